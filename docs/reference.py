@@ -12,7 +12,7 @@ from typing import Any, Final
 import horae
 from horae.lifecycle.explain import _SENTENCES as VERDICTS
 from horae.lifecycle.explain import Verdict
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.reason import SENTENCES, Reason
 from horae.model.run import RunState
 from horae.model.task import PauseCause, TaskState

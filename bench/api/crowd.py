@@ -15,7 +15,7 @@ from bench.api.line import connected, request
 from bench.api.scale import Sizes
 from bench.engine.samples import Samples, percentile_row
 from bench.results import Bar, Row, Section, counted
-from horae.cli.fast_loop import run_fast
+from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
 
 _AT_ONCE: Final = 1_000

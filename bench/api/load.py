@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from bench.api.deployment import Deployment
 from bench.api.line import connected, request
 from bench.engine.samples import percentile
-from horae.cli.fast_loop import run_fast
+from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
 
 KINDS: Final = ("get", "list", "create")

@@ -14,7 +14,7 @@ from bench.api.scale import Sizes
 from bench.engine.samples import percentile
 from bench.measure import spread
 from bench.results import Bar, Row, Section, counted
-from horae.cli.fast_loop import run_fast
+from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
 
 # Requests a second, on the largest number of connections.

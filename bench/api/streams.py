@@ -13,7 +13,7 @@ from bench.api.scale import Sizes
 from bench.engine.samples import percentile
 from bench.events.readers import listening
 from bench.results import Bar, Row, Section, counted
-from horae.cli.fast_loop import run_fast
+from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
 
 _HEARD: Final = Bar("at most", 200)

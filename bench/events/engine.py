@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from horae import Horae
-from horae.cli.fast_loop import run_fast
+from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
 
 

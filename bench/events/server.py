@@ -7,14 +7,14 @@ import json
 import sys
 
 from horae.api.app import make_app
-from horae.cli.fast_loop import run_fast
+from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
-from horae.runtime.serving import listening, serving
+from horae.runtime.http_server import listening, serving
+from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
+from horae.runtime.target_kinds import Kinds
 from horae.settings import read_settings
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 
 
 async def serve(url: str) -> None:

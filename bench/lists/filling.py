@@ -15,12 +15,12 @@ import apsw
 
 import horae
 from horae.clock import SystemClock
+from horae.model.counts import LATE, NO_HOUR, OUTCOME, STATE, bucket_of
 from horae.model.entry import NEXT_SLOT, Entry, EntryKind, Stand
 from horae.model.ids import microseconds, named, run_id
 from horae.model.policy import ORDINARY
-from horae.model.tally import LATE, NO_HOUR, OUTCOME, STATE, bucket_of
 from horae.model.task import FRESH, Pause, PauseCause, Standing, Target, Task, TaskState
-from horae.stores.rows import entry_values, standing_values, task_values
+from horae.stores.codec.rows import entry_values, standing_values, task_values
 from horae.stores.sqlite import SQLiteStore
 
 SMALL_OWNER: Final = "group:small"

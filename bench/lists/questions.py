@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from bench.lists.filling import COMMON_LABEL, LARGE_OWNER, RARE_LABEL, RARE_TEXT, SMALL_OWNER
 from horae import Horae
-from horae.model.principal import Principal
+from horae.model.accounts.principal import Principal
 from horae.model.run import LIVE, RunState
 from horae.model.task import TaskState
 from horae.ports.store import RunFilter, TaskFilter

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from horae.model.principal import LOCAL
-from horae.web.allowances import Buckets
+from horae.model.accounts.principal import LOCAL
+from horae.web.rate_limit import Buckets
 from tests.api.served import served
 
 

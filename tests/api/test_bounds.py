@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from horae.runtime import protocol
+from horae.runtime import http_protocol
 from tests.api.served import served
 
 _HALF = (
@@ -17,7 +17,7 @@ _HALF = (
 
 async def test_a_body_that_never_ends_is_cut_off_and_who_listens_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is on what comes in: a stream goes on for as long as there is something to say."""
-    monkeypatch.setattr(protocol, "LONGEST_BODY", 0.2)
+    monkeypatch.setattr(http_protocol, "LONGEST_BODY", 0.2)
 
     async with served() as api:
         headers = {"Authorization": f"Bearer {api.tokens['ada']}", "Accept": "application/x-ndjson"}

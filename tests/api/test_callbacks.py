@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from horae.outgoing.callbacks import callback_token
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.api.served import Api, Reply, served
 from tests.api.test_matrix import a_run
 from tests.cli.operating.deployment import Deployment

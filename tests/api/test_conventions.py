@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from horae.model.principal import LOCAL
-from horae.web.house import WebSettings
+from horae.model.accounts.principal import LOCAL
+from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, served
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from horae.model.principal import LOCAL, Principal
+from horae.model.accounts.principal import LOCAL, Principal
 from tests.api.served import Api, served
 
 SHORT = 16

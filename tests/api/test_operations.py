@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from horae.api.many_tasks import MOST_AT_ONCE
-from horae.web.house import WebSettings
+from horae.api.resources.bulk_tasks import MOST_AT_ONCE
+from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, Reply, served
 from tests.api.test_document import validator
 

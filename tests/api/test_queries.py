@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from horae.api.choosing import RUN_FIELDS, TASK_FIELDS
+from horae.api.field_selection import RUN_FIELDS, TASK_FIELDS
 from tests.api.served import Api, served
 from tests.api.test_matrix import a_run
 

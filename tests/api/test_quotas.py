@@ -10,12 +10,13 @@ from typing import Any, Final
 import pytest
 
 from horae.clock import SystemClock
+from horae.model.accounts.principal import LOCAL, MEMBER_QUOTAS, Quotas
 from horae.model.change import Change
-from horae.model.principal import LOCAL, MEMBER_QUOTAS, Quotas
 from horae.ports.journal import Line
-from horae.service import key_budget, seats
+from horae.service.accounts import key_budget
+from horae.service.tasks import task_quota
 from horae.testing.factories import an_ended_run
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, Reply, served
 
 NEW_QUOTAS: Final = (
@@ -159,7 +160,7 @@ async def _bytes_are_counted_again(api: Api) -> None:
     await _limited(api, stored_bytes=100_000)
     assert (await api.post("/v1/tasks?dry_run=true", TASK)).status == 200
     assert (await api.post("/v1/tasks", _large(30_000))).code == "too_many_bytes"
-    record = await api.service.store.get_record(seats.SEATS, "ada")
+    record = await api.service.store.get_record(task_quota.SEATS, "ada")
     assert record is not None
     assert '"bytes": 9' in record.body
     for each in early[1:]:
@@ -171,7 +172,7 @@ async def _bytes_are_counted_again(api: Api) -> None:
 async def test_bytes_of_removed_and_of_earlier_tasks_are_counted_when_the_limit_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(seats, "_COUNTED_SECONDS", 0.0)
+    monkeypatch.setattr(task_quota, "_COUNTED_SECONDS", 0.0)
     async with served() as api:
         await _bytes_are_counted_again(api)
 

@@ -6,8 +6,8 @@ import json
 from typing import Any, Final
 
 from horae.api.app import ROUTERS
-from horae.model.principal import LOCAL, Role, Scope
-from horae.web.once import HEADER, repeatable_of
+from horae.model.accounts.principal import LOCAL, Role, Scope
+from horae.web.idempotency import HEADER, repeatable_of
 from tests.api.served import TASK, Api, served
 
 KEY: Final = {"Idempotency-Key": "k-1"}

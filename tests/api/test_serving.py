@@ -19,8 +19,8 @@ from typing import IO, Any, Final
 import aiohttp
 import pytest
 
-from horae.cli.out import Out
-from horae.cli.serving import Door, opened_door
+from horae.cli.node.api_server import Door, opened_door
+from horae.cli.output.printer import Out
 from tests.api.served import TASK
 from tests.faults.processes import is_alive
 

@@ -12,15 +12,15 @@ from starlette.middleware import Middleware
 
 from horae.api.app import make_app
 from horae.clock import SystemClock
-from horae.model.principal import LOCAL, Role
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
+from horae.model.accounts.principal import LOCAL, Role
+from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
+from horae.runtime.target_kinds import Kinds
 from horae.service.service import Service
 from horae.settings import read_settings
-from horae.web.guarded import Guarded
-from horae.web.house import WebSettings
-from horae.web.short_way import ShortWay
+from horae.web.fast_routes import ShortWay
+from horae.web.request_context import WebSettings
+from horae.web.routers import Guarded
 
 _PATHS: Final = (
     "/v1/tasks",

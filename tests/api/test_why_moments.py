@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from horae.clock import SystemClock
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
 from tests.api.served import Api, served
 
 SHANGHAI = "Asia/Shanghai"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, served
 from tests.cli.operating.deployment import Deployment
 

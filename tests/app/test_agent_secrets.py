@@ -10,10 +10,10 @@ from aiohttp.test_utils import TestServer
 
 from horae import Horae
 from horae.mcp_server.local import local_agent
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
 from horae.model.run import Run, RunState
-from horae.service.gate import digest_of
-from horae.service.wishes import Wish
+from horae.service.accounts.approval_policy import digest_of
+from horae.service.tasks.task_request import Wish
 from horae.wire.tasks import short_target
 
 

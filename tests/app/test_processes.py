@@ -15,7 +15,7 @@ from horae import Horae
 from horae.engine.settings import EngineSettings
 from horae.model.run import RunState
 from horae.ports.store import RunFilter, Terms
-from horae.stores.sqlite.ring import SUFFIX
+from horae.stores.sqlite.wakeup import SUFFIX
 
 PATIENCE = 120
 DEAF = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from pathlib import Path
 
-from horae.stores.sqlite.ring import SUFFIX, SocketRing
+from horae.stores.sqlite.wakeup import SUFFIX, SocketRing
 
 PATIENCE = 60
 

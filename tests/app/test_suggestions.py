@@ -11,9 +11,9 @@ import pytest
 
 from horae import Horae, InvalidTask, Refusal, RunHandle, TaskHandle
 from horae.app import suggestions
-from horae.app.chosen import Chosen
-from horae.app.declared import TaskFunction
-from horae.app.running import Running
+from horae.app.declared_function import TaskFunction
+from horae.app.lifespan import Running
+from horae.app.policy_arguments import Chosen
 
 KEYWORDS = {*Chosen.__annotations__, *inspect.signature(Horae.schedule).parameters, "isolate"}
 WAYS = {

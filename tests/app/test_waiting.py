@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from horae import Conflict, Fail, Horae, NotFound
-from horae.app.waiting import Waiting
+from horae.app.wait import Waiting
 from horae.model.run import RunState
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND

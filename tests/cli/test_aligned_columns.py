@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli.line_breaks import broken
-from horae.cli.pieces import plain
-from horae.cli.signs import next_times
-from horae.cli.table import Fit, is_table, laid_out
-from horae.cli.width import columns
+from horae.cli.output.formatting import next_times
+from horae.cli.output.line_breaks import broken
+from horae.cli.output.styled_text import plain
+from horae.cli.output.table import Fit, is_table, laid_out
+from horae.cli.output.width import columns
 from tests.cli.driving import Cli
 from tests.cli.histories import failures
 from tests.cli.terminal import Terminal

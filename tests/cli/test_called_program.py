@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli import operating_words
-from horae.cli.line_breaks import broken
-from horae.cli.out import Out
-from horae.cli.pieces import plain
-from horae.cli.program import program_for
-from horae.cli.shown_store import complete_commands
+from horae.cli.messages import operating_messages
+from horae.cli.output.line_breaks import broken
+from horae.cli.output.printer import Out
+from horae.cli.output.program_name import program_for
+from horae.cli.output.shown_store import complete_commands
+from horae.cli.output.styled_text import plain
 from tests.cli.driving import Cli, Done
 from tests.cli.terminal import Terminal
 
@@ -154,6 +154,6 @@ def test_path_that_ends_like_the_program_breaks_like_any_text() -> None:
     ],
 )
 def test_backup_command_of_doctor_stays_whole(dump: str, width: int, language: str) -> None:
-    message = Out("zh" if language == "zh" else "en").told(operating_words.DUMPED, dump=dump)
+    message = Out("zh" if language == "zh" else "en").told(operating_messages.DUMPED, dump=dump)
     lines = [plain(line).strip() for line in broken(f"  ✓ {message}", width, 4)]
     assert any(dump in line for line in lines), lines

@@ -13,14 +13,14 @@ import pytest
 import typer
 
 import horae
-from horae.cli.commands import COMMANDS
-from horae.cli.help_language import in_chinese
+from horae.cli.command_table import COMMANDS
+from horae.cli.commands.overview import outcome_count
 from horae.cli.main import app
-from horae.cli.out import Out
-from horae.cli.signs import fine, in_sentence, state_of_run
-from horae.cli.standing import outcome_count
-from horae.cli.words import Words
-from horae.mcp_server.words import Words as ToolWords
+from horae.cli.messages.help_language import in_chinese
+from horae.cli.messages.messages import Words
+from horae.cli.output.formatting import fine, in_sentence, state_of_run
+from horae.cli.output.printer import Out
+from horae.mcp_server.messages import Words as ToolWords
 from horae.model.reason import Reason, reason_phrase, sentence
 from horae.model.refusals import Entry
 from horae.model.run import RunState

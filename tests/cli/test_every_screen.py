@@ -11,9 +11,9 @@ import pytest
 import typer
 
 from horae import Context, Horae
-from horae.cli.commands import COMMANDS
+from horae.cli.command_table import COMMANDS
 from horae.cli.main import app as command_line
-from horae.cli.topics import TOPICS
+from horae.cli.messages.help_topics import TOPICS
 from horae.testing import TimeTravel
 from tests.cli.driving import Cli
 from tests.cli.histories import hour_before

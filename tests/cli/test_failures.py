@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from horae.cli.refusals import CATALOGUE
-from horae.cli.words import Words
+from horae.cli.messages.messages import Words
+from horae.cli.messages.refusals import CATALOGUE
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
@@ -139,12 +139,12 @@ def test_a_store_in_this_folder_comes_first(cli: Cli) -> None:
 
 
 def test_every_refusal_and_every_sentence_has_two_languages() -> None:
-    from horae.cli import words  # noqa: PLC0415 - all that it holds is looked at
+    from horae.cli.messages import messages  # noqa: PLC0415 - all that it holds is looked at
 
     for entry in CATALOGUE.values():
         assert all((entry.message, entry.hint, entry.message_zh, entry.hint_zh))
-    sentences = [each for each in vars(words).values() if isinstance(each, Words)]
-    for table in vars(words).values():
+    sentences = [each for each in vars(messages).values() if isinstance(each, Words)]
+    for table in vars(messages).values():
         if isinstance(table, dict):
             sentences += [each for each in table.values() if isinstance(each, Words)]
     assert len(sentences) > 80

@@ -13,9 +13,9 @@ import pytest
 import typer
 
 from horae import parse
-from horae.cli.commands import ALIASES, COMMANDS, PANELS
+from horae.cli.command_table import ALIASES, COMMANDS, PANELS
 from horae.cli.main import app
-from horae.cli.topics import TOPICS
+from horae.cli.messages.help_topics import TOPICS
 from horae.version import __version__
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from horae.cli.out import json_text
-from horae.cli.pieces import cut, wide
-from horae.cli.width import columns
+from horae.cli.output.printer import json_text
+from horae.cli.output.styled_text import cut, wide
+from horae.cli.output.width import columns
 from tests.cli.driving import Cli
 
 NAMES = [

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from horae.model.account import Owner, owner_record
-from horae.model.principal import Role, Scope
+from horae.model.accounts.account import Owner, owner_record
+from horae.model.accounts.principal import Role, Scope
 from horae.model.record import Writing
 from tests.cli.driving import Cli
 from tests.cli.operating.deployment import Deployment

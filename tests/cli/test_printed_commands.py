@@ -12,11 +12,11 @@ import pytest
 import typer
 
 import horae.cli
-from horae.cli.commands import ALIASES, COMMANDS
+from horae.cli.command_table import ALIASES, COMMANDS
 from horae.cli.main import app
-from horae.cli.out import Out
-from horae.cli.shown_store import complete_commands
-from horae.cli.words import Words
+from horae.cli.messages.messages import Words
+from horae.cli.output.printer import Out
+from horae.cli.output.shown_store import complete_commands
 from tests.cli.driving import Cli
 
 ROOM = Path(horae.cli.__file__).parent

@@ -15,10 +15,10 @@ from typing import Final
 import pytest
 
 from horae.clock import SystemClock
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
+from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
-from horae.service.courier import Courier
+from horae.runtime.target_kinds import Kinds
+from horae.service.events.webhook_dispatcher import Courier
 from horae.settings import read_settings
 from tests.cli.driving import Cli
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli import reaching
-from horae.cli.reaching import obstacle_to
+from horae.cli.session import file_access
+from horae.cli.session.file_access import obstacle_to
 from tests.cli.driving import Cli
 
 READ_ONLY = "Read-only file system"
@@ -32,7 +32,7 @@ def frozen(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
             subprocess.run(["umount", str(folder)], check=True)
     else:
         monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)
-        monkeypatch.setattr(reaching, "_reason", lambda _place: READ_ONLY)
+        monkeypatch.setattr(file_access, "_reason", lambda _place: READ_ONLY)
         yield cli.url
 
 

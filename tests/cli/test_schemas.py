@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from horae.cli.commands import COMMANDS
+from horae.cli.command_table import COMMANDS
 from tests.cli.driving import Cli
 from tests.cli.histories import an_outage, failures, missed_three
 

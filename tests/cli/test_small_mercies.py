@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from horae.cli.following import Following
-from horae.cli.out import Out
+from horae.cli.output.event_lines import Following
+from horae.cli.output.printer import Out
 from horae.wire.tasks import read_task
 from tests.cli.driving import Cli
 from tests.cli.histories import At, failures, hour_before

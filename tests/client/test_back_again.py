@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from horae.choices import Language
 from horae.model.change import Facts
 from horae.model.entry import Entry, EntryKind, Stand, slot_for
-from horae.model.event import EventKind, Numbered
+from horae.model.events.event import EventKind, Numbered
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed
 from horae.model.policy import Missed, Retry
@@ -20,11 +20,10 @@ from horae.model.reason import Reason
 from horae.model.run import LIVE, Origin, Run, RunState, Span
 from horae.model.task import Pause, PauseCause, Standing, Task, TaskState
 from horae.ports.journal import Line, NumberedLine
-from horae.service.edits import KEEP, Edits, edited_task
-from horae.service.wishes import NEVER, MissedWish, Options, RetryWish, Wish, wish_of
+from horae.service.tasks.edits import KEEP, Edits, edited_task
+from horae.service.tasks.task_request import NEVER, MissedWish, Options, RetryWish, Wish, wish_of
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_node, a_run, a_task, an_event
 from horae.wire.agenda import agenda_json
-from horae.wire.facts import read_definition, read_facts
 from horae.wire.overview import (
     event_json,
     lane_json,
@@ -36,8 +35,9 @@ from horae.wire.overview import (
     read_overview,
 )
 from horae.wire.runs import line_json, read_line, read_run, run_json
+from horae.wire.task_facts import read_definition, read_facts
+from horae.wire.task_requests import edits_json, options_json, wish_json
 from horae.wire.tasks import read_edits, read_task, task_json
-from horae.wire.wishes import edits_json, options_json, wish_json
 from tests.unit.service.stage import ROOT, House
 from tests.unit.wire.imagined import json_values, made, tasks, words
 

@@ -15,9 +15,9 @@ from horae.client.refusals import CATALOGUE
 from horae.client.service import RemoteService
 from horae.clock import SystemClock
 from horae.errors import Conflict, HoraeError, InvalidTask, NotFound, Refusal, ServerUnreachable, StoreFull
-from horae.model.principal import LOCAL
-from horae.service.edits import Edits
-from horae.service.wishes import Wish
+from horae.model.accounts.principal import LOCAL
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.task_request import Wish
 from horae.wire.problems import ANSWERS, problem_json
 from horae.wire.tasks import read_task
 from tests.cli.remote.served import Opened, Server

@@ -18,24 +18,24 @@ import uvicorn
 from fastapi import FastAPI
 
 from horae.api.app import make_app
-from horae.api.documents import document
+from horae.api.resources.documentation import document
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
+from horae.model.accounts.principal import LOCAL, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
-from horae.model.principal import LOCAL, Role
 from horae.model.run import Run
 from horae.ports.store import STANDARD_TERMS
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
+from horae.runtime.service_factory import make_service
+from horae.runtime.target_kinds import Kinds
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 
 ORCHESTRATOR: Final = "http://127.0.0.1:9"
 """Nobody listens there: most tests end their runs by hand."""

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from horae import Horae
 from horae.api.app import make_app
-from horae.model.principal import Role
-from horae.web.house import WebSettings
+from horae.model.accounts.principal import Role
+from horae.web.request_context import WebSettings
 
 from .stage import Client, served, users
 from .test_scheduled_tasks import ONCE

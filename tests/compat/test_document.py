@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi.routing import APIRoute
 
 from horae.api.compat import ROUTERS, notices
-from horae.api.compat.marks import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED
+from horae.api.compat.labels import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED
 from horae.api.compat.refusals import CATALOGUE
 from horae.model.refusals import CATALOGUE as OF_TASKS
 from horae.schedule.compat import Note

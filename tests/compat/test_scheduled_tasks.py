@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import pytest
 
+from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
-from horae.model.principal import Principal
 from horae.model.task import Target
-from horae.service.wishes import Wish
+from horae.service.tasks.task_request import Wish
 from horae.settings import read_settings
 from tests.compat.stage import stage
 

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import Claimant
+from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
-from horae.model.principal import Principal
 from horae.model.task import Target
 from horae.ports.store import STANDARD_TERMS
-from horae.service.wishes import Wish
+from horae.service.tasks.task_request import Wish
 from horae.testing.factories import NODE
 from tests.compat.stage import stage
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed
-from horae.model.principal import Principal
 from horae.model.task import Target
-from horae.service.wishes import Wish
+from horae.service.tasks.task_request import Wish
 from tests.compat.stage import stage
 
 from .stage import Answer, Stage

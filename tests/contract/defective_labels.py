@@ -7,7 +7,7 @@ from typing import Final
 from horae.model.task import Task
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.labels import Label, Labels, Numbered
-from horae.stores.memory.ordered import Ordered
+from horae.stores.memory.sorted_keys import Ordered
 
 
 class _Kept(Labels):

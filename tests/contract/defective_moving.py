@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from horae.model.change import Facts
-from horae.model.event import Numbered
+from horae.model.events.event import Numbered
 from horae.model.page import Page
 from horae.model.run import Run
-from horae.ports.moving import Parcel, Part, Tally, only
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
+from horae.ports.transfer import Parcel, Part, Tally, only
 from horae.stores.memory import MemoryStore
 
 

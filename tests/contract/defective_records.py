@@ -11,7 +11,7 @@ from horae.model.change import Change, ControlDecision, Facts
 from horae.model.page import Page
 from horae.model.reason import Reason
 from horae.model.record import Record, Writing
-from horae.ports.moving import Parcel, Part
+from horae.ports.transfer import Parcel, Part
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.data import Data
 from horae.testing.factories import MICROSECOND

@@ -8,20 +8,20 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
+from horae.model.counts import Counts
 from horae.model.entry import Entry, Stand
 from horae.model.lane import LaneUse
 from horae.model.page import Page
 from horae.model.run import LIVE, Run
-from horae.model.tally import Counts
 from horae.ports.journal import Line
 from horae.ports.records import Record, Writing
 from horae.ports.store import Claim, Extension, RunFilter, TaskFilter, Trimmed, Waiting
 from horae.stores.memory import MemoryStore
+from horae.stores.memory.counts import Tallies
 from horae.stores.memory.data import Data
 from horae.stores.memory.entries import Entries, key_of
 from horae.stores.memory.events import Events
 from horae.stores.memory.runs import Runs
-from horae.stores.memory.tallies import Tallies
 from horae.testing.factories import DAY, MICROSECOND
 
 

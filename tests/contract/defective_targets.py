@@ -13,7 +13,7 @@ from typing import Any, Final
 from horae.errors import InvalidTask, Refusal, Sentence
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.ports.target import Invocation, Tools
-from horae.targets.references import SecretMissing, fill
+from horae.targets.secret_references import SecretMissing, fill
 
 REFUSAL: Final = InvalidTask("no_such_deed", {"en": Sentence("No.", "Try."), "zh": Sentence("不行。", "请重试。")})
 DEEDS: Final = ("succeed", "fail", "wait")

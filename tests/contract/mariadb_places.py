@@ -8,7 +8,7 @@ from typing import Final
 
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.address import Address
-from horae.stores.mysql.door import MySQLDoor
+from horae.stores.mysql.connection_factory import MySQLDoor
 from tests.servers.mariadb import MariaDBServer
 
 _KEPT: Final = frozenset({"horae_migrations", "horae_numbering", "horae_folding"})

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.stores.mysql import MySQLStore
-from horae.stores.served.store import SLICE
+from horae.stores.sql.store import SLICE
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
 from tests.contract.mariadb_places import Places, opened
 from tests.servers.mariadb import MariaDBServer

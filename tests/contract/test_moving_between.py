@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from horae.model.change import Change
+from horae.ports.full_store import Keeping
 from horae.ports.journal import Line
-from horae.ports.keeping import Keeping
-from horae.ports.moving import Part
 from horae.ports.store import TaskFilter
+from horae.ports.transfer import Part
 from horae.runtime import make_store
 from horae.testing.contracts.busy_day import a_busy_day
 from horae.testing.contracts.moving import all_parcels, moved

@@ -14,7 +14,7 @@ from horae.errors import Refusal, StoreUnavailable
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
-from horae.stores.postgres.using import channel
+from horae.stores.postgres.shared_transactions import channel
 from horae.testing.contracts import Guest, UsingContract, WholeStore
 from horae.testing.factories import a_new_task, a_task
 from tests.contract.postgres_places import opened

@@ -8,8 +8,8 @@ import signal
 from datetime import timedelta
 
 from horae import Horae
-from horae.cli.heartbeat import Punctuality
-from horae.cli.notify import ServiceLine, Voice
+from horae.cli.node.heartbeat import Punctuality
+from horae.cli.node.sd_notify import ServiceLine, Voice
 from horae.wire.tasks import read_task
 from tests.cli.operating.deployment import Deployment
 from tests.deploy.manager import Ears

@@ -14,9 +14,9 @@ from unittest.mock import patch
 
 import pytest
 
-from horae.cli import service_refusals, service_words
-from horae.cli.unit_text import PROGRAM, Chosen, quoted, unit_text, variable_line
-from horae.cli.words import Words
+from horae.cli.messages import service_messages, service_refusals
+from horae.cli.messages.messages import Words
+from horae.cli.node.unit_text import PROGRAM, Chosen, quoted, unit_text, variable_line
 from tests.cli.driving import Cli, Done
 from tests.docs.pages import ROOT
 from tests.servers.programs import program
@@ -177,7 +177,7 @@ def test_a_program_where_a_service_may_not_look_is_refused(machine: Machine) -> 
 
 
 def test_without_systemd_it_says_so_and_writes_nothing(machine: Machine) -> None:
-    with patch("horae.cli.service_units.runs_here", return_value=False):
+    with patch("horae.cli.commands.service.runs_here", return_value=False):
         for deed in ("install", "uninstall"):
             done = machine.service(deed, "--json")
             assert (done.code, done.problem["code"]) == (6, "no_systemd")
@@ -210,8 +210,8 @@ def test_where_nothing_can_be_written_it_says_so(machine: Machine) -> None:
 
 
 def test_the_words_exist_in_both_languages_and_are_said() -> None:
-    source = (Path(service_words.__file__).parent / "service_units.py").read_text(encoding="utf-8")
-    for name, said in vars(service_words).items():
+    source = (Path(service_messages.__file__).parent / "service_units.py").read_text(encoding="utf-8")
+    for name, said in vars(service_messages).items():
         if isinstance(said, Words):
             assert all(said), name
             assert f"words.{name}" in source, name

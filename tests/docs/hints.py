@@ -21,11 +21,11 @@ from horae.schedule.text.moment import read_stretch
 PACKAGE = Path(horae.__file__).parent
 # Text that is written for other programs, or that holds patterns and not sentences.
 _NOT_SHOWN = (
-    "cli/completion_scripts.py",
+    "cli/messages/completion_scripts.py",
     "schedule/text/",
     "simulation/",
     "outgoing/callbacks.py",
-    "cli/whereabouts.py",
+    "cli/session/store_location.py",
 )
 # Quoted words that a sentence explains, and that are no example of a schedule.
 _EXPLAINED = {"每隔", "工作日", "at once"}

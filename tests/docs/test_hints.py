@@ -26,12 +26,12 @@ def test_catalogues_warnings_fixes_help_and_tool_words_are_collected() -> None:
     assert {
         "schedule/refusals/language.py",
         "schedule/warnings.py",
-        "service/refusals.py",
-        "cli/refusals.py",
-        "cli/operating_words.py",
-        "cli/fixes.py",
-        "cli/topics.py",
-        "cli/adding.py",
+        "service/accounts/refusals.py",
+        "cli/messages/refusals.py",
+        "cli/messages/operating_messages.py",
+        "cli/output/fixes.py",
+        "cli/messages/help_topics.py",
+        "cli/commands/add.py",
         "mcp_server/catalogue.py",
         "settings.py",
     } <= modules

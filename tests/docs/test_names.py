@@ -11,8 +11,8 @@ import pytest
 import horae
 from horae import Context, Horae, RunHandle, TaskFunction, TaskHandle
 from horae.app import BlockingHorae, BlockingTask, Happening
-from horae.app.chosen import Chosen
-from horae.app.running import Running
+from horae.app.lifespan import Running
+from horae.app.policy_arguments import Chosen
 from horae.testing import TimeTravel
 from tests.docs.pages import DOCS, text_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from docs.reference import EVENTS, EXITS, PAUSE_CAUSES, PLACE, RUN_STATES, TASK_STATES, catalogues, page
 from horae.lifecycle.explain import Verdict
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import PauseCause, TaskState

@@ -15,17 +15,17 @@ from aiohttp import web
 from horae.api.app import make_app
 from horae.clock import Clock, SystemClock
 from horae.model.change import Change
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.task import Task
-from horae.ports.keeping import Keeping
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
-from horae.runtime.serving import listening, serving
+from horae.ports.full_store import Keeping
+from horae.runtime.http_server import listening, serving
+from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
+from horae.runtime.target_kinds import Kinds
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_task, an_event
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.api.served import Api, people
 
 LOOPBACK: Final = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8,::1/128"}

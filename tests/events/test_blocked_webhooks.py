@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL
-from horae.model.webhook import DeliveryState, Webhook
-from horae.service.courier import Courier
-from horae.service.postman import Postman
+from horae.model.accounts.principal import LOCAL
+from horae.model.events.event import EventKind
+from horae.model.events.webhook import DeliveryState, Webhook
+from horae.service.events.delivery import Postman
+from horae.service.events.webhook_dispatcher import Courier
 from horae.service.service import Service
 from horae.wire.webhooks import read_webhook, webhook_json
 

@@ -14,13 +14,13 @@ from horae.clock import SystemClock
 from horae.errors import Refusal, StoreUnavailable
 from horae.model.change import Change
 from horae.model.entry import EntryKind, Stand
-from horae.model.event import EventKind, Numbered
+from horae.model.events.event import EventKind, Numbered
 from horae.model.route import route_of
 from horae.outgoing.addresses import read_networks
-from horae.service.overdue import MOST_AT_ONCE, Overdue
-from horae.service.ping import LAG_SECONDS, Ping
+from horae.service.events.background_work import Watches, read_watches, watch
+from horae.service.events.heartbeat_ping import LAG_SECONDS, Ping
+from horae.service.runs.missed_run_alarm import MOST_AT_ONCE, Overdue
 from horae.service.service import Service
-from horae.service.watching import Watches, read_watches, watch
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_node, a_task, an_entry, an_extra_entry
 

@@ -9,7 +9,7 @@ import pytest
 
 from horae.model.change import Change
 from horae.model.task import Task
-from horae.service.owner_sequence import Gap, OwnerEvents, OwnerSequence
+from horae.service.events.owner_sequence import Gap, OwnerEvents, OwnerSequence
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.scenes import keep
 from horae.testing.decisions import saying

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import aiohttp
 
 from horae import Horae
-from horae.model.event import EventKind
-from horae.service.presence import Announcer, Audience, Presence
+from horae.model.events.event import EventKind
+from horae.service.events.listeners import Announcer, Audience, Presence
 from horae.stores.memory import MemoryStore
 from tests.api.served import Api, served
 

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from horae.api import hearing
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL
+from horae.api import event_streams
+from horae.model.accounts.principal import LOCAL
+from horae.model.events.event import EventKind
 from horae.model.task import Task
-from horae.ports.keeping import Keeping
-from horae.service import tail as tails
-from horae.service.tokens import CACHED_SECONDS
+from horae.ports.full_store import Keeping
+from horae.service.accounts.tokens import CACHED_SECONDS
+from horae.service.events import event_tail as tails
 from tests.api.served import Api
 
 from .stage import SECONDS, Frame, Reader, added, happens, many_happen, reading, served, slow_session
@@ -168,7 +168,7 @@ async def test_a_token_that_is_revoked_ends_its_streams_and_no_others() -> None:
 
 def test_a_stream_ends_within_a_second_of_its_token() -> None:
     """At worst a token was remembered just before it was revoked, and forgotten just after a look."""
-    assert CACHED_SECONDS + hearing.LOOK_SECONDS < 1
+    assert CACHED_SECONDS + event_streams.LOOK_SECONDS < 1
 
 
 async def test_a_position_that_the_log_no_longer_has_is_told_and_the_rest_follows() -> None:
@@ -240,7 +240,7 @@ async def _all(reader: Reader) -> AsyncIterator[Frame]:
 
 
 async def test_a_quiet_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hearing, "HEARTBEAT", 0.0)
+    monkeypatch.setattr(event_streams, "HEARTBEAT", 0.0)
 
     async with served() as api, reading(api) as reader:
         async with asyncio.timeout(SECONDS):
@@ -248,7 +248,7 @@ async def test_a_quiet_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_who_takes_nothing_at_all_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hearing, "STUCK", 1.0)
+    monkeypatch.setattr(event_streams, "STUCK", 1.0)
     monkeypatch.setattr(tails, "MOST_BEHIND", 10**9)
     async with asyncio.timeout(SECONDS), served() as api, slow_session() as session:
         task = await added(api.service.store)

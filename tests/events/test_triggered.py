@@ -8,12 +8,12 @@ from typing import Any
 from uuid import UUID
 
 from horae import Horae
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
+from horae.model.events.event import EventKind
 from horae.model.task import Target
-from horae.service.owner_sequence import OwnerEvents
-from horae.service.telling import Telling
-from horae.service.wishes import Wish
+from horae.service.events.event_bodies import Telling
+from horae.service.events.owner_sequence import OwnerEvents
+from horae.service.tasks.task_request import Wish
 from horae.testing import TimeTravel
 
 PAYLOAD = {"sourceType": "reminder", "sourceId": "r-7", "text": "water"}

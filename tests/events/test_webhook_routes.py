@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from horae.clock import SystemClock
-from horae.model.principal import LOCAL, Scope
-from horae.outgoing.signing import verify
-from horae.service.watching import Watches, watch
+from horae.model.accounts.principal import LOCAL, Scope
+from horae.outgoing.signatures import verify
+from horae.service.events.background_work import Watches, watch
 from tests.api.served import Api
 
 from .stage import SECONDS, added, inbox, served

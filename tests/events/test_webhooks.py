@@ -13,13 +13,13 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import Refusal, StoreError
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL, Principal
-from horae.model.webhook import RETRIES, Delivery, DeliveryState, Disabled, Webhook
-from horae.outgoing.signing import verify
-from horae.service.courier import LEASE, Courier
+from horae.model.accounts.principal import LOCAL, Principal
+from horae.model.events.event import EventKind
+from horae.model.events.webhook import RETRIES, Delivery, DeliveryState, Disabled, Webhook
+from horae.outgoing.signatures import verify
+from horae.service.events.webhook_dispatcher import LEASE, Courier
+from horae.service.events.webhooks import MOST_WEBHOOKS
 from horae.service.service import Service
-from horae.service.webhooks import MOST_WEBHOOKS
 
 from .stage import HandClock, Inbox, added, happens, house, inbox
 

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from horae.engine import dispatcher, home, keeper, settler
-from horae.engine.carried import Carried
+from horae.engine import dispatcher, keeper, process_identity, settler
+from horae.engine.active_run import Carried
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover
 from horae.lifecycle.settle import settle
@@ -96,7 +96,7 @@ DEFECTS: Final[dict[str, Defect]] = {
     "the settlement drops the next occurrence": (settler, "settle", _settle_drops_the_next),
     "the recovery forgets the retry": (keeper, "recover", _recover_forgets_the_retry),
     "the recovery gives no reason": (keeper, "recover", _recover_in_silence),
-    "the living are taken for dead": (home, "_started", lambda _process: "0"),
+    "the living are taken for dead": (process_identity, "_started", lambda _process: "0"),
     "each attempt has a key of its own": (Carried, "key", property(_key_of_the_attempt)),
     "a stale settlement is written": (StoppingStore, "settle_at_last", _stale_settle_is_written),
 }

@@ -21,7 +21,7 @@ from horae.lifecycle.recover import recover
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
 from horae.model.change import Change
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.policy import ORDINARY
 from horae.model.run import RunState
@@ -29,7 +29,7 @@ from horae.model.task import Target
 from horae.ports.store import Node, TaskFilter
 from horae.schedule import Every
 from horae.stores.sqlite import SQLiteStore, checkpoints
-from horae.stores.sqlite.link import Link
+from horae.stores.sqlite.connection import Link
 from tests.faults.powerloss import LossyVFS, Power, PowerLost
 
 LOSSES: Final = 30

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import cast
 
 from horae import Horae
-from horae.app import running as app_module
+from horae.app import lifespan as app_module
 from horae.engine import engine as engine_module
 from horae.runtime import Keeping, make_store
 from tests.faults.defects import planted, swapped

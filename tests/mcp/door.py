@@ -16,14 +16,14 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from horae.api.app import make_app
 from horae.clock import SystemClock
+from horae.encryption import Key
 from horae.mcp_server.http import PATH, mount
-from horae.model.principal import LOCAL, Role
-from horae.runtime.serving import serving
-from horae.sealing import Key
-from horae.service.secrets import SecretBox
+from horae.model.accounts.principal import LOCAL, Role
+from horae.runtime.http_server import serving
+from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
 from horae.stores.memory import MemoryStore
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.mcp.stage import ZONE, Desk
 
 JSON_RPC = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

@@ -17,7 +17,7 @@ from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.lines import MOST_BYTES
 from horae.mcp_server.local import local_agent, trusted
 from horae.mcp_server.server import PROBLEM, Caller, make_server
-from horae.model.principal import MEMBER_QUOTAS, Principal
+from horae.model.accounts.principal import MEMBER_QUOTAS, Principal
 from tests.unit.service.stage import House
 
 ZONE = "Europe/Berlin"

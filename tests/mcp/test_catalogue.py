@@ -10,11 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import horae
-from horae.mcp_server import words
+from horae.mcp_server import messages
 from horae.mcp_server.catalogue import TOOLS, listed
+from horae.mcp_server.messages import Words
 from horae.mcp_server.refusals import CATALOGUE
 from horae.mcp_server.server import INSTRUCTIONS
-from horae.mcp_server.words import Words
 
 ROOM = Path(horae.__file__).parent / "mcp_server"
 CODE = "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py") if path.name != "words.py")
@@ -72,7 +72,7 @@ def test_a_refusal_says_the_same_in_both_languages_is_raised_and_is_in_the_page(
 
 
 def sentences() -> dict[str, Words]:
-    found: dict[str, Any] = vars(words)
+    found: dict[str, Any] = vars(messages)
     return {name: value for name, value in found.items() if isinstance(value, Words)}
 
 

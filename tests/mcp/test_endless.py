@@ -11,10 +11,10 @@ import pytest
 
 from horae.choices import Language
 from horae.errors import Refusal
-from horae.model.principal import AGENT_QUOTAS, Principal, Quotas
+from horae.model.accounts.principal import AGENT_QUOTAS, Principal, Quotas
 from horae.schedule.durations import parse_duration
 from horae.schedule.text import read
-from horae.service.quotas import check_schedule
+from horae.service.tasks.quotas import check_schedule
 from horae.testing.factories import NOON
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli

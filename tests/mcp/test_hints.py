@@ -14,13 +14,13 @@ from jsonschema import Draft202012Validator
 
 import horae
 from horae.choices import Language
-from horae.mcp_server import words
+from horae.mcp_server import messages
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.hints import HINTS
+from horae.mcp_server.messages import Words
 from horae.mcp_server.server import PROBLEM
-from horae.mcp_server.words import Words
 from horae.model.refusals import Entry
-from horae.service.drafting import another_key
+from horae.service.tasks.drafts import another_key
 from tests.cli.driving import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
 from tests.mcp.process import desk_of
@@ -70,7 +70,7 @@ def entries() -> dict[str, Entry]:
 
 def sentences() -> list[tuple[str, str]]:
     """Everything that tools answer, and the hints of refusals, in both languages."""
-    answers = [(name, value) for name, value in vars(words).items() if isinstance(value, Words)]
+    answers = [(name, value) for name, value in vars(messages).items() if isinstance(value, Words)]
     hints = [(code, hint.words) for code, hint in HINTS.items()]
     return [(name, text) for name, pair in (*answers, *hints) for text in pair]
 

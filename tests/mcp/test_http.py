@@ -9,9 +9,9 @@ import pytest
 
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM
-from horae.model.principal import LOCAL, LOCAL_OWNER, Principal, Role
-from horae.service.approvals import digest_of
-from horae.web.house import WebSettings
+from horae.model.accounts.principal import LOCAL, LOCAL_OWNER, Principal, Role
+from horae.service.accounts.approvals import digest_of
+from horae.web.request_context import WebSettings
 from tests.mcp.door import Door, called, opened
 from tests.mcp.stage import ERAS, ZONE
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from horae.model.principal import Principal
+from horae.model.accounts.principal import Principal
 from tests.mcp.stage import BOSS, PERSON, ZONE, tools_for
 
 

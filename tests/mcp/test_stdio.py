@@ -15,7 +15,7 @@ import pytest
 
 from horae import Horae
 from horae.mcp_server.catalogue import TOOLS
-from horae.model.principal import Role
+from horae.model.accounts.principal import Role
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal

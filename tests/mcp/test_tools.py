@@ -12,8 +12,8 @@ from mcp.shared.exceptions import MCPError
 from horae.mcp_server.call import House as Room
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM, Caller, make_server
+from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
-from horae.model.principal import Principal
 from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, Desk, tools_for
 from tests.unit.service.stage import House
 

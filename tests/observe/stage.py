@@ -13,14 +13,14 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from horae import Context, Horae
-from horae.model.principal import LOCAL
-from horae.observe.access import Policy
-from horae.observe.looking import Looking
+from horae.model.accounts.principal import LOCAL
 from horae.observe.observer import Observer
+from horae.observe.scrape_access import Policy
+from horae.observe.scrape_settings import Looking
 from horae.observe.traces import Tracing
-from horae.runtime.api_house import api_of
-from horae.runtime.observing import tell_of_engine, watched
-from horae.runtime.serving import listening, serving
+from horae.runtime.api_service import api_of
+from horae.runtime.http_server import listening, serving
+from horae.runtime.observability import tell_of_engine, watched
 from horae.settings import Settings
 from tests.api.served import Api, Reply, people
 

@@ -13,7 +13,7 @@ from horae.clock import SystemClock
 from horae.errors import StoreUnavailable
 from horae.model.record import Record
 from horae.observe.health import Readiness, condition
-from horae.observe.writes import Writes
+from horae.observe.write_probe import Writes
 from horae.ports.clock_steps import CLOCK_STEP, ClockStep
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from horae.observe.ids import bind
+from horae.observe.log_context import bind
 from horae.observe.logs import begin_logging
 from tests.cli.operating.deployment import Deployment
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.observe.ids import bind
+from horae.observe.log_context import bind
 from horae.observe.logs import begin_logging
-from horae.observe.masking import masked_text, masked_value
+from horae.observe.secret_mask import masked_text, masked_value
 from tests.api.served import served
 from tests.observe.stage import staged
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from horae.clock import SystemClock
-from horae.observe.access import Policy
 from horae.observe.catalogue import METRICS
-from horae.observe.figures import Figures
+from horae.observe.counters import Figures
 from horae.observe.observer import Observer
+from horae.observe.scrape_access import Policy
 from horae.observe.store import OPERATIONS
 from horae.runtime.stores import make_store
 from tests.observe.stage import parsed, staged, total

@@ -14,10 +14,10 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import Refusal
-from horae.observe.door import Neighbour
+from horae.observe.metrics_server import Neighbour
 from horae.observe.observer import Observer
-from horae.runtime.look_line import chosen_line
-from horae.runtime.serving import listening
+from horae.runtime.http_server import listening
+from horae.runtime.metrics_socket import chosen_line
 from horae.runtime.stores import make_store
 from horae.settings import Chosen, Settings
 from tests.cli.operating.deployment import Deployment, Up

@@ -14,9 +14,9 @@ from horae.clock import SystemClock
 from horae.errors import StoreError
 from horae.model.run import RunState
 from horae.observe import catalogue
-from horae.observe.figures import Figures
+from horae.observe.counters import Figures
 from horae.observe.store import OPERATIONS, observed
-from horae.ports.keeping import Keeping
+from horae.ports.full_store import Keeping
 from horae.ports.store import STANDARD_TERMS
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore

@@ -13,13 +13,13 @@ import pytest
 
 from horae.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from horae.model.record import Writing
-from horae.observe import writes as trying
-from horae.observe.writes import AGAIN_AFTER, GOOD_FOR, KIND, STUCK, Writes
+from horae.observe import write_probe as trying
+from horae.observe.write_probe import AGAIN_AFTER, GOOD_FOR, KIND, STUCK, Writes
 from horae.runtime.stores import make_store
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.failure import translated
+from horae.stores.sqlite.errors import translated
 from horae.testing.factories import NOON
 from tests.api.served import Api, served
 from tests.observe.stage import TEST_SECONDS

@@ -11,23 +11,33 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from horae.engine import dispatcher, verdict
-from horae.engine.carried import Carried
+from horae.engine.active_run import Carried
 from horae.engine.lease import Lease
-from horae.lifecycle import agenda, control, ending, fire, missed, noticing, occurrence, recover, settle
-from horae.lifecycle.reckoning import Reckoning
+from horae.lifecycle import (
+    agenda,
+    control,
+    failure_notices,
+    fire,
+    missed,
+    occurrence,
+    occurrence_end,
+    recover,
+    settle,
+)
+from horae.lifecycle.backlog_accounting import Reckoning
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
-from horae.model.event import Event, EventKind
+from horae.model.events.event import Event, EventKind
 from horae.model.reason import Reason
 from horae.model.run import LIVE, Run, RunState
 from horae.model.task import Standing, Task
 from horae.ports.store import Claim, Claimed
 from horae.simulation.history import History
 from horae.stores.memory.agenda import MemoryAgenda
-from horae.stores.memory.book import MemoryBook
 from horae.stores.memory.data import Data
+from horae.stores.memory.event_reader import MemoryFeed
 from horae.stores.memory.events import Events
-from horae.stores.memory.feed import MemoryFeed
+from horae.stores.memory.queries import MemoryBook
 
 SECOND: Final = timedelta(seconds=1)
 
@@ -133,7 +143,7 @@ def _pause_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _at_most_once_tried_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(recover, "_goes_on", ending.may_continue)
+    patch.setattr(recover, "_goes_on", occurrence_end.may_continue)
 
 
 def _retries_without_end(patch: pytest.MonkeyPatch) -> None:
@@ -160,13 +170,13 @@ def _acknowledged_but_not_written(patch: pytest.MonkeyPatch) -> None:
 
 
 def _gives_up_late(patch: pytest.MonkeyPatch) -> None:
-    after = ending._after
+    after = occurrence_end._after
 
     def lenient(standing: Any, ended: Run, now: datetime) -> Any:
         counted = after(standing, ended, now)
         return counted._replace(failures=max(0, counted.failures - 1)) if counted.failures == 1 else counted
 
-    patch.setattr(ending, "_after", lenient)
+    patch.setattr(occurrence_end, "_after", lenient)
 
 
 def _started_twice(patch: pytest.MonkeyPatch) -> None:
@@ -193,10 +203,10 @@ def _tells_each_time(patch: pytest.MonkeyPatch) -> None:
     """Whoever only looks at how the task stands now tells of the same incident again and again."""
 
     def noticed(_facts: Facts, task: Task, standing: Standing, now: datetime, *_: object) -> tuple[Event, ...]:
-        failing = noticing.is_failing(task, standing)
+        failing = failure_notices.is_failing(task, standing)
         return (Event(EventKind.TASK_FAILING, now, task.owner, task.id),) if failing else ()
 
-    patch.setattr(ending, "noticed", noticed)
+    patch.setattr(occurrence_end, "noticed", noticed)
 
 
 def _repeats_for_ever(patch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ from bench.table import as_text
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
+from horae.model.counts import NO_HOUR, STATE
 from horae.model.outcome import Settlement, Succeeded
-from horae.model.tally import NO_HOUR, STATE
 from horae.model.task import TaskState
 from horae.ports.store import STANDARD_TERMS, Node, RunFilter, TaskFilter
 from horae.schedule import Past, next  # noqa: A004 - the product's own question

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from horae.chance import Entropy
+from horae.entropy import Entropy
 
 
 def test_each_gets_as_much_as_it_asked_for() -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import horae
-from horae.cli import operating_words, words
-from horae.cli.out import Out
-from horae.cli.words import Words
+from horae.cli.messages import messages, operating_messages
+from horae.cli.messages.messages import Words
+from horae.cli.output.printer import Out
 from horae.plural import NOUNS, agree
-from horae.service.refusals import refuse
+from horae.service.accounts.refusals import refuse
 
 SOURCE = Path(horae.__file__).parent
 COUNTED = re.compile(r"\{(\w+)(?::[^{}]*)?\}(?: [a-z-]+){0,2}? ([a-z]+s)\b")
@@ -59,8 +59,8 @@ def test_noun_behind_a_total_agrees_with_the_total(done: int, total: int, expect
 
 def test_sentences_of_the_command_line_agree_with_one() -> None:
     for out in (Out(), Out(store="sqlite:////tmp/other.db")):
-        assert out.told(operating_words.TASKS_FAILED, number=1, names="tea") == "1 task has given up: tea"
-        assert out.told(words.SKIPS_LEFT, number=1) == "the next 1 occurrence is skipped"
+        assert out.told(operating_messages.TASKS_FAILED, number=1, names="tea") == "1 task has given up: tea"
+        assert out.told(messages.SKIPS_LEFT, number=1) == "the next 1 occurrence is skipped"
     assert Words("{n} runs", "{n} 次运行").told("zh", n=1) == "1 次运行"
 
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from horae.app import Horae
-from horae.cli.desk import Desk, at_desk
+from horae.cli.session.local import Desk, at_desk
 from horae.engine.settings import EngineSettings
 from horae.errors import Refusal, UnknownStore
 from horae.ports.records import Record
-from horae.runtime import NoRing, choosing, make_store, make_wakeup, sqlite_path
-from horae.runtime.house import callback_key
+from horae.runtime import NoRing, make_store, make_wakeup, process_settings, sqlite_path
+from horae.runtime.service_factory import callback_key
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.ring import SocketRing
+from horae.stores.sqlite.wakeup import SocketRing
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ async def test_two_nodes_that_need_the_key_of_answers_at_once_end_with_one(kind:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with settings of its own, and nobody else's."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(choosing, "user_file", lambda: tmp_path / "absent.toml")
+    monkeypatch.setattr(process_settings, "user_file", lambda: tmp_path / "absent.toml")
     for name in ("HORAE_WAKE", "HORAE_KEY_FILE", "HORAE_CLOCK_TOLERANCE", "USE_PRIORITY_QUEUE_SCHEDULER"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.runtime import choosing
-from horae.runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake, store_url
+from horae.runtime import process_settings
+from horae.runtime.process_settings import chosen_settings, chosen_tolerance, chosen_wake, store_url
 from horae.settings import SETTINGS, BadSettings, Chosen, default_zone, precise_wake, read_settings
 
 USER, PROJECT = 'store = "user"\nzone = "user"\nwake = "user"\n', 'store = "project"\nzone = "project"\n'
@@ -165,14 +165,14 @@ def test_the_file_here_comes_before_the_users_own(tmp_path: Path, monkeypatch: p
     for folder, text in ((home, USER), (here, PROJECT)):
         folder.mkdir()
         (folder / "horae.toml").write_text(text)
-    monkeypatch.setattr(choosing, "user_file", lambda: home / "horae.toml")
+    monkeypatch.setattr(process_settings, "user_file", lambda: home / "horae.toml")
     assert chosen_settings({}, here).value("store") == "project"
     assert chosen_settings({}, tmp_path).value("store") == "user"
     assert chosen_settings({"HORAE_STORE": "e"}, here, {"store": "f"}).value("store") == "f"
 
 
 def test_a_bad_file_is_a_refusal_in_both_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "user_file", lambda: tmp_path / "absent")
+    monkeypatch.setattr(process_settings, "user_file", lambda: tmp_path / "absent")
     a_file(tmp_path, "nonsense = 1\n")
     with pytest.raises(Refusal) as caught:
         chosen_settings({}, tmp_path)
@@ -184,7 +184,7 @@ def test_a_bad_file_is_a_refusal_in_both_languages(tmp_path: Path, monkeypatch: 
 def test_the_store_that_was_chosen_or_the_file_here_or_the_users_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "data_file", lambda: Path("/home/horae.db"))
+    monkeypatch.setattr(process_settings, "data_file", lambda: Path("/home/horae.db"))
     assert store_url(read_settings({"HORAE_STORE": "memory://"}), tmp_path) == "memory://"
     assert store_url(read_settings({}), tmp_path) == "sqlite:////home/horae.db"
     (tmp_path / "horae.db").touch()

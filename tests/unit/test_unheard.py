@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from horae.errors import Refusal
-from horae.runtime.choosing import check_output
-from horae.runtime.unheard import VARIABLES, Unheard, unheard
+from horae.runtime.process_settings import check_output
+from horae.runtime.unused_settings import VARIABLES, Unheard, unheard
 from horae.settings import SETTINGS, read_settings
 from horae.targets.command.settings import read_settings as read_command
 from horae.targets.event.settings import read_settings as read_event

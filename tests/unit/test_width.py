@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from horae.cli.line_breaks import broken
-from horae.cli.pieces import Piece, plain
-from horae.cli.width import columns
+from horae.cli.output.line_breaks import broken
+from horae.cli.output.styled_text import Piece, plain
+from horae.cli.output.width import columns
 
 COMMAND = "horae rm tsk_01a1e71b0412ab34cd --yes"
 

@@ -15,25 +15,27 @@ from starlette.middleware.cors import CORSMiddleware
 from ..clock import Clock
 from ..errors import HoraeError
 from ..observe.catalogue import READERS
-from ..observe.looking import Looking
 from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
+from ..observe.scrape_settings import Looking
 from ..service.service import Service
 from ..version import __version__
-from ..web.allowances import Allowances
-from ..web.envelope import Envelope
-from ..web.house import House, WebSettings
+from ..web.fast_routes import ShortWay
+from ..web.middleware import Envelope
 from ..web.problems import on_invalid, on_refusal, on_status
-from ..web.short_way import ShortWay
-from . import (
+from ..web.rate_limit import Allowances
+from ..web.request_context import House, WebSettings
+from .compat import ROUTERS as COMPATIBLE
+from .event_streams import Hearing
+from .resources import (
     agents,
     audit,
-    documents,
+    bulk_tasks,
+    documentation,
     events,
     functions,
     health,
     lanes,
-    many_tasks,
     metrics,
     named_tasks,
     nodes,
@@ -49,19 +51,17 @@ from . import (
     tokens,
     webhooks,
 )
-from .compat import ROUTERS as COMPATIBLE
-from .hearing import Hearing
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     # What is asked most is found first; else what has a fixed word comes before what takes any word in its place.
     tasks.router,
     named_tasks.router,
-    many_tasks.router,
+    bulk_tasks.router,
     task_actions.router,
     root.router,
     health.router,
     metrics.router,
-    documents.router,
+    documentation.router,
     runs.router,
     runs.callbacks,
     operations.router,

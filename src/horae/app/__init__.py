@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .blocking import BlockingHorae, BlockingTask
-from .declared import TaskFunction
-from .handle import RunHandle, TaskHandle
+from .declared_function import TaskFunction
+from .handles import RunHandle, TaskHandle
 from .horae import Horae
 from .listeners import Happening
+from .sync_app import BlockingHorae, BlockingTask
 
 __all__ = ["BlockingHorae", "BlockingTask", "Happening", "Horae", "RunHandle", "TaskFunction", "TaskHandle"]

@@ -21,30 +21,39 @@ from ..model.task import Target as Where
 from ..model.task import TaskState
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
-from ..runtime.house import callback_key
+from ..runtime.service_factory import callback_key
 from ..runtime.stores import masked
-from ..service.code import CODE_KEY
-from ..service.function_records import Defaults, FormerName, Registration
-from ..service.functions import Catalogue, complete_name, nearest_function
-from ..service.lanes import MOST_IN_LANE
-from ..service.moments import asked_stretch
-from ..service.runs import answered
-from ..service.wishes import Duration, Options, When, Wish, read_duration, read_interval, read_when, wish_of
-from ..stores.sharing_refusals import refuse as refuse_to_share
+from ..service.query.instants import asked_stretch
+from ..service.runs.lanes import MOST_IN_LANE
+from ..service.runs.runs import answered
+from ..service.tasks.declared_tasks import CODE_KEY
+from ..service.tasks.function_records import Defaults, FormerName, Registration
+from ..service.tasks.functions import Catalogue, complete_name, nearest_function
+from ..service.tasks.task_request import (
+    Duration,
+    Options,
+    When,
+    Wish,
+    read_duration,
+    read_interval,
+    read_when,
+    wish_of,
+)
+from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
-from .blocking import BlockingHorae
-from .chosen import Chosen, options_of
-from .declared import Declaration, TaskFunction, former_modules, former_name
-from .handle import RunHandle, TaskHandle
+from .declared_function import Declaration, TaskFunction, former_modules, former_name
+from .handles import RunHandle, TaskHandle
 from .interpreter import interpreter
+from .lifespan import Running
 from .listeners import Handler
-from .listing import Listing, RunListing
 from .module_names import function_name
-from .running import Running
+from .pages import Listing, RunListing
+from .policy_arguments import Chosen, options_of
 from .signatures import signature_of
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggesting
-from .waiting import Occurrence
+from .sync_app import BlockingHorae
+from .wait import Occurrence
 
 if TYPE_CHECKING:
     from ..simulation.forecast import Report

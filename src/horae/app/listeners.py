@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.event import EventKind, Numbered
+from ..model.events.event import EventKind, Numbered
 from ..model.refusals import refuse
 from ..runtime import Keeping
 from ..store_retry import StoreRetry

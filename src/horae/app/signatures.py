@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..service.function_records import Argument, Signature
+from ..service.tasks.function_records import Argument, Signature
 from ..targets.function.arguments.binding import Binding
 
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from ..errors import Refusal
-from ..service.wishes import Options
+from ..service.tasks.task_request import Options
 from .refusals import refuse
 from .suggested_values import write_moment, write_with_value
 

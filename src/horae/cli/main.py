@@ -13,10 +13,10 @@ from typer.core import TyperGroup
 from .. import __version__
 from ..choices import Language
 from ..errors import HoraeError
-from .commands import ALIASES, COMMANDS, PANELS
-from .failure import INTERRUPTED, Manner, end_with, wanted_language, wants_json
-from .help_language import help_of
-from .quickly import spare
+from .command_table import ALIASES, COMMANDS, PANELS
+from .fast_start import spare
+from .messages.help_language import help_of
+from .output.failure import INTERRUPTED, Manner, end_with, wanted_language, wants_json
 
 # Typer has the mistakes of usage of the library that it carries; this is the root of all of them.
 _Mistake: Final[type[Exception]] = typer.BadParameter.__mro__[2]

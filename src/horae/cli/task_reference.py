@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..errors import Conflict, NotFound
 from ..model.ids import SHORT_TASK_DIGITS
 from ..model.task import Task
-from .out import Out
-from .workplace import Workplace
+from .output.printer import Out
+from .session.workplace import Workplace
 
 
 async def task_reference(app: Workplace, task: Task, out: Out) -> str:

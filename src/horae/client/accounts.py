@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..model.account import Agent, Owner, Token
+from ..model.accounts.account import Agent, Owner, Token
+from ..model.accounts.principal import Principal, Role, Scope
 from ..model.page import Page
-from ..model.principal import Principal, Role, Scope
 from ..schedule.durations import iso_duration
-from ..service.audit import AuditRow, Verdict
+from ..service.accounts.audit import AuditRow, Verdict
 from ..wire.accounts import read_agent, read_audit_row, read_owner, read_token, read_verdict
-from ..wire.moments import utc
+from ..wire.instants import utc
 from .connection import Connection, segment
-from .reading import paged, understood
+from .decode import paged, understood
 from .refusals import refuse
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.principal import Principal
-from ..wire.facts import read_facts
+from ..wire.task_facts import read_facts
 from .connection import Connection, segment
-from .reading import understood
+from .decode import understood
 
 
 class RemoteApprovals:

@@ -9,14 +9,14 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import HoraeError, Refusal, Sentence
-from ..model.operation import Operation, OperationState
+from ..model.accounts.operation import Operation, OperationState
 from ..ports.store import TaskFilter
-from ..service.bulk import BulkReport, Refused
-from ..service.finding import Counted
+from ..service.tasks.bulk import BulkReport, Refused
+from ..service.tasks.lookup import Counted
 from ..wire.operations import read_operation
 from ..wire.overview import glimpse
 from .connection import Connection, segment
-from .reading import understood
+from .decode import understood
 from .refusals import refuse
 from .tasks import asked_for
 

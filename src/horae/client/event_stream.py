@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import ServerUnreachable
-from ..model.event import Event, EventKind, Sequenced
-from ..wire.moments import instant
+from ..model.events.event import Event, EventKind, Sequenced
+from ..wire.instants import instant
 from .connection import Connection
-from .reading import understood
+from .decode import understood
 
 _WAITS: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds before each try to come back; after the last of them the reader is told."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.page import Page
-from ..model.principal import Principal
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
-from ..service.ledger import Why
-from ..wire.facts import read_facts
-from ..wire.moments import instant, utc
+from ..service.runs.ledger import Why
+from ..wire.instants import instant, utc
 from ..wire.overview import glimpse
 from ..wire.runs import read_explanation, read_line, read_outage, read_run
+from ..wire.task_facts import read_facts
 from .connection import Connection, segment
-from .reading import paged, understood
+from .decode import paged, understood
 from .tasks import RemoteTasks
 
 _ALL: Final = RunFilter()

@@ -9,9 +9,9 @@ from .accounts import RemoteAccounts, RemoteAgents, RemoteAudit, RemoteTokens
 from .approvals import RemoteApprovals
 from .bulk import RemoteBulk
 from .connection import Connection
-from .reading import understood
+from .decode import understood
+from .overview import RemoteEvents, RemoteFunctions, RemoteLanes, RemoteNodes, RemoteOverviews, RemoteSecrets
 from .runs import RemoteLedger, RemoteRuns
-from .standing import RemoteEvents, RemoteFunctions, RemoteLanes, RemoteNodes, RemoteOverviews, RemoteSecrets
 from .tasks import RemoteTasks
 from .webhooks import RemoteWebhooks
 

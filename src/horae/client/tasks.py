@@ -8,24 +8,24 @@ from typing import Any, Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import NotFound
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.page import Page
 from ..model.policy import MissedMode
-from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.store import TaskFilter
-from ..service.advisories import Advisory, advisory_codes
-from ..service.edits import Edited, Edits, fire_changes
-from ..service.finding import Counted
-from ..service.wishes import Wish
-from ..wire.facts import read_facts
-from ..wire.moments import utc
+from ..service.tasks.advisories import Advisory, advisory_codes
+from ..service.tasks.edits import Edited, Edits, fire_changes
+from ..service.tasks.lookup import Counted
+from ..service.tasks.task_request import Wish
+from ..wire.instants import utc
 from ..wire.runs import read_run
-from ..wire.wishes import edits_json, wish_json
+from ..wire.task_facts import read_facts
+from ..wire.task_requests import edits_json, wish_json
 from .connection import Connection, segment
-from .reading import paged, understood
+from .decode import paged, understood
 from .refusals import refuse as refuse_here
 
 _ALL: Final = TaskFilter()

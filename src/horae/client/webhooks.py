@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from ..model.accounts.principal import Principal
+from ..model.events.webhook import Delivery, Webhook
 from ..model.page import Page
-from ..model.principal import Principal
-from ..model.webhook import Delivery, Webhook
 from ..wire.webhooks import read_delivery, read_webhook
 from .connection import Connection, segment
-from .reading import paged, understood
+from .decode import paged, understood
 from .refusals import refuse
 
 

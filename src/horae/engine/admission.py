@@ -6,12 +6,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from ..ports.agreed import agreeing, agreement, lease_in
+from ..ports.lease_terms import agreeing, agreement, lease_in
 from ..ports.records import Records
 from ..ports.store import Node, Store
-from .corrected import CorrectedClock
 from .refusals import refuse
 from .settings import EngineSettings
+from .store_clock import CorrectedClock
 
 _FEW: Final = 3
 

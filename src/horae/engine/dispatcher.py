@@ -18,8 +18,8 @@ from ..model.route import is_route
 from ..ports.store import Agenda, Claim, Terms
 from ..store_retry import StoreRetry
 from .alarm import Alarm
-from .doubts import Doubts
 from .lease import Lease
+from .lost_claims import Doubts
 from .runner import Runner
 from .settler import AWAY
 

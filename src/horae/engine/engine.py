@@ -22,20 +22,20 @@ from ..store_retry import keep_going
 from .admission import Admission
 from .alarm import Alarm
 from .clock_follower import ClockFollower
-from .corrected import CorrectedClock
 from .delay_reporter import DelayReporter
 from .dispatcher import Dispatcher
-from .doubts import Doubts
-from .home import is_gone, own_home
 from .janitor import Janitor
+from .journal_writer import Scribe
 from .keeper import Keeper, Signals
 from .lease import Lease
-from .own_thread import OwnThread
+from .loop_thread import OwnThread
+from .lost_claims import Doubts
+from .process_identity import is_gone, own_home
 from .releaser import Releaser
 from .runner import Permit, Runner, permit_all
-from .scribe import Scribe
 from .settings import EngineSettings
 from .settler import Settler
+from .store_clock import CorrectedClock
 
 LOG: Final = logging.getLogger("horae")
 CLEAN_UP_SECONDS: Final = 4.0

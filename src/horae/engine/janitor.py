@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from ..clock import Clock
 from ..errors import Refusal, StoreError
-from ..lifecycle.editing import replan
+from ..lifecycle.edit import replan
 from ..model.change import Facts
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter, Upkeep

@@ -14,8 +14,8 @@ from ..lifecycle.recover import recover
 from ..ports.store import Agenda, Extension, Node, Order, Terms
 from ..store_retry import StoreRetry
 from .clock_follower import NOTEWORTHY
-from .corrected import CorrectedClock
 from .lease import Lease
+from .store_clock import CorrectedClock
 
 HANDFUL: Final = 256
 SOON_SECONDS: Final = 0.5

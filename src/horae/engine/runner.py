@@ -8,18 +8,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ..clock import Clock
-from ..model.made_by import agent_of
+from ..model.accounts.agent_label import agent_of
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import RunState
 from ..model.task import Task
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
-from .carried import Carried
-from .scribe import Scribe
+from .active_run import Carried
+from .deadline_timer import Watch
+from .journal_writer import Scribe
 from .settler import Settler
 from .verdict import OUTCOMES, answered_late, ended_by, no_outcome, no_target, raised
-from .watch import Watch
 
 LOG: Final = logging.getLogger("horae")
 Permit: TypeAlias = Callable[[Task], Awaitable[Outcome | None]]
@@ -31,7 +31,7 @@ async def permit_all(_task: Task) -> Outcome | None:
 
 
 FAILURES: Final = logging.getLogger("horae.runs")
-"""A program that prints each failure itself turns this one down (`runtime/observing.py`)."""
+"""A program that prints each failure itself turns this one down (`runtime/observability.py`)."""
 
 
 class Runner:

@@ -7,7 +7,7 @@ from typing import Final, get_args
 from ..model.limits import ERROR_CHARACTERS, shortened
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
-from .carried import Carried
+from .active_run import Carried
 
 OUTCOMES: Final = frozenset(get_args(Outcome))
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from . import crontab, nanoclaw, openclaw
-from .harvest import Found, Group, Harvest, Past, Unclear
+from .import_result import Found, Group, Harvest, Past, Unclear
 
 __all__ = ["Found", "Group", "Harvest", "Past", "Unclear", "crontab", "nanoclaw", "openclaw"]

@@ -10,15 +10,15 @@ from hashlib import blake2b
 from shlex import quote
 from typing import Final, NamedTuple
 
+from ..model.accounts.protected_variables import is_reserved
 from ..model.policy import LONGEST_TIMEOUT
-from ..model.variables import is_reserved
 from ..schedule import Cron
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone
-from ..service.wishes import Options, Wish
+from ..service.tasks.task_request import Options, Wish
 from .crontab_lines import Line, Variables, lines_of
 from .files import as_text
-from .harvest import Found, Harvest, Reading, Unclear, attempt, excerpt, gathered, target, title
+from .import_result import Found, Harvest, Reading, Unclear, attempt, excerpt, gathered, target, title
 from .notes import note
 from .shell import SHELLS, plain_words, split_comment, split_input
 

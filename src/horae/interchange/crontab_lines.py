@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from .harvest import Unclear, excerpt
+from .import_result import Unclear, excerpt
 from .notes import note
 from .refusals import refuse
 

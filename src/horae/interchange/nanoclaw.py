@@ -17,10 +17,22 @@ from ..schedule.compat import nanoclaw as dialect
 from ..schedule.compat.fields import moment_of
 from ..schedule.instants import to_datetime, to_instant
 from ..schedule.zones import find_zone
-from ..service.wishes import Options, Wish
+from ..service.tasks.task_request import Options, Wish
 from .database import Database, Row, opened
 from .fields import bad_field, folder_of, needed_text, optional_text, span_of
-from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, gathered, printable, target, title
+from .import_result import (
+    Found,
+    Harvest,
+    Past,
+    Reading,
+    Unclear,
+    as_json,
+    attempt,
+    gathered,
+    printable,
+    target,
+    title,
+)
 from .nanoclaw_groups import read_groups, rows_of_groups
 from .notes import note
 from .refusals import refuse

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import Refusal
 from .database import Row
 from .fields import Fields, flag, folder_of, needed_text, optional_mapping, optional_text
-from .harvest import Group, Harvest, Unclear, excerpt
+from .import_result import Group, Harvest, Unclear, excerpt
 from .json_text import read_json
 from .notes import told
 from .refusals import refuse

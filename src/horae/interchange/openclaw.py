@@ -9,19 +9,31 @@ from functools import partial
 from typing import Any, Final
 
 from ..errors import Refusal
-from ..model.invisible import first_ignorable
+from ..model.invisible_characters import first_ignorable
 from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shortened
 from ..model.run import RunState
 from ..schedule import Once
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone
-from ..service.wishes import Wish
+from ..service.tasks.task_request import Wish
 from .fields import Fields, bad_field, flag, folder_of, instant_of, optional_mapping, optional_text, span_of
-from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, excerpt, gathered, printable, title
+from .import_result import (
+    Found,
+    Harvest,
+    Past,
+    Reading,
+    Unclear,
+    as_json,
+    attempt,
+    excerpt,
+    gathered,
+    printable,
+    title,
+)
 from .json_text import is_sound, read_json
 from .notes import note
+from .openclaw_payload import SCRIPT, Work, read_work
 from .openclaw_schedule import EVENT_KINDS, read_schedule
-from .openclaw_work import SCRIPT, Work, read_work
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence
 

@@ -7,13 +7,13 @@ from datetime import datetime
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, Stand
-from ..model.event import EventKind
+from ..model.events.event import EventKind
 from ..model.ids import EPOCH
 from ..model.task import past_of
 from ..schedule import Every, next  # noqa: A004 - the product's own question
 from .agenda import entry_at
-from .pile import MICROSECOND, without_repeat
-from .telling import task_event
+from .due_backlog import MICROSECOND, without_repeat
+from .event_rows import task_event
 
 
 def follow_clock(facts: Facts, now: datetime) -> Change:

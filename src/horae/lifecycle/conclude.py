@@ -7,13 +7,13 @@ from typing import Final
 
 from ..model.change import Change, Facts
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand
-from ..model.event import EventKind
+from ..model.events.event import EventKind
 from ..model.run import Origin
 from ..model.task import GOING, TaskState
 from .agenda import next_entry
+from .due_backlog import counts_from_end
+from .event_rows import task_event
 from .overlap import in_the_way
-from .pile import counts_from_end
-from .telling import task_event
 
 _WAITING: Final = (Stand.HELD, Stand.ASLEEP)
 

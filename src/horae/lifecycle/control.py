@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from ..model.change import Change, Facts
-from ..model.checks import check_number
 from ..model.entry import RESUME_SLOT, Entry, EntryKind, Stand, slot_for
-from ..model.event import EventKind
+from ..model.events.event import EventKind
+from ..model.field_checks import check_number
 from ..model.limits import NOTE_CHARACTERS, shortened
 from ..model.outcome import Cancelled, Settlement
 from ..model.policy import MissedMode
@@ -16,13 +16,13 @@ from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, RunState
 from ..model.task import FRESH, GOING, Pause, PauseCause, TaskState
-from .ending import unheld
-from .leaving import account_for
+from .due_backlog import MICROSECOND
+from .entry_removal import account_for
+from .event_rows import task_event, told
+from .occurrence_end import unheld
 from .overlap import Meeting, in_the_way, meet
-from .pile import MICROSECOND
-from .resuming import awake, start_again
+from .resume import awake, start_again
 from .settle import settle
-from .telling import task_event, told
 
 MOST_SKIPS: Final = 10_000
 _RESTLESS: Final = (EntryKind.DEADLINE, EntryKind.RESUME)

@@ -8,20 +8,20 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from ..choices import Language
+from ..model.accounts.agent_label import agent_of
 from ..model.change import Facts
-from ..model.delivery import reached_no_listener
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
-from ..model.made_by import agent_of
+from ..model.events.delivery_count import reached_no_listener
 from ..model.paused_stretch import PausedStretch
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
-from ..model.states import state_word
+from ..model.state_names import state_word
 from ..model.task import Pause, PauseCause, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
 from ..schedule.preview import fires_in
 from ..typography import full_width
-from .pile import MICROSECOND, without_repeat
+from .due_backlog import MICROSECOND, without_repeat
 
 _NO_OCCURRENCE: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
 

@@ -13,18 +13,18 @@ from ..model.run import Origin
 from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - the product's own question
 from .conclude import conclude
-from .leaving import account_for
-from .made import without_made
+from .due_backlog import MICROSECOND, without_repeat
+from .entry_removal import account_for
+from .event_rows import told
+from .fast_path import ordinary_claim
+from .known_occurrence import without_made
 from .occurrence import next_occurrence
-from .ordinary import ordinary_claim
 from .overlap import Meeting, heir_of, in_the_way, meet, superseded_by
-from .pile import MICROSECOND, without_repeat
-from .replacing import replacing
-from .resuming import awake
+from .replacement import replacing
+from .resume import awake
 from .settle import settle
 from .start import Claimant, born, full_lane, started
-from .stranding import stranded
-from .telling import told
+from .unroutable_entry import stranded
 
 _MAY_TRY_AGAIN: Final = frozenset({TaskState.ACTIVE, TaskState.FAILED, TaskState.COMPLETED})
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 from ..model.policy import Missed
 from ..model.reason import Reason
 from ..model.run import Span
-from .pile import Pile
+from .due_backlog import Pile
 
 Skips: TypeAlias = tuple[tuple[Span, Reason], ...]
 

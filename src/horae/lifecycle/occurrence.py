@@ -12,14 +12,14 @@ from ..model.run import Origin, Run, Span
 from ..model.task import past_of
 from ..schedule import next  # noqa: A004 - the product's own question
 from .agenda import next_entry
-from .leaving import account_for, occurrences_in
+from .backlog_accounting import Reckoning, reckon
+from .due_backlog import Pile, counts_from_end, pile_of, without_repeat
+from .entry_removal import account_for, occurrences_in
+from .event_rows import told
 from .missed import MakeUp, Occurrence, after_waiting, make_up, on_time
 from .overlap import Meeting, heir_of, in_the_way, meet, replaced_waiters, superseded_by
-from .pile import Pile, counts_from_end, pile_of, without_repeat
-from .reckoning import Reckoning, reckon
-from .replacing import replacing
+from .replacement import replacing
 from .start import Claimant, born, full_lane, started
-from .telling import told
 
 
 class _Turn(NamedTuple):

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..model.change import Change
-from ..model.checks import check_text, check_visible
-from ..model.event import EventKind
+from ..model.events.event import EventKind
+from ..model.field_checks import check_text, check_visible
 from ..model.lane import OWNER_LANE, check_lane
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from ..model.policy import Policies
@@ -16,7 +16,7 @@ from ..model.refusals import refuse
 from ..model.task import FRESH, Target, Task
 from ..schedule import Past, Schedule, first
 from .agenda import entry_at
-from .telling import task_event
+from .event_rows import task_event
 
 
 class Draft(NamedTuple):

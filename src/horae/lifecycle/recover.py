@@ -10,8 +10,8 @@ from ..model.reason import Reason
 from ..model.run import Run, RunState
 from .agenda import retry_entry
 from .conclude import conclude
-from .ending import end_occurrence, may_continue
-from .telling import told
+from .event_rows import told
+from .occurrence_end import end_occurrence, may_continue
 
 MOST_DEATHS: Final = 5
 """Alone in a child process a run cannot take its node down; if nodes still die under it, this is where it ends."""

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
 from ..model.ids import share_of
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from ..model.policy import LONGEST_BACKOFF
@@ -15,9 +15,9 @@ from ..model.reason import Reason
 from ..model.run import Run, RunState
 from .agenda import retry_entry
 from .conclude import conclude
-from .ending import deadline_slots, end_occurrence, may_continue, summary
-from .ordinary import ordinary_settlement
-from .telling import told
+from .event_rows import told
+from .fast_path import ordinary_settlement
+from .occurrence_end import deadline_slots, end_occurrence, may_continue, summary
 
 DEADLINE_SLOT: Final = "deadline/"
 _End: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ..model.change import Facts
 from ..model.entry import Entry
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
 from ..model.run import Run, RunState
 

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..choices import Language
 from ..clock import Clock
-from ..model.principal import Principal
-from ..service.assumed_zone import AssumedZone
+from ..model.accounts.principal import Principal
 from ..service.service import Service
-from .words import Words
+from ..service.tasks.default_zone import AssumedZone
+from .messages import Words
 
 Said: TypeAlias = Mapping[str, Any]
 """The arguments of a call, looked at: known names, each of the right type; what is null is not there."""

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from mcp_types import Tool as Listed
 from mcp_types import ToolAnnotations
 
-from . import controlling, looking, running, scheduling
+from . import control_tools, read_tools, run_tools, schedule_tools
 from .call import Tool
 from .shapes import (
     APPROVAL,
@@ -31,7 +31,7 @@ from .shapes import (
     maybe,
     shape,
 )
-from .spelling import ORIGINALS, TASK_ID
+from .task_arguments import ORIGINALS, TASK_ID
 
 ID: Final[Schema] = {"type": "string", "description": "Its id, name or key, or as much of it as is unique."}
 WHEN: Final[Schema] = {
@@ -94,7 +94,7 @@ def _changes(title: str, *, again: bool, destroys: bool = False, outside: bool =
 
 TOOLS: Final[Mapping[str, Entry]] = {
     "schedule_task": Entry(
-        scheduling.schedule_task,
+        schedule_tools.schedule_task,
         "Make a task. With a key, saying the same again changes nothing and saying it otherwise changes that task. "
         "Read means and next_runs back to the person.",
         _takes(
@@ -123,7 +123,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         ORIGINALS,
     ),
     "list_tasks": Entry(
-        looking.list_tasks,
+        read_tools.list_tasks,
         "List tasks, one row each.",
         _takes(
             q={
@@ -137,7 +137,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         _looks("List tasks"),
     ),
     "get_task": Entry(
-        looking.get_task,
+        read_tools.get_task,
         "One task in full: what it means, when it runs next, how it stands.",
         _takes(("id",), id=ID),
         shape(task=TASK, review=many(TEXT), **RECEIPT),
@@ -145,7 +145,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         TASK_ID,
     ),
     "explain_task": Entry(
-        looking.explain_task,
+        read_tools.explain_task,
         "Why a task did, or did not, run at some moment; without one, the newest.",
         _takes(
             ("id",),
@@ -171,7 +171,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         TASK_ID,
     ),
     "update_task": Entry(
-        scheduling.update_task,
+        schedule_tools.update_task,
         "Change a task; only what you say changes, and nothing runs for past times.",
         _takes(
             ("id",),
@@ -198,7 +198,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         (*TASK_ID, *ORIGINALS),
     ),
     "pause_task": Entry(
-        controlling.pause_task,
+        control_tools.pause_task,
         "Let nothing of a task start until it is resumed.",
         _takes(
             ("id",),
@@ -211,7 +211,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         TASK_ID,
     ),
     "resume_task": Entry(
-        controlling.resume_task,
+        control_tools.resume_task,
         "Let a paused task go on.",
         _takes(
             ("id",),
@@ -227,7 +227,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         TASK_ID,
     ),
     "cancel_task": Entry(
-        controlling.cancel_task,
+        control_tools.cancel_task,
         "End a task for good. Its history stays; it cannot be resumed, only made again.",
         _takes(("id",), id=ID),
         shape(task=TASK),
@@ -235,7 +235,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         TASK_ID,
     ),
     "run_task_now": Entry(
-        controlling.run_task_now,
+        control_tools.run_task_now,
         "Run a task once more, now, beside its schedule.",
         _takes(
             ("id",),
@@ -253,7 +253,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         TASK_ID,
     ),
     "list_runs": Entry(
-        running.list_runs,
+        run_tools.list_runs,
         "List runs, newest first: also those that were skipped, each with its reason.",
         _takes(
             task={"type": "string", "description": "Only of this task: its id, name or key."},
@@ -265,7 +265,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         _looks("List runs"),
     ),
     "get_run": Entry(
-        running.get_run,
+        run_tools.get_run,
         "One run in full, with the last lines of its log.",
         _takes(
             ("id",),
@@ -276,7 +276,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         _looks("Look at a run"),
     ),
     "preview_schedule": Entry(
-        scheduling.preview_schedule,
+        schedule_tools.preview_schedule,
         "What a schedule means and its next five times, without making anything. Where it could be meant in more than "
         "one way, choices lists them.",
         _takes(("when",), when=WHEN, zone=ZONE),
@@ -291,7 +291,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         _looks("Preview a schedule"),
     ),
     "whoami": Entry(
-        looking.whoami,
+        read_tools.whoami,
         "Who you are here: owner, zone, limits, and what is left of them.",
         _takes(),
         shape(

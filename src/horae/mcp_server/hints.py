@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ..choices import Language
 from ..errors import Refusal
-from .words import Words
+from .messages import Words
 
 
 class Hint(NamedTuple):

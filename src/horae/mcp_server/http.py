@@ -23,15 +23,15 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
-from ..model.principal import LOCAL, LOCAL_OWNER, Principal
-from ..service.assumed_zone import zone_of_deployment
-from ..service.nodes import NodeState
+from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
+from ..service.runs.nodes import NodeState
 from ..service.service import Service
-from ..web.bodies import LARGEST, json_body, raw_body
-from ..web.caller import authenticated
-from ..web.house import house_of
+from ..service.tasks.default_zone import zone_of_deployment
+from ..web.authentication import authenticated
+from ..web.body import LARGEST, json_body, raw_body
 from ..web.language import language, states_language
 from ..web.problems import problem
+from ..web.request_context import house_of
 from .call import House
 from .local import VIA
 from .refusals import refuse

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..choices import Language
 from ..truncation import ELLIPSIS, truncate
-from .words import CUT, HEAD_MARK, MORE, ROW_MARK
+from .messages import CUT, HEAD_MARK, MORE, ROW_MARK
 
 MOST_BYTES: Final = 1000
 _NAME_CHARACTERS: Final = 60

@@ -9,11 +9,11 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 from ..choices import Language
-from ..model.account import AGENT_CHARACTERS, is_agent_name
+from ..model.accounts.account import AGENT_CHARACTERS, is_agent_name
+from ..model.accounts.principal import AGENT_QUOTAS, LOCAL, LOCAL_OWNER, SCOPES_OF, Principal, Role
 from ..model.lane import agent_lane
-from ..model.principal import AGENT_QUOTAS, LOCAL, LOCAL_OWNER, SCOPES_OF, Principal, Role
-from ..service.lanes import MOST_IN_LANE
-from ..service.refusals import refuse
+from ..service.accounts.refusals import refuse
+from ..service.runs.lanes import MOST_IN_LANE
 from .call import House
 from .server import Caller, make_server
 

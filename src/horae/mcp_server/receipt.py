@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..model.change import Facts
-from ..model.states import state_word
+from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
 from ..schedule.compat import Note
@@ -16,15 +16,15 @@ from ..schedule.describe import sentence
 from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import Advisory
-from ..service.assumed_zone import needs_zone
-from ..service.functions import start_command
-from ..service.gate import digest_of
-from ..wire.moments import local, utc
+from ..service.accounts.approval_policy import digest_of
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.default_zone import needs_zone
+from ..service.tasks.functions import start_command
+from ..wire.instants import local, utc
 from ..wire.review import review_of
 from .call import Call, Said
 from .lines import brief, plain
-from .words import (
+from .messages import (
     AT_ONCE,
     IN_ZONE,
     LIST_MARK,

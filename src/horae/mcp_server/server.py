@@ -15,18 +15,18 @@ from mcp.shared.exceptions import MCPError
 
 from ..choices import Language
 from ..errors import HoraeError, Refusal, StoreError
-from ..model.principal import Principal
-from ..service.assumed_zone import AssumedZone
+from ..model.accounts.principal import Principal
+from ..service.tasks.default_zone import AssumedZone
 from ..version import __version__
 from ..wire.problems import problem_json
 from .arguments import checked
-from .asking import MOST_QUESTIONS, Choices, answered, asked, choices_of
 from .call import Call, House, LanguageMemory, Said, Told
 from .catalogue import TOOLS, Entry, arguments_of, listed
+from .elicitation import MOST_QUESTIONS, Choices, answered, asked, choices_of
 from .hints import followable
 from .lines import whole
+from .messages import CHOOSE
 from .refusals import refuse
-from .words import CHOOSE
 
 LOG: Final = logging.getLogger("horae.mcp")
 PROBLEM: Final = "horae/problem"

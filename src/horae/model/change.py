@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from .entry import Entry
-from .event import Event
+from .events.event import Event
 from .lane import LaneUse
 from .outcome import Settlement
 from .reason import Reason

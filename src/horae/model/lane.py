@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from .checks import check_text
+from .field_checks import check_text
 from .limits import KEY_CHARACTERS
 from .refusals import refuse
 from .route import is_route

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
-from .checks import check_choice, check_duration, check_kind, check_number
+from .field_checks import check_choice, check_duration, check_kind, check_number
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]

@@ -10,7 +10,7 @@ from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sente
 from ..plural import agree
 from ..truncation import truncate
 from ..typography import full_width
-from .states import state_word
+from .state_names import state_word
 
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80

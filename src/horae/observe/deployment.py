@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError
+from ..model.counts import NO_HOUR, STATE
 from ..model.page import LARGEST_PAGE
-from ..model.tally import NO_HOUR, STATE
 from ..model.task import TaskState
-from ..ports.agreed import agreed_lease
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
+from ..ports.lease_terms import agreed_lease
 from ..ports.store import Node, Waiting
 from . import catalogue
 from .catalogue import Labels, Metric

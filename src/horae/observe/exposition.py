@@ -8,8 +8,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from .catalogue import PROCESS, Metric
+from .counters import Counter, Figures, Gauge, Histogram
 from .deployment import Reading
-from .figures import Counter, Figures, Gauge, Histogram
 from .refusals import refuse
 
 if TYPE_CHECKING:

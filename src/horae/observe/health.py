@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import HoraeError, StoreUnavailable
-from ..ports.agreed import agreed_lease
 from ..ports.clock_steps import ClockStep, clock_steps
+from ..ports.lease_terms import agreed_lease
 from ..ports.records import Records
 from ..ports.store import Agenda, Book, Node
-from ..wire.moments import milliseconds, utc
-from .writes import Writes
+from ..wire.instants import milliseconds, utc
+from .write_probe import Writes
 
 PATIENCE: Final = 2.0
 """Seconds: a store that takes longer to say anything at all cannot be worked with."""

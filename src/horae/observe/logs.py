@@ -15,9 +15,9 @@ from unicodedata import category
 
 from ..model.refusals import refuse
 from ..schedule.preview import fires_in
-from .ids import bound
-from .masking import masked_text, masked_value
+from .log_context import bound
 from .refusals import refuse as refuse_looking
+from .secret_mask import masked_text, masked_value
 
 MANNERS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error")

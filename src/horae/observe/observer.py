@@ -6,19 +6,19 @@ import platform
 from typing import Final
 
 from ..clock import Clock
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.store import STANDARD_TERMS, Terms
 from ..ports.target import Target
 from ..version import __version__
 from . import catalogue
 from .catalogue import Process
+from .counters import Figures
 from .deployment import Reading, read_deployment
 from .exposition import rendered
-from .figures import Figures
 from .runs import ObservedTarget
 from .store import observed
 from .traces import Tracing
-from .writes import Writes
+from .write_probe import Writes
 
 ONE: Final = 1.0
 

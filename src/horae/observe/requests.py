@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from ..clock import Clock
 from . import catalogue
-from .figures import Figures
-from .ids import bind
+from .counters import Figures
+from .log_context import bind
 from .traces import RequestSpan, Tracing, incoming
 
 Scope = MutableMapping[str, Any]

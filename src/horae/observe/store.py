@@ -15,10 +15,10 @@ from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDeci
 from ..model.entry import Entry
 from ..model.outcome import Settlement
 from ..model.run import Run, RunState
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.store import Claim, Extension, Node, Terms
 from . import catalogue
-from .figures import Figures
+from .counters import Figures
 
 _T = TypeVar("_T")
 

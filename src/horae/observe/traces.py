@@ -1,6 +1,6 @@
 """Traces as OpenTelemetry has them: a span for each request and for each run, where somebody has set up where they go.
 
-The trace and the span of a run follow from the run itself (`model/tracing.py`), so that every process knows them: the one
+The trace and the span of a run follow from the run itself (`model/events/trace_context.py`), so that every process knows them: the one
 that queues it says them in its answer and links to them, and the one that carries it gives them to its target.
 """
 
@@ -14,10 +14,10 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from ..model.events.trace_context import traceparent
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
-from ..model.tracing import traceparent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ from yarl import URL
 
 from ..errors import Refusal
 from .addresses import Networks, is_reachable, network_of, read_address
+from .decompression import ENCODINGS, NonsenseError, Unpacking
 from .exchange import Answer, Request, Trouble, Unreachable
 from .refusals import refuse_address, refused_networks
-from .unpacking import ENCODINGS, NonsenseError, Unpacking
 
 Lookup: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 """The addresses of a name, as texts."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..model.tally import EVERYBODY, bucket_end, bucket_of_microseconds, quantile
+from ..model.counts import EVERYBODY, bucket_end, bucket_of_microseconds, quantile
 from .records import Records
 
 SETTLEMENT_DELAY: Final = "settlement_delay"

@@ -16,14 +16,14 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
-from ..model.event import Numbered
+from ..model.counts import Counts
+from ..model.events.event import Numbered
 from ..model.lane import LaneUse
 from ..model.outcome import Settlement
 from ..model.page import Page
 from ..model.reason import Reason
 from ..model.record import Writing
 from ..model.run import Run, RunState
-from ..model.tally import Counts
 from ..model.task import Task, TaskState
 
 
@@ -234,12 +234,12 @@ class Book(Protocol):
         """The newest row of each of these tasks, as far as they have one; who asks may see the tasks."""
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
-        """The running counts (`model/tally.py`) of one owner, or (None) of everybody, in these hours."""
+        """The running counts (`model/counts.py`) of one owner, or (None) of everybody, in these hours."""
 
     async def output_bytes(self, owner: str) -> int:
         """Bytes (UTF-8) of the results, errors and log lines that are kept for the runs of one owner.
 
-        It reads every run of the owner, so callers cache it (`service/stored_output.py`).
+        It reads every run of the owner, so callers cache it (`service/accounts/stored_output.py`).
         """
 
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:

@@ -6,7 +6,7 @@ choosing   settings from files and environment   house      the service of an op
 
 from __future__ import annotations
 
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from .stores import DEFAULT_STORE, NoRing, make_store, make_wakeup, sqlite_path
 
 __all__ = ["DEFAULT_STORE", "Keeping", "NoRing", "make_store", "make_wakeup", "sqlite_path"]

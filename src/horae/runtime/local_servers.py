@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from .choosing import data_file
+from .process_settings import data_file
 from .tokens_file import read_private
 
 try:

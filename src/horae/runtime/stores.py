@@ -9,10 +9,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..model.refusals import refuse
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.wakeup import Wakeup
-from ..stores.masking import has_secret as has_secret  # noqa: PLC0414 - shown here too
-from ..stores.masking import masked as masked  # noqa: PLC0414
+from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
+from ..stores.masked_url import masked as masked  # noqa: PLC0414
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
 _MYSQL: Final = ("mysql:", "mariadb:")
@@ -56,17 +56,17 @@ def make_store(url: str) -> Keeping:
 
 def make_wakeup(url: str, *, precise: bool) -> Wakeup:
     if precise and url.startswith(("postgresql:", "postgres:")):
-        from ..stores.postgres.ring import NotifyRing  # noqa: PLC0415
+        from ..stores.postgres.notify import NotifyRing  # noqa: PLC0415
 
         return NotifyRing(url)
     if precise and url.startswith(_MYSQL):
-        from ..stores.mysql.ring import LockRing  # noqa: PLC0415
+        from ..stores.mysql.wakeup import LockRing  # noqa: PLC0415
 
         return LockRing(url)
     path = sqlite_path(url)
     if path is None or not precise or os.name != "posix":
         return NoRing()
-    from ..stores.sqlite.ring import SocketRing  # noqa: PLC0415
+    from ..stores.sqlite.wakeup import SocketRing  # noqa: PLC0415
 
     return SocketRing(os.path.realpath(path))
 

@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from ..sealing.place import named_path
-from .choosing import data_file
-from .schemes import is_on_server
+from ..encryption.key_location import named_path
+from .process_settings import data_file
 from .stores import sqlite_path
+from .url_schemes import is_on_server
 
 SUFFIX: Final = ".token"
 _OTHERS: Final = 0o077

@@ -7,45 +7,45 @@ from datetime import datetime
 from functools import cached_property
 
 from ..clock import Clock
-from ..model.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
+from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
 from ..model.task import Target
 from ..outgoing.addresses import Networks
-from ..ports.keeping import Keeping
-from .accounts import Accounts
-from .advisories import Advisory, advise
-from .agents import Agents
-from .approvals import Approvals
-from .audit import Audit
-from .bulk import Bulk
-from .code import Code
-from .committing import Committing
-from .daily import Daily
-from .edits import Edited, Edits, Keep
-from .feed import Events
-from .fire_rights import FireRights
-from .functions import Functions, Resolved
-from .gate import STRICT, Gate
-from .key_budget import KeyBudget
-from .lanes import Lanes
-from .ledger import Ledger
-from .nodes import Nodes
-from .operations import Operations
-from .outages import Outages
-from .overview import Overviews
-from .postman import Postman
-from .presence import Presence, topic_of
-from .quota_sweep import QuotaSweep
-from .rehearsal import unwritten
-from .runs import Runs
-from .seats import Seats
-from .secrets import SecretBox
-from .storage_limit import StorageLimit
-from .stored_output import StoredOutput
-from .tasks import Tasks
-from .telling import Telling
-from .tokens import Tokens
-from .webhooks import Webhooks
-from .wishes import Wish
+from ..ports.full_store import Keeping
+from .accounts.agents import Agents
+from .accounts.approval_policy import STRICT, Gate
+from .accounts.approvals import Approvals
+from .accounts.audit import Audit
+from .accounts.key_budget import KeyBudget
+from .accounts.owners import Accounts
+from .accounts.quota_sweep import QuotaSweep
+from .accounts.secrets import SecretBox
+from .accounts.storage_limit import StorageLimit
+from .accounts.stored_output import StoredOutput
+from .accounts.tokens import Tokens
+from .events.delivery import Postman
+from .events.event_bodies import Telling
+from .events.event_log import Events
+from .events.listeners import Presence, topic_of
+from .events.webhooks import Webhooks
+from .runs.daily_quota import Daily
+from .runs.fire_rights import FireRights
+from .runs.lanes import Lanes
+from .runs.ledger import Ledger
+from .runs.nodes import Nodes
+from .runs.outages import Outages
+from .runs.overview import Overviews
+from .runs.runs import Runs
+from .tasks.advisories import Advisory, advise
+from .tasks.bulk import Bulk
+from .tasks.commit import Committing
+from .tasks.declared_tasks import Code
+from .tasks.dry_run import unwritten
+from .tasks.edits import Edited, Edits, Keep
+from .tasks.functions import Functions, Resolved
+from .tasks.operations import Operations
+from .tasks.task_quota import Seats
+from .tasks.task_request import Wish
+from .tasks.tasks import Tasks
 
 
 class Service:

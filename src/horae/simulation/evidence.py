@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..model.change import Facts
-from ..model.event import Numbered
+from ..model.events.event import Numbered
 from ..model.run import Origin, Run
 from ..ports.store import Terms
 from .drafts import Traits

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..model.change import Change
 from ..model.entry import Entry
-from ..model.event import Numbered
+from ..model.events.event import Numbered
 from ..model.run import Origin, Run
 from .virtual import VirtualClock
 

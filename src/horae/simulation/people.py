@@ -10,20 +10,20 @@ from typing import Any, Final, cast
 
 from ..engine.engine import Keeping
 from ..errors import Refusal, StoreError
-from ..lifecycle import editing
+from ..lifecycle import edit
 from ..lifecycle.plan import Draft, plan
 from ..lifecycle.settle import settle
+from ..model.accounts.principal import Principal
 from ..model.change import Change
 from ..model.ids import ENTROPY, named
 from ..model.outcome import Failed, Settlement, Succeeded
 from ..model.policy import MISSED_MODES
-from ..model.principal import Principal
 from ..model.reason import Reason
 from ..model.run import LIVE
 from ..model.task import Task
 from ..ports.store import RunFilter
 from ..ports.target import Invocation
-from ..service.tasks import Tasks
+from ..service.tasks.tasks import Tasks
 from .drafts import HOUR, KINDS, LANES, MODIFIERS, OWNERS, WORKHORSES, Traits, make_draft, make_schedule
 from .faults import Link
 from .faulty_store import FaultyStore, behind
@@ -149,7 +149,7 @@ class People:
             "edit",
             task.id,
             edited,
-            lambda: self._book.change(task.id, None, lambda facts: editing.edit(facts, edited, now)),
+            lambda: self._book.change(task.id, None, lambda facts: edit.edit(facts, edited, now)),
         )
         self._tell()
 

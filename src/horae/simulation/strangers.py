@@ -8,11 +8,11 @@ from random import Random
 
 from ..engine.engine import Keeping
 from ..errors import Refusal, StoreError
+from ..model.accounts.principal import Principal
 from ..model.ids import ENTROPY, named
-from ..model.principal import Principal
 from ..model.task import Task
 from ..ports.store import RunFilter, TaskFilter
-from ..service.tasks import Tasks
+from ..service.tasks.tasks import Tasks
 from .drafts import OWNERS
 from .faults import Link
 from .faulty_store import behind

@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..engine.engine import Keeping
 from ..engine.settings import EngineSettings
 from ..model.change import Facts
-from ..model.event import Numbered
+from ..model.events.event import Numbered
 from ..model.run import Run
 from ..ports.store import RunFilter, TaskFilter, Terms
 from .evidence import Evidence

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from .sharing_refusals import refuse
+from .shared_transaction_refusals import refuse
 
 
 class Lent(NamedTuple):

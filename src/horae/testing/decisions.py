@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from ..model.entry import Entry, Stand
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
 from ..model.outcome import Settlement, Succeeded
 from ..model.reason import Reason

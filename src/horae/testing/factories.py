@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..model.change import Change
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, slot_for
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
 from ..model.ids import ENTROPY, named, run_id
 from ..model.outcome import Outcome, Settlement, Succeeded
 from ..model.policy import Policies

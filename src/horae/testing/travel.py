@@ -18,7 +18,7 @@ from ..model.run import Run, RunState
 from ..ports.store import Extension, RunFilter, TaskFilter
 from ..ports.target import Invocation, Target
 from ..runtime import Keeping
-from ..service.wishes import Duration, read_duration
+from ..service.tasks.task_request import Duration, read_duration
 from ..simulation.virtual import VirtualClock, VirtualLoop
 from .refusals import refuse as refuse_travel
 from .travel_store import (

@@ -9,16 +9,16 @@ from tempfile import TemporaryDirectory
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..clock import SystemClock
-from ..engine.home import is_gone
+from ..engine.process_identity import is_gone
 from ..errors import Conflict
-from ..moving import Side
-from ..moving.digest import pages
-from ..moving.stillness import Watching, see_still
-from ..ports.moving import Parcel, Part
 from ..ports.records import Record
+from ..ports.transfer import Parcel, Part
 from ..runtime import Keeping, make_store, sqlite_path
 from ..runtime.stores import masked
-from ..service.secrets import KIND as SECRET
+from ..service.accounts.secrets import KIND as SECRET
+from ..transfer import Side
+from ..transfer.digest import pages
+from ..transfer.idle_check import Watching, see_still
 from .refusals import refuse
 
 TravelStore: TypeAlias = Literal["memory", "copy", "own"]
@@ -49,7 +49,7 @@ async def read_contents(url: str) -> Contents:
         return Contents()
     if path is None:
         return await _read_all(url)
-    from ..stores.sqlite.snapshot import copy_file  # noqa: PLC0415 - only a copy of a file needs it
+    from ..stores.sqlite.file_copy import copy_file  # noqa: PLC0415 - only a copy of a file needs it
 
     with TemporaryDirectory(prefix="horae-travel-") as folder:
         copy = f"{folder}/copy.db"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
-from .plain import may_repeat
+from .fast_parameters import may_repeat
 from .refusals import refuse
 
 

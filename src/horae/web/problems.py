@@ -15,10 +15,10 @@ from ..choices import Language
 from ..errors import HoraeError, NotAuthenticated, Refusal, StoreError, StoreFull
 from ..wire.pointers import pointer_to
 from ..wire.problems import answer_to, problem_json, sentence_of
-from .answers import encoded
-from .house import request_id
 from .language import language
 from .refusals import STATUSES, refuse
+from .request_context import request_id
+from .responses import encoded
 
 LOG: Final = logging.getLogger("horae.web")
 PROBLEM: Final = "application/problem+json"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, Final
 
-from ..model.account import Agent, FullStorage, Limit, Owner, Token
-from ..model.principal import Quotas, Role, Scope
+from ..model.accounts.account import Agent, FullStorage, Limit, Owner, Token
+from ..model.accounts.principal import Quotas, Role, Scope
 from ..schedule.durations import iso_duration, parse_duration
-from ..service.audit import AuditRow, Verdict
-from .moments import instant, read_instant, utc
+from ..service.accounts.audit import AuditRow, Verdict
+from .instants import instant, read_instant, utc
 
 _LENGTHS: Final = frozenset({"shortest_interval", "longest_life"})
 

@@ -9,8 +9,8 @@ from ..model.change import Facts
 from ..model.entry import Entry, EntryKind, Stand
 from ..model.reason import Reason
 from ..model.run import Origin, Span
-from ..service.gate import digest_of
-from .moments import instant, read_instant, utc
+from ..service.accounts.approval_policy import digest_of
+from .instants import instant, read_instant, utc
 from .overview import lane_json, read_lane
 from .runs import read_run, run_json
 

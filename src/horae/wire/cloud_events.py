@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Final
 
-from ..model.cloud_event import cloud_event, encoded, type_of
-from ..model.event import EventKind
+from ..model.events.cloud_event import cloud_event, encoded, type_of
+from ..model.events.event import EventKind
 from ..model.refusals import refuse
 
 __all__ = ["KINDS", "cloud_event", "encoded", "read_kinds", "type_of"]

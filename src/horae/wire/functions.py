@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..service.function_records import defaults_json, signature_json
-from ..service.functions import KnownFunction
-from .moments import utc
+from ..service.tasks.function_records import defaults_json, signature_json
+from ..service.tasks.functions import KnownFunction
+from .instants import utc
 
 
 def function_json(known: KnownFunction) -> dict[str, Any]:

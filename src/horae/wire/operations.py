@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..model.operation import Operation, OperationState, TurnedDown
-from .moments import instant, read_instant, utc
+from ..model.accounts.operation import Operation, OperationState, TurnedDown
+from .instants import instant, read_instant, utc
 
 
 def operation_json(operation: Operation, language: Language = "en") -> dict[str, Any]:

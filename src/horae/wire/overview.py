@@ -7,21 +7,21 @@ from typing import Any
 
 from ..choices import Language
 from ..model.change import Facts
+from ..model.counts import Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
-from ..model.event import Event, EventKind, Numbered
+from ..model.events.event import Event, EventKind, Numbered
 from ..model.ids import EPOCH
 from ..model.lane import LaneUse
 from ..model.policy import policies_for
-from ..model.tally import Lateness
 from ..model.task import Standing, Target, Task, TaskState
 from ..ports.clock_steps import ClockStep
 from ..ports.settlement_delays import WINDOW, SettlementDelay
 from ..ports.store import Node, Waiting
 from ..schedule import Now
-from ..service.bulk import BulkReport
-from ..service.nodes import NodeSeen, NodeState
-from ..service.overview import Need, NeedKind, Overview
-from .moments import instant, length, local, milliseconds, utc
+from ..service.runs.nodes import NodeSeen, NodeState
+from ..service.runs.overview import Need, NeedKind, Overview
+from ..service.tasks.bulk import BulkReport
+from .instants import instant, length, local, milliseconds, utc
 from .runs import read_run, run_json
 from .tasks import next_due
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import InvalidSchedule, Refusal
-from ..service.query_refusals import CATALOGUE as QUERIES
+from ..service.query.refusals import CATALOGUE as QUERIES
 from .policies import POLICY_FIELDS
 
 _IN_POLICIES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "jitter", "attempts", "within"})

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..model.policy import Policies
 from ..model.refusals import refuse
 from ..schedule.durations import iso_duration
-from ..service.wishes import NEVER, MissedWish, Options, RetryWish
+from ..service.tasks.task_request import NEVER, MissedWish, Options, RetryWish
 from .fields import check_fields
 
 POLICY_FIELDS: Final = (

@@ -12,11 +12,11 @@ from ..schedule import to_json
 from ..schedule.describe import sentence
 from ..schedule.preview import Fire
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import Advisory
-from ..service.assumed_zone import AssumedZone
-from ..service.previews import Preview, Question
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.default_zone import AssumedZone
+from ..service.tasks.previews import Preview, Question
 from .fields import check_fields, text_or_none
-from .moments import utc
+from .instants import utc
 
 QUESTION: Final = ("when", "zone", "after", "until", "number", "gap", "fold")
 _GAPS: Final = ("next", "shift", "skip")

@@ -15,9 +15,9 @@ from ..schedule import Cron, Past, Schedule, iterate
 from ..schedule import next as next_fire
 from ..schedule.preview import fires_in
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import Advisory
-from ..service.edits import Edited
-from .moments import local, utc
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.edits import Edited
+from .instants import local, utc
 from .previews import fires_json, warnings_json
 from .tasks import definition_json, task_json
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from ..model.principal import Quotas
+from ..model.accounts.principal import Quotas
 
 Schema: TypeAlias = dict[str, Any]
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..choices import Language
+from ..model.accounts.agent_label import agent_of
+from ..model.accounts.secret_reference import secret_name, secret_places
 from ..model.change import Facts
-from ..model.invisible import escape_hidden
-from ..model.made_by import agent_of
-from ..model.secret_reference import secret_name, secret_places
+from ..model.invisible_characters import escape_hidden
 from ..model.task import PauseCause, Task
 from ..schedule.describe import sentence
-from ..service.gate import digest_of
+from ..service.accounts.approval_policy import digest_of
 from .tasks import definition_json
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

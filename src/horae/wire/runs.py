@@ -8,12 +8,12 @@ from typing import Any
 
 from ..choices import Language
 from ..lifecycle.explain import Explanation, Verdict
+from ..model.events.trace_context import trace_id
 from ..model.reason import Reason, sentence
 from ..model.run import Origin, Run, RunState, Span
-from ..model.tracing import trace_id
 from ..ports.journal import Line, NumberedLine
-from ..service.outages import Outage
-from .moments import instant, local, milliseconds, read_instant, utc
+from ..service.runs.outages import Outage
+from .instants import instant, local, milliseconds, read_instant, utc
 
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:

@@ -10,9 +10,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
-from .answer_shapes import ANSWERS
 from .event_shapes import EVENT_SHAPES
 from .request_shapes import REQUESTS
+from .response_shapes import ANSWERS
 
 Schema: TypeAlias = dict[str, Any]
 

@@ -17,10 +17,10 @@ from ..model.run import Run
 from ..model.task import Standing, Target, Task, TaskState
 from ..schedule import to_json
 from ..schedule.describe import sentence
-from ..service.edits import KEEP, Edits
-from ..service.wishes import NO_OPTIONS, Wish
+from ..service.tasks.edits import KEEP, Edits
+from ..service.tasks.task_request import NO_OPTIONS, Wish
 from .fields import check_fields, text_or_none
-from .moments import local, utc
+from .instants import local, utc
 from .policies import policies_json, read_policies
 from .runs import run_json
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Refusal
-from ..model.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Disabled, Webhook
+from ..model.events.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Disabled, Webhook
 from ..outgoing.guard import parse_url
 from ..outgoing.refusals import refuse_address
-from ..service.event_refusals import refuse
-from .moments import instant, read_instant, utc
+from ..service.events.refusals import refuse
+from .instants import instant, read_instant, utc
 
 
 def webhook_json(webhook: Webhook) -> dict[str, Any]:

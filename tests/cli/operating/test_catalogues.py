@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from string import Formatter
 
-from horae.cli import operating_refusals, operating_words
-from horae.cli.refusals import CATALOGUE as DAILY
-from horae.cli.words import Words
+from horae.cli.messages import operating_messages, operating_refusals
+from horae.cli.messages.messages import Words
+from horae.cli.messages.refusals import CATALOGUE as DAILY
+from horae.encryption.refusals import CATALOGUE as SEALING
 from horae.interchange.refusals import CATALOGUE as INTERCHANGE
 from horae.model.refusals import CATALOGUE as MODEL
-from horae.sealing.refusals import CATALOGUE as SEALING
 
-ROOM = Path(operating_words.__file__).parent
+ROOM = Path(operating_messages.__file__).parent
 
 
 def places(text: str) -> set[str]:
@@ -26,7 +26,7 @@ def sources() -> str:
 
 def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
     said = sources()
-    for name, value in vars(operating_words).items():
+    for name, value in vars(operating_messages).items():
         group = value.values() if isinstance(value, dict) else [value] if isinstance(value, Words) else value
         found = [each for each in group if isinstance(each, Words)] if isinstance(group, list | tuple) else []
         for words in found:

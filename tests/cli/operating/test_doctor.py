@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 
-from horae.cli.checks import Reading, about_clock
+from horae.cli.doctor.machine_checks import Reading, about_clock
 from tests.cli.operating.deployment import Deployment
 
 

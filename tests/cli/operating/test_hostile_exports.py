@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.own_export import MOST_CHARACTERS, read_export
+from horae.cli.transfer.export_reader import MOST_CHARACTERS, read_export
 from horae.errors import Refusal
 
 HEADER = '{"horae": "export", "version": 1}'

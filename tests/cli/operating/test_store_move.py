@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from horae.cli.store_move import _name_of
+from horae.cli.transfer.move import _name_of
 from horae.model.run import RunState
 from horae.ports.journal import Line
-from horae.ports.moving import Parcel, Part
+from horae.ports.transfer import Parcel, Part
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.moving import all_parcels
 from horae.testing.factories import HOUR, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry

@@ -8,8 +8,8 @@ import signal
 import sys
 from collections.abc import Callable
 
-from horae.cli.gap import Account, counted
-from horae.cli.supervising import DRAINED, Death, Supervisor
+from horae.cli.node.supervisor import DRAINED, Death, Supervisor
+from horae.cli.output.outage_summary import Account, counted
 from horae.clock import Clock, SystemClock
 from horae.model.ids import instant
 from horae.model.reason import Reason

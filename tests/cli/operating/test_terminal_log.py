@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from horae.cli.out import Out
-from horae.cli.terminal_log import TerminalLines
-from horae.cli.width import columns
+from horae.cli.output.printer import Out
+from horae.cli.output.terminal_log import TerminalLines
+from horae.cli.output.width import columns
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from horae.api.app import make_app
 from horae.clock import SystemClock
-from horae.model.principal import LOCAL, Role
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
-from horae.runtime.serving import listening, serving
+from horae.model.accounts.principal import LOCAL, Role
+from horae.runtime.http_server import listening, serving
+from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store, make_wakeup
+from horae.runtime.target_kinds import Kinds
 from horae.service.service import Service
 from horae.settings import Chosen, Settings
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.cli.driving import Cli, Done
 
 SECRET = "0" * 64

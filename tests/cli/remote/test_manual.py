@@ -11,14 +11,14 @@ import pytest
 import typer
 from jsonschema import Draft202012Validator
 
-from horae.cli import account_refusals, account_words
 from horae.cli.main import app
-from horae.cli.operating_refusals import CATALOGUE as OPERATING
-from horae.cli.refusals import CATALOGUE as DAILY
-from horae.cli.words import Words
+from horae.cli.messages import account_messages, account_refusals
+from horae.cli.messages.messages import Words
+from horae.cli.messages.operating_refusals import CATALOGUE as OPERATING
+from horae.cli.messages.refusals import CATALOGUE as DAILY
 from horae.client.refusals import CATALOGUE as CLIENT
 from horae.model.refusals import CATALOGUE as MODEL
-from horae.service.refusals import CATALOGUE as SERVICE
+from horae.service.accounts.refusals import CATALOGUE as SERVICE
 from horae.web.refusals import CATALOGUE as WEB
 from tests.cli.test_schemas import OURS
 
@@ -39,7 +39,7 @@ SCHEMAS = (
     *("audit-row", "audit", "audit-verify", "login", "contexts", "context-used", "forgotten"),
 )
 MANUAL = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
-ROOM = Path(account_words.__file__).parent
+ROOM = Path(account_messages.__file__).parent
 
 
 def places(text: str) -> set[str]:
@@ -79,7 +79,7 @@ def test_every_schema_is_one_allows_nothing_unknown_and_is_in_the_manual(name: s
 
 def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
     said = "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py") if path.name != "account_words.py")
-    for name, value in vars(account_words).items():
+    for name, value in vars(account_messages).items():
         found = [each for each in (value.values() if isinstance(value, dict) else [value]) if isinstance(each, Words)]
         for words in found:
             assert places(words.en) == places(words.zh), name

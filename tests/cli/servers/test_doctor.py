@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from horae.cli.server_checks import about_clocks, about_server
+from horae.cli.doctor.server_checks import about_clocks, about_server
 from horae.model.ids import instant
 from horae.ports.store import Node
-from horae.runtime.condition import ServerCondition
+from horae.runtime.store_status import ServerCondition
 from horae.settings import read_settings
 from tests.cli.driving import Cli
 from tests.cli.servers.conftest import PASSWORD

@@ -8,7 +8,7 @@ import pytest
 
 from horae import Horae
 from horae.errors import Conflict
-from horae.model.principal import LOCAL_OWNER
+from horae.model.accounts.principal import LOCAL_OWNER
 from tests.cli.driving import Cli, Done
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.stores.masking import has_secret, masked
+from horae.stores.masked_url import has_secret, masked
 from tests.cli.driving import Cli
 from tests.cli.servers.conftest import PASSWORD
 

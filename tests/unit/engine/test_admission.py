@@ -10,7 +10,7 @@ import pytest
 
 from horae.engine.engine import Engine
 from horae.errors import Refusal, StoreUnavailable
-from horae.ports.agreed import agreed_lease, agreeing
+from horae.ports.lease_terms import agreed_lease, agreeing
 from horae.ports.store import STANDARD_TERMS, Node, Terms
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore

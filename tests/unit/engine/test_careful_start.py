@@ -6,11 +6,11 @@ from functools import partial
 
 from horae.engine.engine import Engine
 from horae.lifecycle.recover import release
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import Task
-from horae.service.tasks import Tasks
+from horae.service.tasks.tasks import Tasks
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import NOON, SECOND
 from tests.unit.engine.stage import (

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from horae.engine.corrected import CorrectedClock
+from horae.engine.store_clock import CorrectedClock
 from horae.ports.store import Extension
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from horae.engine.engine import Engine
+from horae.model.accounts.principal import LOCAL
 from horae.model.outcome import Outcome, Succeeded
-from horae.model.principal import LOCAL
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.ports.target import Invocation
-from horae.service.tasks import Tasks
+from horae.service.tasks.tasks import Tasks
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import NOON, SECOND
 from tests.unit.engine.stage import (

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from horae.errors import StoreFull
-from horae.runtime.steward import Steward
+from horae.runtime.maintenance import Steward
 from horae.schedule import Every
 from horae.service.service import Service
 from horae.simulation.virtual import VirtualClock

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from horae.engine import home as home_module
-from horae.engine.home import is_gone, own_home
+from horae.engine import process_identity as home_module
+from horae.engine.process_identity import is_gone, own_home
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can be sure, and the lease decides")
 
-_SAYS_WHERE = "from horae.engine.home import own_home; print(own_home(), flush=True); input()"
+_SAYS_WHERE = "from horae.engine.process_identity import own_home; print(own_home(), flush=True); input()"
 
 
 @contextmanager

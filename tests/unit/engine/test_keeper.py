@@ -11,14 +11,14 @@ import pytest
 
 from horae.engine.keeper import BREATH_SECONDS
 from horae.lifecycle.recover import recover
+from horae.model.accounts.principal import LOCAL
 from horae.model.outcome import Outcome, Succeeded
-from horae.model.principal import LOCAL
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.store import RunFilter
 from horae.ports.target import Invocation
 from horae.schedule import Every
-from horae.service.tasks import Tasks
+from horae.service.tasks.tasks import Tasks
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, NOON, a_node

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from horae.engine.carried import Carried
+from horae.engine.active_run import Carried
 from horae.engine.engine import Engine
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.model.reason import Reason

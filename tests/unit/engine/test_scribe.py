@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from horae.clock import Clock, SystemClock
-from horae.engine import scribe as scribe_module
-from horae.engine.scribe import GATHER_SECONDS, Scribe
+from horae.engine import journal_writer as scribe_module
+from horae.engine.journal_writer import GATHER_SECONDS, Scribe
 from horae.ports.journal import Line
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore

@@ -6,8 +6,8 @@ import json
 from datetime import timedelta
 
 from horae.engine.delay_reporter import EVERY_SECONDS
-from horae.model.principal import Principal
-from horae.model.tally import EVERYBODY
+from horae.model.accounts.principal import Principal
+from horae.model.counts import EVERYBODY
 from horae.ports.settlement_delays import (
     MOST_OWNERS,
     SETTLEMENT_DELAY,
@@ -18,7 +18,7 @@ from horae.ports.settlement_delays import (
     summed_up,
 )
 from horae.schedule import Every
-from horae.service.overview import Overview, Overviews
+from horae.service.runs.overview import Overview, Overviews
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON

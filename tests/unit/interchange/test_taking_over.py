@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from horae.interchange import Found, crontab, nanoclaw, openclaw
-from horae.model.principal import Principal
+from horae.model.accounts.principal import Principal
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
-from horae.service.tasks import Tasks
+from horae.service.tasks.tasks import Tasks
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.targets.command.programs import Programs

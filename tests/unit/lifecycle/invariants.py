@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import pairwise, takewhile
 
 from horae.model.entry import Entry, EntryKind, Stand
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import GOING, TaskState, past_of
 from horae.schedule import Every, Past, Schedule, due, first, iterate, next  # noqa: A004 - the product's own question

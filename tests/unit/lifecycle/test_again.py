@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
-from horae.lifecycle.again import try_again
+from horae.lifecycle.retry_request import try_again
 from horae.model.entry import EntryKind, Stand
 from horae.model.ids import occurrence_key
 from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut

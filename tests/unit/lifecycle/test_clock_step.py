@@ -8,7 +8,7 @@ import pytest
 
 from horae.lifecycle.clock_step import follow_clock
 from horae.model.change import Change
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded
 from horae.schedule import Cron, Every, Once, Schedule
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from horae.lifecycle import control
+from horae.lifecycle.due_backlog import pile_of
+from horae.lifecycle.entry_removal import account_for
 from horae.lifecycle.fire import fire
-from horae.lifecycle.leaving import account_for
 from horae.lifecycle.missed import make_up
 from horae.lifecycle.overlap import meet
-from horae.lifecycle.pile import pile_of
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
 from horae.model.entry import Entry, EntryKind

@@ -8,7 +8,7 @@ from horae.errors import Conflict, InvalidTask
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import Claimant
 from horae.model.change import NOTHING
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.policy import Missed
 from horae.model.reason import Reason

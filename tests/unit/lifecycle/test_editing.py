@@ -7,9 +7,9 @@ from datetime import datetime
 import pytest
 
 from horae.errors import Conflict, InvalidTask
-from horae.lifecycle import editing
+from horae.lifecycle import edit
 from horae.model.change import NOTHING
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.limits import BACKFILL_OCCURRENCES
 from horae.model.outcome import Waiting
 from horae.model.policy import Missed, Policies, Retry
@@ -198,7 +198,7 @@ def test_both_ends_are_included() -> None:
 def test_up_to_this_very_instant() -> None:
     world = World().at(hour(20))
     world.claim_all().settle()
-    (entry,) = editing.backfill(world.facts, hour(19), hour(20), world.now).put
+    (entry,) = edit.backfill(world.facts, hour(19), hour(20), world.now).put
     assert (entry.planned, entry.through, entry.attempt, entry.forgiven) == (hour(19), hour(20), 1, 0)
 
 

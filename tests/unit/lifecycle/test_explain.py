@@ -18,10 +18,10 @@ from horae.lifecycle.explain import (
     skipped_in_pause,
     with_pause,
 )
+from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.paused_stretch import PAUSED_STRETCH, read_pause
 from horae.model.policy import Missed, Retry
-from horae.model.principal import AGENT_LABEL
 from horae.model.reason import Reason, sentence
 from horae.model.task import PauseCause, Target
 from horae.schedule import Every, Once

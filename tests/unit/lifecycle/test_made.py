@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.policy import Missed
 from horae.model.task import TaskState
 from horae.schedule import Every, Once

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from horae.lifecycle.ordinary import ordinary_settlement
-from horae.model.event import EventKind
+from horae.lifecycle.fast_path import ordinary_settlement
+from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut
 from horae.model.policy import Policies, Retry, from_json, to_json
 from horae.model.run import Origin

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from horae.lifecycle.fast_path import ordinary_claim, ordinary_settlement
 from horae.lifecycle.fire import fire_at_length
-from horae.lifecycle.ordinary import ordinary_claim, ordinary_settlement
 from horae.lifecycle.settle import settle_at_length
 from horae.lifecycle.start import Claimant
 from horae.model.change import Change, Facts

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.policy import Missed, Overlap, Retry
 from horae.model.reason import Reason

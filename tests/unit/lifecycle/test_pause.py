@@ -11,7 +11,7 @@ from horae.errors import Conflict, InvalidTask
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import Claimant
 from horae.model.entry import EntryKind, Stand
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded, Waiting
 from horae.model.policy import Missed, MissedMode, Retry
 from horae.model.task import PauseCause, TaskState

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horae.lifecycle.pile import Pile, counts_from_end, pile_of, planned_pile, without_repeat
+from horae.lifecycle.due_backlog import Pile, counts_from_end, pile_of, planned_pile, without_repeat
 from horae.model.task import FRESH, Standing, Task, past_of
 from horae.schedule import Cron, Every, Now, Once, RRule, Schedule, due, iterate
 

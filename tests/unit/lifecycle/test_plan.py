@@ -11,7 +11,7 @@ from horae.lifecycle.control import made_paused
 from horae.lifecycle.plan import Draft, drafted, plan
 from horae.model.change import Change
 from horae.model.entry import NEXT_SLOT, EntryKind, Stand
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from horae.model.policy import Policies
 from horae.model.task import FRESH, Target, TaskState

@@ -12,7 +12,7 @@ from horae.lifecycle.recover import MOST_DEATHS
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import DEATHS_BEFORE_ALONE
 from horae.model.entry import EntryKind
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.ids import share_of
 from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from horae.model.policy import LONGEST_BACKOFF, Retry

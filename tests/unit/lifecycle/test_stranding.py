@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from horae.lifecycle.start import Claimant
-from horae.lifecycle.stranding import stranded
+from horae.lifecycle.unroutable_entry import stranded
 from horae.model.change import NOTHING
 from horae.model.entry import EntryKind, Stand
 from horae.model.outcome import Waiting

@@ -8,16 +8,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import Any, Final
 
-from horae.lifecycle import control, editing
-from horae.lifecycle.again import try_again
+from horae.lifecycle import control, edit
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.recover import recover, release
+from horae.lifecycle.retry_request import try_again
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
 from horae.model.change import Change, Facts
+from horae.model.counts import added
 from horae.model.entry import CLAIMABLE, NEXT_SLOT, Entry, EntryKind, Stand
-from horae.model.event import Event, EventKind
+from horae.model.events.event import Event, EventKind
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.policy import Policies, policies_for
@@ -25,7 +26,6 @@ from horae.model.reason import Reason
 from horae.model.route import is_route, route_of
 from horae.model.run import BIRTHS, Origin, Run, RunState
 from horae.model.run import TRANSITIONS as RUN_TRANSITIONS
-from horae.model.tally import added
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS
 from horae.model.task import Standing, Target, Task, TaskState
 from horae.schedule import Every, Schedule
@@ -352,13 +352,13 @@ class World:
 
     def edit(self, **fields: Any) -> Change:
         edited = self.task._replace(**fields)
-        return self.decide(lambda facts: editing.edit(facts, edited, self.now))
+        return self.decide(lambda facts: edit.edit(facts, edited, self.now))
 
     def backfill(self, first: datetime, last: datetime, attempts_before: int = 0) -> Change:
-        return self.decide(lambda facts: editing.backfill(facts, first, last, self.now, attempts_before))
+        return self.decide(lambda facts: edit.backfill(facts, first, last, self.now, attempts_before))
 
     def replan(self) -> Change:
-        return self.decide(lambda facts: editing.replan(facts, self.now))
+        return self.decide(lambda facts: edit.replan(facts, self.now))
 
 
 class Era:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from horae.errors import NotAllowed
-from horae.model.account import (
+from horae.model.accounts.account import (
     KEPT_AFTER_ITS_END,
     FullStorage,
     Owner,
@@ -28,7 +28,16 @@ from horae.model.account import (
     token_from,
     token_record,
 )
-from horae.model.principal import AGENT_QUOTAS, LOCAL, MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
+from horae.model.accounts.principal import (
+    AGENT_QUOTAS,
+    LOCAL,
+    MEMBER_QUOTAS,
+    NO_QUOTAS,
+    Principal,
+    Quotas,
+    Role,
+    Scope,
+)
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 TOKEN = Token("tok_1", "ada", "laptop", frozenset({Scope.READ, Scope.RUN}), NOW, "5e88")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from horae.model.cloud_event import LARGEST, cloud_event, encoded
-from horae.model.event import Event, EventKind, Numbered
-from horae.model.triggered import triggered_json
-from horae.model.webhook import (
+from horae.model.events.cloud_event import LARGEST, cloud_event, encoded
+from horae.model.events.event import Event, EventKind, Numbered
+from horae.model.events.trigger_fields import triggered_json
+from horae.model.events.webhook import (
     RETRIES,
     Attempt,
     Delivery,
@@ -23,7 +23,7 @@ from horae.model.webhook import (
     delivery_id,
     retry_at,
 )
-from horae.model.webhook_records import (
+from horae.model.events.webhook_records import (
     delivery_from,
     delivery_record,
     due_of,

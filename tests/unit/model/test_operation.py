@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from horae.model.operation import (
+from horae.model.accounts.operation import (
     KEPT,
     SILENCE,
     Operation,

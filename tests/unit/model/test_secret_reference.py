@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from horae.model.made_by import agent_of
-from horae.model.principal import AGENT_LABEL
-from horae.model.secret_reference import SecretPlace, secret_name, secret_names, secret_places
+from horae.model.accounts.agent_label import agent_of
+from horae.model.accounts.principal import AGENT_LABEL
+from horae.model.accounts.secret_reference import SecretPlace, secret_name, secret_names, secret_places
 from horae.testing.factories import a_task
 
 

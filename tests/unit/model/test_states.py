@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from horae.model.refusals import refuse
 from horae.model.run import RunState
-from horae.model.states import CHINESE, state_word
+from horae.model.state_names import CHINESE, state_word
 from horae.model.task import TaskState
 
 

@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.model.change import NOTHING, Change
-from horae.model.reason import Reason
-from horae.model.run import RunState, Span
-from horae.model.tally import (
+from horae.model.counts import (
     AGENT,
     LATE,
     NO_HOUR,
@@ -26,6 +24,8 @@ from horae.model.tally import (
     hour_of,
     lateness_in,
 )
+from horae.model.reason import Reason
+from horae.model.run import RunState, Span
 from horae.model.task import FRESH, Standing, TaskState
 from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from horae.model.events.trace_context import first_traceparent, trace_id, traceparent
 from horae.model.ids import run_id
 from horae.model.run import Origin, Run, RunState
-from horae.model.tracing import first_traceparent, trace_id, traceparent
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from horae.errors import Refusal
 from horae.model import run as run_module
 from horae.model import task as task_module
+from horae.model.accounts.principal import LOCAL, Principal
 from horae.model.change import NOTHING, Change
 from horae.model.entry import CLAIMABLE, EntryKind, Stand, slot_for
 from horae.model.ids import (
@@ -35,7 +36,6 @@ from horae.model.lane import LaneUse, owner_lane
 from horae.model.limits import shortened
 from horae.model.page import Page
 from horae.model.policy import ORDINARY
-from horae.model.principal import LOCAL, Principal
 from horae.model.reason import SENTENCES, Reason, sentence
 from horae.model.refusals import CATALOGUE, refuse
 from horae.model.run import BIRTHS, LIVE, Origin, Run, RunState, Span

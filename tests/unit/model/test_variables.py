@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.model.variables import is_own, is_reserved
+from horae.model.accounts.protected_variables import is_own, is_reserved
 
 
 @pytest.mark.parametrize(

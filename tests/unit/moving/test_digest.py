@@ -8,13 +8,13 @@ import pytest
 
 from horae.model.change import Facts
 from horae.model.task import FRESH
-from horae.moving import Carried, weigh
-from horae.ports.moving import Parcel, Part
+from horae.ports.transfer import Parcel, Part
 from horae.schedule import Every
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.busy_day import a_busy_day
 from horae.testing.contracts.moving import all_parcels
 from horae.testing.factories import HOUR, NOON, a_run, a_task, an_entry
+from horae.transfer import Carried, weigh
 
 
 async def all_of_a_day() -> dict[Part, list[Parcel]]:

@@ -9,17 +9,17 @@ import pytest
 from horae.clock import SystemClock
 from horae.errors import Conflict, InvalidTask, Refusal
 from horae.model.change import Change
-from horae.moving import Begun, Side, Stage, digest, move, survey
-from horae.moving.begun import MARK
-from horae.moving.stillness import Watching
-from horae.ports.moving import Parcel, Part
 from horae.ports.store import Node, TaskFilter
+from horae.ports.transfer import Parcel, Part
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.busy_day import a_busy_day
 from horae.testing.contracts.moving import all_parcels
 from horae.testing.contracts.scenes import everything, keep
 from horae.testing.decisions import saying
 from horae.testing.factories import a_node, a_task, an_event
+from horae.transfer import Begun, Side, Stage, digest, move, survey
+from horae.transfer.idle_check import Watching
+from horae.transfer.progress import MARK
 
 NOBODY_WORKS = Watching(SystemClock(), is_gone=lambda _: True, lives_here=lambda _: False)
 

@@ -10,13 +10,13 @@ from datetime import datetime
 import pytest
 
 from horae.clock import SystemClock
-from horae.engine.home import own_home
+from horae.engine.process_identity import own_home
 from horae.errors import Conflict
-from horae.moving import Side
-from horae.moving.stillness import Watching, lives_here, see_still
 from horae.ports.store import STANDARD_TERMS
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, a_node
+from horae.transfer import Side
+from horae.transfer.idle_check import Watching, lives_here, see_still
 
 LEASE = STANDARD_TERMS.lease.total_seconds()
 RENEWAL = STANDARD_TERMS.renewal.total_seconds()

@@ -9,9 +9,9 @@ import zlib
 import pytest
 
 from horae.outgoing.client import Client
+from horae.outgoing.decompression import Unpacking
 from horae.outgoing.exchange import Answer, Trouble, Unreachable
 from horae.outgoing.guard import CheckedUrl
-from horae.outgoing.unpacking import Unpacking
 from tests.unit.outgoing.servers import (
     LOOPBACK,
     Speak,

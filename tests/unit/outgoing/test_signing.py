@@ -11,7 +11,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.outgoing.callbacks import callback_path, callback_token, verify_callback_token
-from horae.outgoing.signing import new_secret, signed, verify
+from horae.outgoing.signatures import new_secret, signed, verify
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = bytes(range(32))

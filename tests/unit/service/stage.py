@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
+from horae.model.accounts.principal import Principal, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
-from horae.model.principal import Principal, Role
 from horae.model.run import Run
 from horae.model.task import Target, Task
-from horae.ports.keeping import Keeping
+from horae.ports.full_store import Keeping
 from horae.ports.store import STANDARD_TERMS
 from horae.runtime.stores import make_store
-from horae.sealing import Key
-from horae.service.gate import Gate
-from horae.service.secrets import SecretBox
+from horae.service.accounts.approval_policy import Gate
+from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
-from horae.service.wishes import Wish
+from horae.service.tasks.task_request import Wish
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node

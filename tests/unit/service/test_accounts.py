@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
-from horae.model.account import (
+from horae.model.accounts.account import (
     Owner,
     Token,
     agent_quotas,
@@ -26,8 +26,8 @@ from horae.model.account import (
     token_from,
     token_record,
 )
-from horae.model.principal import MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
-from horae.service.lanes import MOST_IN_LANE
+from horae.model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
+from horae.service.runs.lanes import MOST_IN_LANE
 from horae.testing.factories import HOUR, NOON
 from tests.unit.service.stage import house_on
 
@@ -296,7 +296,7 @@ def test_a_token_comes_back_from_its_record(
 
 
 def test_every_refusal_has_both_languages() -> None:
-    from horae.service.refusals import CATALOGUE, refuse  # noqa: PLC0415 - looked at here alone
+    from horae.service.accounts.refusals import CATALOGUE, refuse  # noqa: PLC0415 - looked at here alone
 
     names = dict.fromkeys(
         (

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from horae.model.accounts.principal import AGENT_QUOTAS, LOCAL, Principal
 from horae.model.change import Facts
 from horae.model.outcome import Failed
-from horae.model.principal import AGENT_QUOTAS, LOCAL, Principal
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.approvals import digest_of
-from horae.service.edits import Edits
-from horae.service.gate import STRICT, Gate
-from horae.service.wishes import Options, Wish
+from horae.service.accounts.approval_policy import STRICT, Gate
+from horae.service.accounts.approvals import digest_of
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.task_request import Options, Wish
 from horae.testing.factories import HOUR, MINUTE, NOON
 from tests.unit.service.stage import house_on
 

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import StoreFull
+from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed
-from horae.model.principal import Principal
 from horae.model.record import Record, Writing
-from horae.ports.keeping import Keeping
+from horae.ports.full_store import Keeping
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
-from horae.sealing import Key
-from horae.service.audit import AuditRow, Verdict
-from horae.service.committing import Deed
-from horae.service.edits import Edits
-from horae.service.secrets import SecretBox
+from horae.service.accounts.audit import AuditRow, Verdict
+from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
-from horae.service.wishes import Wish
+from horae.service.tasks.commit import Deed
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.task_request import Wish
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.unit.service.stage import house_on
@@ -337,8 +337,8 @@ async def test_where_nothing_can_be_written_what_is_there_can_be_read(monkeypatc
 
 
 async def test_more_rows_than_fit_into_one_write_or_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("horae.service.audit._BATCH", 3)
-    monkeypatch.setattr("horae.service.audit.LARGEST_PAGE", 4)
+    monkeypatch.setattr("horae.service.accounts.audit._BATCH", 3)
+    monkeypatch.setattr("horae.service.accounts.audit.LARGEST_PAGE", 4)
 
     async with house_on() as house:
         await sealed(house, 11)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from horae.model.task import PauseCause, TaskState
-from horae.service.code import CODE_KEY
-from horae.service.overview import NeedKind
+from horae.service.runs.overview import NeedKind
+from horae.service.tasks.declared_tasks import CODE_KEY
 from horae.testing.factories import HOUR
 from tests.unit.service.stage import house_on
 

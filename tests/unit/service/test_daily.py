@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from horae.model.account import owner_from, owner_record
-from horae.model.principal import AGENT_QUOTAS, Principal, Role
-from horae.model.tally import AGENT, hour_of
+from horae.model.accounts.account import owner_from, owner_record
+from horae.model.accounts.principal import AGENT_QUOTAS, Principal, Role
+from horae.model.counts import AGENT, hour_of
 from horae.model.task import Task
 from horae.ports.store import RunFilter
 from horae.testing.factories import HOUR, MINUTE

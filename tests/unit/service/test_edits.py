@@ -11,8 +11,8 @@ import pytest
 from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Retry, policies_for
 from horae.model.task import FRESH, Target, Task, TaskState
 from horae.schedule import Cron, Every, Once
-from horae.service.edits import KEEP, Edits, FireChanges, edited_task, fire_changes
-from horae.service.wishes import NEVER, Options
+from horae.service.tasks.edits import KEEP, Edits, FireChanges, edited_task, fire_changes
+from horae.service.tasks.task_request import NEVER, Options
 from horae.testing.factories import HOUR, MINUTE, NOON, a_task
 from tests.unit.service.stage import house_on
 

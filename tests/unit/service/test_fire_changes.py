@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from horae.model.task import FRESH
 from horae.schedule import Every
-from horae.service.edits import fire_changes
+from horae.service.tasks.edits import fire_changes
 from horae.testing.factories import HOUR, NOON, a_task
 
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from horae.model.account import Agent
+from horae.model.accounts.account import Agent
+from horae.model.accounts.principal import AGENT_QUOTAS, LOCAL, Principal, Role
 from horae.model.lane import agent_lane
 from horae.model.outcome import Failed, Skipped
-from horae.model.principal import AGENT_QUOTAS, LOCAL, Principal, Role
 from horae.model.reason import Reason
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.approvals import digest_of
-from horae.service.edits import Edits
-from horae.service.gate import Gate
-from horae.service.wishes import Wish
+from horae.service.accounts.approval_policy import Gate
+from horae.service.accounts.approvals import digest_of
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.task_request import Wish
 from horae.testing.factories import HOUR, MINUTE
 from tests.unit.service.stage import house_on
 

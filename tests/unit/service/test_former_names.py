@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from horae.model.principal import LOCAL
-from horae.service.function_records import NO_DEFAULTS, FormerName, Registration, Signature
-from horae.service.functions import Catalogue
+from horae.model.accounts.principal import LOCAL
+from horae.service.tasks.function_records import NO_DEFAULTS, FormerName, Registration, Signature
+from horae.service.tasks.functions import Catalogue
 from horae.testing.factories import NOON
 
 from .stage import House

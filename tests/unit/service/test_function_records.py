@@ -10,7 +10,7 @@ import pytest
 from horae.model.policy import Missed, Retry, policies_for
 from horae.model.task import Target
 from horae.schedule import Every
-from horae.service.function_records import (
+from horae.service.tasks.function_records import (
     Argument,
     Defaults,
     Registration,
@@ -21,8 +21,8 @@ from horae.service.function_records import (
     read_registration,
     registration_json,
 )
-from horae.service.functions import apply_defaults
-from horae.service.wishes import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, Wish, read_policies
+from horae.service.tasks.functions import apply_defaults
+from horae.service.tasks.task_request import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, Wish, read_policies
 
 MAIL = Target("function", '{"name":"mail"}')
 EVERY = Every(interval=timedelta(hours=1))

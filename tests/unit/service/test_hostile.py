@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
+from horae.model.accounts.principal import Principal
 from horae.model.outcome import Succeeded
-from horae.model.principal import Principal
 from horae.model.task import Target
 from horae.ports.store import RunFilter, TaskFilter
 from horae.runtime.stores import make_store
-from horae.sealing import Key
-from horae.service.edits import Edits
-from horae.service.secrets import SecretBox
+from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
-from horae.service.wishes import Wish
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.task_request import Wish
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import NOON
 

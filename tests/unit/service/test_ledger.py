@@ -10,7 +10,7 @@ from horae.errors import NotFound
 from horae.lifecycle.explain import Verdict
 from horae.model.outcome import Failed
 from horae.model.reason import Reason
-from horae.service.ledger import Ledger
+from horae.service.runs.ledger import Ledger
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND
 from tests.unit.service.stage import house_on
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from horae.errors import Refusal
 from horae.schedule.text import read
-from horae.service.moments import Stretch, asked_stretch, coming_moment
+from horae.service.query.instants import Stretch, asked_stretch, coming_moment
 
 NOW = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)
 """In Tokyo it is already the 16th, half past eight in the morning."""

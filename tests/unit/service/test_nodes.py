@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from horae.errors import Conflict, NotFound
-from horae.ports.agreed import agreeing
+from horae.ports.lease_terms import agreeing
 from horae.ports.store import STANDARD_TERMS
-from horae.service.nodes import NodeState
+from horae.service.runs.nodes import NodeState
 from horae.testing.factories import MICROSECOND, NODE, NOON, SECOND, a_node
 from horae.wire.overview import node_seen_json
 from tests.unit.service.stage import house_on

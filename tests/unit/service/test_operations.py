@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 
 from horae.errors import StoreUnavailable
-from horae.model.operation import KEPT, MOST_REFUSALS, SILENCE, Operation, OperationState
-from horae.model.principal import Principal, Scope
+from horae.model.accounts.operation import KEPT, MOST_REFUSALS, SILENCE, Operation, OperationState
+from horae.model.accounts.principal import Principal, Scope
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
-from horae.service.bulk import Action
-from horae.service.operations import Operations, Order
+from horae.service.tasks.bulk import Action
+from horae.service.tasks.operations import Operations, Order
 from horae.simulation.virtual import VirtualClock
 
 from .stage import ADA, BOB, CHIEF, ROOT, House, code_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from horae.model.outcome import Succeeded
-from horae.service.outages import Outage
+from horae.service.runs.outages import Outage
 from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NODE, NOON, SECOND, a_node
 from tests.unit.service.stage import house_on
 

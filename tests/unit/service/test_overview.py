@@ -9,12 +9,12 @@ import pytest
 from horae.errors import Conflict
 from horae.model.change import Facts
 from horae.model.entry import Stand
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Failed
 from horae.model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
 from horae.ports.store import TaskFilter, Waiting
-from horae.service.overview import NeedKind, needs_of
-from horae.service.wishes import Options
+from horae.service.runs.overview import NeedKind, needs_of
+from horae.service.tasks.task_request import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
 from tests.unit.service.stage import house_on
 

@@ -9,44 +9,44 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
+from horae.model.accounts.principal import Principal, Quotas
 from horae.model.change import Facts
 from horae.model.outcome import Failed, Succeeded
-from horae.model.principal import Principal, Quotas
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter, TaskFilter
-from horae.sealing import Key
-from horae.service.accounts import Accounts
-from horae.service.agents import Agents
-from horae.service.approvals import Approvals
-from horae.service.audit import Audit
-from horae.service.bulk import Bulk
-from horae.service.code import Code
-from horae.service.daily import Daily
-from horae.service.edits import Edits
-from horae.service.feed import Events
-from horae.service.fire_rights import FireRights
-from horae.service.function_records import FormerName
-from horae.service.functions import Functions
-from horae.service.key_budget import KeyBudget
-from horae.service.lanes import Lanes
-from horae.service.ledger import Ledger
-from horae.service.nodes import Nodes
-from horae.service.operations import Operations, Order
-from horae.service.outages import Outages
-from horae.service.overview import Overviews
-from horae.service.owner_sequence import Gap
-from horae.service.presence import Audience, Presence
-from horae.service.quota_sweep import QuotaSweep
-from horae.service.runs import Runs
-from horae.service.secrets import SecretBox
-from horae.service.tasks import Tasks
-from horae.service.telling import Telling
-from horae.service.tokens import Tokens
-from horae.service.webhooks import Webhooks
-from horae.service.wishes import Wish
+from horae.service.accounts.agents import Agents
+from horae.service.accounts.approvals import Approvals
+from horae.service.accounts.audit import Audit
+from horae.service.accounts.key_budget import KeyBudget
+from horae.service.accounts.owners import Accounts
+from horae.service.accounts.quota_sweep import QuotaSweep
+from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.tokens import Tokens
+from horae.service.events.event_bodies import Telling
+from horae.service.events.event_log import Events
+from horae.service.events.listeners import Audience, Presence
+from horae.service.events.owner_sequence import Gap
+from horae.service.events.webhooks import Webhooks
+from horae.service.runs.daily_quota import Daily
+from horae.service.runs.fire_rights import FireRights
+from horae.service.runs.lanes import Lanes
+from horae.service.runs.ledger import Ledger
+from horae.service.runs.nodes import Nodes
+from horae.service.runs.outages import Outages
+from horae.service.runs.overview import Overviews
+from horae.service.runs.runs import Runs
+from horae.service.tasks.bulk import Bulk
+from horae.service.tasks.declared_tasks import Code
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.function_records import FormerName
+from horae.service.tasks.functions import Functions
+from horae.service.tasks.operations import Operations, Order
+from horae.service.tasks.task_request import Wish
+from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
 from tests.unit.service.stage import house_on

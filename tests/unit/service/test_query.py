@@ -13,8 +13,8 @@ from horae.errors import Refusal
 from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.query import LONGEST, Term, read_terms, spelled
-from horae.service.query_filters import narrowed_runs, narrowed_tasks
+from horae.service.query.filters import narrowed_runs, narrowed_tasks
+from horae.service.query.parser import LONGEST, Term, read_terms, spelled
 
 NOW: Final = datetime(2026, 11, 16, 12, tzinfo=UTC)
 NOVEMBER: Final = datetime(2026, 11, 1, tzinfo=UTC)

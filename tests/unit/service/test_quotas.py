@@ -10,23 +10,23 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
+from horae.model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.change import Facts
 from horae.model.policy import Retry
-from horae.model.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.record import Record, Writing
 from horae.model.task import Target, TaskState
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
 from horae.schedule.text import read
-from horae.sealing import Key
-from horae.service import quotas
-from horae.service.edits import Edits
-from horae.service.lanes import MOST_LANES
-from horae.service.quotas import bytes_of, ends_within, gap_below, spelled
-from horae.service.secrets import SecretBox
+from horae.service.accounts.secrets import SecretBox
+from horae.service.runs.lanes import MOST_LANES
 from horae.service.service import Service
-from horae.service.wishes import Options, Wish
+from horae.service.tasks import quotas
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.quotas import bytes_of, ends_within, gap_below, spelled
+from horae.service.tasks.task_request import Options, Wish
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
 from tests.unit.service.stage import house_on

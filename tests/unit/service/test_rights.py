@@ -9,32 +9,32 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from horae.errors import NotAllowed, NotFound, Refusal
+from horae.model.accounts.principal import LOCAL, SCOPES_OF, Principal, Role, Scope
 from horae.model.outcome import Failed
-from horae.model.principal import LOCAL, SCOPES_OF, Principal, Role, Scope
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.accounts import Accounts
-from horae.service.agents import Agents
-from horae.service.approvals import Approvals
-from horae.service.audit import Audit
-from horae.service.bulk import Bulk
-from horae.service.code import Code
-from horae.service.edits import Edits
-from horae.service.feed import Events
-from horae.service.function_records import FormerName
-from horae.service.functions import Functions
-from horae.service.lanes import Lanes
-from horae.service.ledger import Ledger
-from horae.service.nodes import Nodes
-from horae.service.operations import Operations
-from horae.service.overview import Overviews
-from horae.service.runs import Runs
-from horae.service.secrets import SecretBox
-from horae.service.tasks import Tasks
-from horae.service.tokens import Tokens
-from horae.service.webhooks import Webhooks
-from horae.service.wishes import Wish
+from horae.service.accounts.agents import Agents
+from horae.service.accounts.approvals import Approvals
+from horae.service.accounts.audit import Audit
+from horae.service.accounts.owners import Accounts
+from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.tokens import Tokens
+from horae.service.events.event_log import Events
+from horae.service.events.webhooks import Webhooks
+from horae.service.runs.lanes import Lanes
+from horae.service.runs.ledger import Ledger
+from horae.service.runs.nodes import Nodes
+from horae.service.runs.overview import Overviews
+from horae.service.runs.runs import Runs
+from horae.service.tasks.bulk import Bulk
+from horae.service.tasks.declared_tasks import Code
+from horae.service.tasks.edits import Edits
+from horae.service.tasks.function_records import FormerName
+from horae.service.tasks.functions import Functions
+from horae.service.tasks.operations import Operations
+from horae.service.tasks.task_request import Wish
+from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.unit.service.stage import house_on
 

@@ -14,8 +14,8 @@ from horae.model.page import Page
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
 from horae.ports.journal import Line
-from horae.service.runs import answered
-from horae.service.wishes import Options
+from horae.service.runs.runs import answered
+from horae.service.tasks.task_request import Options
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from tests.unit.service.stage import house_on
 

@@ -18,15 +18,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from horae.encryption import Key, KeyFile, sealing_for
+from horae.encryption.key_file import load_key, make_key
+from horae.encryption.refusals import CATALOGUE
 from horae.errors import Conflict, InvalidTask, NotFound, Refusal
-from horae.model.principal import Principal
+from horae.model.accounts.principal import Principal
 from horae.model.refusals import CATALOGUE as MODEL_CATALOGUE
 from horae.ports.records import Record, Records, Writing
-from horae.sealing import Key, KeyFile, sealing_for
-from horae.sealing.key_file import load_key, make_key
-from horae.sealing.refusals import CATALOGUE
-from horae.service import secrets
-from horae.service.secrets import KIND, VALUE_BYTES, SecretBox, SecretName, renew_key
+from horae.service.accounts import secrets
+from horae.service.accounts.secrets import KIND, VALUE_BYTES, SecretBox, SecretName, renew_key
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
@@ -124,7 +124,7 @@ def test_without_the_library_the_refusal_says_how_to_install_it(monkeypatch: pyt
 
 def test_the_library_is_loaded_only_when_something_is_sealed() -> None:
     script = (
-        "import sys, horae.service.secrets; from horae.sealing import Key; key = Key.random();"
+        "import sys, horae.service.accounts.secrets; from horae.encryption import Key; key = Key.random();"
         "assert not [name for name in sys.modules if name.startswith('cryptography')];"
         "key.seal(b'', b''); assert 'cryptography' in sys.modules"
     )
@@ -201,7 +201,7 @@ def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_processes_that_begin_together_end_with_one_key(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from horae.sealing import KeyFile\n"
+        "import sys; from pathlib import Path; from horae.encryption import KeyFile\n"
         "file = KeyFile(Path(sys.argv[1])); print('ready', flush=True); sys.stdin.readline()\n"
         "print(file.seal(b'value', b'about').hex(), flush=True)"
     )

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from horae.errors import StoreUnavailable
-from horae.model.account import owner_from, owner_record
+from horae.model.accounts.account import owner_from, owner_record
+from horae.model.accounts.principal import MEMBER_QUOTAS, Principal
 from horae.model.outcome import Failed, Outcome, Succeeded
-from horae.model.principal import MEMBER_QUOTAS, Principal
 from horae.model.record import Record
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
 from horae.runtime.quota_enforcer import QuotaEnforcer
-from horae.service.edits import Edits
-from horae.service.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
+from horae.service.accounts.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
+from horae.service.tasks.edits import Edits
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON
 
@@ -346,7 +346,7 @@ async def test_one_measurement_of_an_owner_runs_at_a_time() -> None:
 
 
 async def test_number_of_owners_in_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("horae.service.stored_output._MAX_OWNERS", 3)
+    monkeypatch.setattr("horae.service.accounts.stored_output._MAX_OWNERS", 3)
     cache = StoredOutput(CountedSource(10), VirtualClock(NOON))
     for name in ("a", "b", "c", "a", "d"):
         await cache.measure(name)

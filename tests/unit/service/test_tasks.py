@@ -11,17 +11,17 @@ import pytest
 from horae.errors import Conflict, InvalidSchedule, InvalidTask, NotFound, StoreError
 from horae.lifecycle.explain import Verdict
 from horae.lifecycle.settle import settle
+from horae.model.accounts.principal import Principal
 from horae.model.ids import run_id
 from horae.model.limits import BULK_TASKS
-from horae.model.principal import Principal
 from horae.model.run import Origin, RunState
 from horae.model.task import Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.schedule import Every, Once
-from horae.service.ledger import Ledger
-from horae.service.runs import Runs
-from horae.service.tasks import Tasks
-from horae.service.wishes import Options, Wish
+from horae.service.runs.ledger import Ledger
+from horae.service.runs.runs import Runs
+from horae.service.tasks.task_request import Options, Wish
+from horae.service.tasks.tasks import Tasks
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.decisions import start_everything

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from horae.model.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Role, Scope
+from horae.encryption import Key
+from horae.model.accounts.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Role, Scope
 from horae.ports.store import RunFilter
 from horae.runtime.stores import make_store
-from horae.sealing import Key
-from horae.service.secrets import SecretBox
+from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.tokens import CACHED_SECONDS, MOST_TOKENS
 from horae.service.service import Service
-from horae.service.tokens import CACHED_SECONDS, MOST_TOKENS
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON
 from tests.unit.service.stage import house_on
@@ -241,7 +241,7 @@ async def test_tokens_are_listed_to_whom_they_belong_and_go_some_time_after_thei
 
 
 async def test_an_owner_has_so_many_tokens_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("horae.service.tokens.MOST_TOKENS", 3)
+    monkeypatch.setattr("horae.service.accounts.tokens.MOST_TOKENS", 3)
     assert MOST_TOKENS == 1_000
 
     async with house_on() as house:

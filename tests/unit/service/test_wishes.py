@@ -10,7 +10,7 @@ import pytest
 from horae.errors import Refusal
 from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Policies, Retry, policies_for
 from horae.schedule import Cron, Every, Now, Once
-from horae.service.wishes import (
+from horae.service.tasks.task_request import (
     NEVER,
     NO_OPTIONS,
     Options,

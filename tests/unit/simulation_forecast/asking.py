@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from horae.model.task import Target
-from horae.service.wishes import Options, Wish
+from horae.service.tasks.task_request import Options, Wish
 from horae.simulation.forecast import Candidate, Finding, Report, forecast
 
 START = datetime(2026, 6, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ import pytest
 
 from horae.errors import InvalidSchedule, InvalidTask, Refusal
 from horae.model.task import Target
-from horae.service.wishes import Wish
+from horae.service.tasks.task_request import Wish
 from horae.simulation.forecast import MOST_ROWS, forecast
 from tests.unit.simulation_forecast.asking import START, a_task, asked, found
 

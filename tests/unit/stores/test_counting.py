@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from horae.model.task import FRESH, Standing, TaskState
-from horae.stores.counting import Counting
+from horae.stores.counter_deltas import Counting
 
 _HOUR = 3_600_000_000
 

@@ -11,8 +11,8 @@ from horae.model.outcome import Settlement
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.model.task import Standing
-from horae.stores.familiar import Familiar, Known, after
 from horae.stores.sqlite import SQLiteStore
+from horae.stores.task_cache import Familiar, Known, after
 from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
 from horae.testing.decisions import cancelling, saying, starting, succeed
 from horae.testing.factories import HOUR, NOON, SECOND, a_node, a_run, a_task, an_ended_run

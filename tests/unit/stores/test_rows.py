@@ -13,8 +13,7 @@ from horae.model.outcome import Failed
 from horae.model.run import Run, RunState
 from horae.ports.journal import Line
 from horae.schedule import Once, from_json, to_json
-from horae.stores.rows import plain_birth, plain_end, tells
-from horae.stores.texts import (
+from horae.stores.codec.json_codecs import (
     Remembered,
     decode,
     encode,
@@ -24,6 +23,7 @@ from horae.stores.texts import (
     schedule_text,
     schedules,
 )
+from horae.stores.codec.rows import plain_birth, plain_end, tells
 from horae.testing.contracts.scenes import a_running, facts_of
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event

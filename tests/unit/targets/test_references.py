@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.model.reason import Reason
-from horae.targets.references import MASK, Filled, Masks, SecretMissing, fill, secret_name, secret_names
+from horae.targets.secret_references import MASK, Filled, Masks, SecretMissing, fill, secret_name, secret_names
 
 PEM = (
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAoIBAQ\n}\n-----END PRIVATE KEY-----\n"

@@ -8,8 +8,8 @@ import pytest
 
 from horae.outgoing.refusals import refuse_address
 from horae.targets.command.refusals import refuse
-from horae.targets.references import SecretMissing
 from horae.targets.run_errors import SENTENCES, localized_error
+from horae.targets.secret_references import SecretMissing
 
 ENGLISH_WORD = re.compile(r"(?<![\w{])[A-Za-z]{2,}(?![\w}])")
 NAMES = {"HTTP", "URL", "Redis", "http", "https", "webhook"}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from horae.lifecycle.plan import Draft, drafted
-from horae.model.invisible import first_ignorable
+from horae.model.invisible_characters import first_ignorable
 from horae.model.policy import (
     GUARANTEES,
     LONGEST,
@@ -21,7 +21,7 @@ from horae.model.policy import (
     Retry,
 )
 from horae.model.task import Task
-from horae.service.wishes import Wish, read_policies, read_when
+from horae.service.tasks.task_request import Wish, read_policies, read_when
 from horae.testing.factories import NOON, a_task
 from horae.wire.tasks import read_target, read_task
 from tests.strategies import schedules

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from horae.errors import Refusal
 from horae.model.task import Task
-from horae.service.edits import edited_task
+from horae.service.tasks.edits import edited_task
 from horae.testing.factories import NOON, a_task
 from horae.wire.tasks import DEFINITION, SHORT_TARGETS, definition_json, read_edits, read_task
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from horae.model.invisible import is_hidden
-from horae.model.principal import AGENT_LABEL
+from horae.model.accounts.principal import AGENT_LABEL
+from horae.model.invisible_characters import is_hidden
 from horae.model.task import Target, Task
 from horae.testing.factories import a_task
 from horae.wire.review import json_line, review_of

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.lifecycle.explain import Explanation, Verdict
-from horae.model.event import Numbered
+from horae.model.events.event import Numbered
 from horae.model.outcome import Failed
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState, Span
 from horae.ports.journal import Line, NumberedLine
 from horae.ports.store import TaskFilter
-from horae.service.outages import Outage
-from horae.service.wishes import Options
+from horae.service.runs.outages import Outage
+from horae.service.tasks.task_request import Options
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_event
-from horae.wire.moments import local, milliseconds, utc
+from horae.wire.instants import local, milliseconds, utc
 from horae.wire.overview import bulk_json, event_json, overview_json
 from horae.wire.runs import line_json, run_json, why_json
 from tests.unit.service.stage import ADA, ROOT, House

@@ -16,8 +16,8 @@ from horae.model.entry import EntryKind, Stand
 from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Policies, Retry, policies_for
 from horae.model.task import FRESH, Pause, PauseCause, Standing, Target, Task, TaskState
 from horae.schedule import Every
-from horae.service.edits import KEEP, Edits, edited_task
-from horae.service.wishes import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, chosen_policies
+from horae.service.tasks.edits import KEEP, Edits, edited_task
+from horae.service.tasks.task_request import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, chosen_policies
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_entry, an_extra_entry
 from horae.wire.policies import policies_json
 from horae.wire.policies import read_policies as policies_of

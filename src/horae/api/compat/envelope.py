@@ -7,15 +7,15 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.principal import Principal
 from ...schedule.compat import Note
-from ...web.answers import answer
-from ...web.house import house_of
 from ...web.language import language
+from ...web.request_context import house_of
+from ...web.responses import answer
 from .notices import told
-from .own import latest_runs
-from .schedule_words import schedule_shown
+from .own_tasks import latest_runs
+from .schedule_json import schedule_shown
 
 _DONE: Final = {"en": "Done.", "zh": "操作成功。"}
 

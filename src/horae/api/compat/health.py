@@ -9,16 +9,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import HoraeError
-from ...model.principal import LOCAL, Principal
+from ...model.accounts.principal import LOCAL, Principal
 from ...model.task import TaskState
-from ...service.nodes import NodeState
+from ...service.runs.nodes import NodeState
 from ...service.service import Service
-from ...web.answers import answer
-from ...web.caller import caller
-from ...web.house import house_of
-from ...wire.moments import utc
+from ...web.authentication import caller
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...wire.instants import utc
 from ...wire.tasks import next_due
-from ..told import told
+from ..openapi import told
 
 router: Final = APIRouter(tags=["health"])
 MOST_LISTED: Final = 100

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
-from ...model.principal import LOCAL
 from ...model.run import Run, RunState
-from ...ports.agreed import agreed_lease
-from ...service.nodes import NodeState
+from ...ports.lease_terms import agreed_lease
+from ...service.runs.nodes import NodeState
 from ...service.service import Service
 
 _TARGET: Final = "target"

@@ -13,28 +13,28 @@ from starlette.responses import Response
 
 from ...choices import Language
 from ...errors import Refusal
-from ...model.principal import Principal, Scope
+from ...model.accounts.principal import Principal, Scope
 from ...model.task import TaskState
 from ...schedule import Once
-from ...service.edits import Edits
 from ...service.service import Service
-from ...web.bodies import json_body, json_body_or_none
-from ...web.caller import Who
-from ...web.house import house_of
+from ...service.tasks.edits import Edits
+from ...web.authentication import Who
+from ...web.body import json_body, json_body_or_none
+from ...web.idempotency import Ids, remember, repeatable
 from ...web.language import language
-from ...web.once import Ids, remember, repeatable
+from ...web.request_context import house_of
 from ...wire.fields import check_fields
 from ...wire.tasks import next_due
-from .door import surface
-from .enabling import edit_and_switch, hold
+from .edit_and_enable import edit_and_switch, hold
 from .envelope import enclosed, enclosed_task, shown_tasks
-from .marks import DISABLED, UPDATED, labelled
-from .own import gathered, own, remove
+from .labels import DISABLED, UPDATED, labelled
+from .openapi import said
+from .own_tasks import gathered, own, remove
 from .refusals import refuse
+from .routers import surface
+from .schedule_json import PRIORITIES, STATUSES, priority_name, status_of, type_of
 from .schedule_lists import Limit, upcoming_shown
 from .schedule_reminders import happens_once, once_more, read_snooze
-from .schedule_words import PRIORITIES, STATUSES, priority_name, status_of, type_of
-from .told import said
 
 router: Final = surface("/schedules", "schedules")
 EXAMPLE: Final = {"taskUuids": ["tsk_0199f3a1b2c3d4e5f60718293a4b5c6d"], "operation": "pause"}

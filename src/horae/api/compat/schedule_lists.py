@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final, NamedTuple
 from fastapi import Depends, Query
 
 from ...model.change import Facts
-from ...wire.moments import utc
+from ...wire.instants import utc
 from ...wire.tasks import next_due
-from .marks import SOURCE_ID, SOURCE_TYPE
+from .labels import SOURCE_ID, SOURCE_TYPE
 from .payloads import about_of
 from .refusals import refuse
 from .schedule_fields import choice
-from .schedule_words import STATUSES, first_time, is_enabled, priority_name, status_of, tags_of, type_of
+from .schedule_json import STATUSES, first_time, is_enabled, priority_name, status_of, tags_of, type_of
 
 Limit = Annotated[int, Query(ge=1, le=200)]
 Page = Annotated[int, Query(ge=1, le=10_000)]

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from ...model.task import Task
 from ...schedule import Now, Once
-from ...service.wishes import Wish, wish_of
+from ...service.tasks.task_request import Wish, wish_of
 from ...wire.fields import check_fields
-from .marks import SNOOZED_FROM, UPDATED, labelled
+from .labels import SNOOZED_FROM, UPDATED, labelled
 from .payloads import about_of
 from .refusals import refuse
 from .schedule_fields import whole
-from .schedule_words import USUAL_TYPE
+from .schedule_json import USUAL_TYPE
 
 _REMINDER: Final = ("title", "message", "reminderTime", "methods", "priority", "allowSnooze", "tags", "timezone")
 _SNOOZE: Final = ("taskUuid", "snoozeMinutes", "reason")

@@ -10,28 +10,28 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import Refusal
+from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.principal import Principal, Scope
 from ...model.refusals import refuse
 from ...model.task import TaskState
 from ...ports.store import RunFilter
 from ...schedule.compat import Note
 from ...service.service import Service
-from ...web.answers import answer
-from ...web.bodies import json_body
-from ...web.caller import Who
-from ...web.house import house_of
+from ...web.authentication import Who
+from ...web.body import json_body
+from ...web.idempotency import Ids, remember, repeatable
 from ...web.language import language
-from ...web.once import Ids, remember, repeatable
-from .door import ScheduledTaskRoute, surface
-from .enabling import edit_and_switch
+from ...web.request_context import house_of
+from ...web.responses import answer
+from .edit_and_enable import edit_and_switch
+from .labels import DISABLED
 from .leases import leases_of
-from .marks import DISABLED
 from .notices import NOTHING_LEFT, told
-from .own import KNOWN, gathered, latest_runs, own, remove
-from .scheduled_task_wishes import read_changes, read_new
-from .scheduled_task_words import SHOWN_RUNS, run_shown, task_shown
-from .told import said
+from .openapi import said
+from .own_tasks import KNOWN, gathered, latest_runs, own, remove
+from .routers import ScheduledTaskRoute, surface
+from .scheduled_task_json import SHOWN_RUNS, run_shown, task_shown
+from .scheduled_task_requests import read_changes, read_new
 
 router: Final = surface("/scheduled-tasks", "scheduled-tasks", ScheduledTaskRoute)
 NEWEST_RUNS: Final = 50

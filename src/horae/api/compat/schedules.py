@@ -8,24 +8,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import Refusal
-from ...model.principal import Principal, Scope
+from ...model.accounts.principal import Principal, Scope
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter
-from ...web.bodies import json_body
-from ...web.caller import Who
-from ...web.house import House, house_of
+from ...web.authentication import Who
+from ...web.body import json_body
+from ...web.idempotency import Ids, remember, repeatable
 from ...web.language import language
-from ...web.once import Ids, remember, repeatable
-from .door import surface
-from .enabling import edit_and_switch, hold
+from ...web.request_context import House, house_of
+from .edit_and_enable import edit_and_switch, hold
 from .envelope import enclosed, enclosed_task, shown_tasks
-from .own import gathered, own, remove
+from .openapi import said
+from .own_tasks import gathered, own, remove
+from .routers import surface
+from .schedule_json import execution_shown
 from .schedule_lists import Limit, Page, Source, Wanted, soonest_first
 from .schedule_reminders import read_reminder
-from .schedule_wishes import Asked, read_changes, read_new
-from .schedule_words import execution_shown
-from .told import said
+from .schedule_requests import Asked, read_changes, read_new
 
 router: Final = surface("/schedules", "schedules")
 EXAMPLE: Final = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from ...wire.answer_shapes import ANSWERS
+from ...wire.response_shapes import ANSWERS
 from .alerts import METHODS
-from .schedule_words import PRIORITIES, STATUSES
+from .schedule_json import PRIORITIES, STATUSES
 
 Schema: TypeAlias = dict[str, Any]
 

@@ -18,8 +18,8 @@ from .dailyuse_recurrence import KIND_OF_UNIT, SYSTEM, Recurrence
 from .fields import Fields
 from .moments import first_run_notes, is_second_pass, local_time, read_once, show_local
 from .notes import note
+from .render import lost, shown_time, unknown_kind, written
 from .translation import Note, Translation
-from .writing import lost, shown_time, unknown_kind, written
 
 _KEYS: Final = ("scheduledTime", "recurrence")
 

@@ -17,8 +17,8 @@ from ..zones import find_zone
 from .fields import Fields, shown, whole_number
 from .moments import first_run_notes, show_local
 from .notes import note
+from .render import shown_instant, unknown_kind, written
 from .translation import Note, Translation
-from .writing import shown_instant, unknown_kind, written
 
 SYSTEM: Final = "fun-ai-station"
 MINIMUM_SECONDS: Final = 10

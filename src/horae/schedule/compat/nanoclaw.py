@@ -15,8 +15,8 @@ from ..refusals import refuse
 from ..zones import find_zone
 from .fields import Fields, shown, whole_number
 from .moments import read_once
+from .render import unknown_kind, written
 from .translation import Translation
-from .writing import unknown_kind, written
 
 SYSTEM: Final = "NanoClaw"
 _KEYS: Final = ("schedule_type", "schedule_value")

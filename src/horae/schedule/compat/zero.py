@@ -19,8 +19,8 @@ from ..zones import find_zone
 from .fields import Fields
 from .moments import local_time
 from .notes import note
+from .render import written
 from .translation import Note, Translation
-from .writing import written
 from .zero_plan import KEYS, RETRYING, SECONDS_OF, SYSTEM, Plan
 from .zero_spelling import spell
 

@@ -12,8 +12,8 @@ from ..now import Now
 from ..once import Once
 from ..value import Moment
 from ..zones import find_zone
+from .render import lost, unknown_kind
 from .translation import Translation
-from .writing import lost, unknown_kind
 from .zero_plan import PAUSED, RETRYING, SECONDS_OF, SYSTEM, TYPES
 
 _MICROSECOND: Final = timedelta(microseconds=1)

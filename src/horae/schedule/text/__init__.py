@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .reading import Reading, read
+from .parse import Reading, read
 
 __all__ = ["Reading", "read"]

@@ -14,7 +14,7 @@ from ..value import first_instant, is_wall, last_instant
 from ..zones import find_zone
 from .clock_words import DayPart
 from .dates import ComingWeekday, LatestWeekday, MonthDay, NamedDay, to_date
-from .reading import has_chinese, plain_signs, read_draft
+from .parse import has_chinese, plain_signs, read_draft
 
 LONGEST_MOMENT: Final = 200
 """Characters. Bounds the time that parsing can take."""

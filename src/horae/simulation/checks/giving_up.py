@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...model.event import EventKind
+from ...model.events.event import EventKind
 from ...model.reason import Reason
 from ...model.run import Origin, Run, RunState
 from ...model.task import TaskState

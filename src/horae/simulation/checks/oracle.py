@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 from typing import Final, NamedTuple
 
-from ...model.event import EventKind
+from ...model.events.event import EventKind
 from ...model.task import Task, TaskState
 from ...schedule import Every, Past, due, first, iterate
 from .story import Story

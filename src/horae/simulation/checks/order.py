@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from ...model.event import EventKind
+from ...model.events.event import EventKind
 from ...model.lane import owner_lane
 from ...model.run import Origin, Run
 from ...model.task import Task

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ...model.event import Event, EventKind
+from ...model.events.event import Event, EventKind
 from ...model.reason import Reason
 from ...model.run import Run, RunState
 from ...model.task import Task, TaskState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...model.event import EventKind
+from ...model.events.event import EventKind
 from ...model.run import Origin, Run, RunState
 from ...model.task import TaskState
 from ..evidence import Evidence, Occurrence

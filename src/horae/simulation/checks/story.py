@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...model.event import Event, EventKind, Numbered
+from ...model.events.event import Event, EventKind, Numbered
 from ...model.policy import Policies
 from ...model.task import Task, TaskState
 from ..evidence import Evidence

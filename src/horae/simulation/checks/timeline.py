@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from ...model.event import Event, EventKind
+from ...model.events.event import Event, EventKind
 from ...model.lane import owner_lane
 from ...model.run import Origin, Run, RunState
 from ...model.task import TaskState

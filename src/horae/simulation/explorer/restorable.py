@@ -7,8 +7,8 @@ from functools import cache
 from typing import Final, TypeVar
 
 from ...model.change import Change
+from ...model.counts import added
 from ...model.ids import EPOCH
-from ...model.tally import added
 from ...model.task import Task
 from ...ports.store import Node
 from ...stores.memory import MemoryStore

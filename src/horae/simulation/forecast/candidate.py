@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from ...model.checks import check_duration, check_number
+from ...model.field_checks import check_duration, check_number
 from ...model.refusals import refuse
 from ...schedule.zones import find_zone
-from ...service.wishes import Duration, Wish, read_duration
+from ...service.tasks.task_request import Duration, Wish, read_duration
 
 LONGEST_SPAN: Final = timedelta(days=3660)
 _LONGEST_RUN: Final = timedelta(days=30)

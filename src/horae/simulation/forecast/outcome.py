@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from ...lifecycle.leaving import occurrences_in
+from ...lifecycle.entry_removal import occurrences_in
 from ...model.change import Facts
 from ...model.entry import Entry, EntryKind, Stand
 from ...model.run import Origin

@@ -15,13 +15,13 @@ from typing import Final
 from ...engine.engine import Engine
 from ...engine.settings import EngineSettings
 from ...errors import Refusal
+from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.page import LARGEST_PAGE
-from ...model.principal import LOCAL
 from ...model.task import Task
 from ...ports.store import TaskFilter, Terms
-from ...service.tasks import Tasks
-from ...service.wishes import Duration, Wish
+from ...service.tasks.task_request import Duration, Wish
+from ...service.tasks.tasks import Tasks
 from ...version import __version__
 from ..virtual import VirtualClock, VirtualLoop
 from .candidate import Candidate, Question, check_room, read_span, read_takes

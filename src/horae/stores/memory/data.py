@@ -7,23 +7,23 @@ from contextlib import contextmanager
 
 from ...errors import StoreError
 from ...model.change import Change, Facts
+from ...model.counts import added
 from ...model.entry import CLAIMABLE, Entry, Stand
 from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
 from ...model.reason import Reason
 from ...model.record import Writing
 from ...model.refusals import refuse
 from ...model.run import Run
-from ...model.tally import added
 from ...model.task import FRESH, Standing, Task
 from ...ports.journal import Line
 from ...ports.store import Node
-from ..births import only_new
+from ..run_deduplication import only_new
+from .counts import Tallies
 from .entries import Entries, key_of
 from .events import Events
 from .record_rows import RecordRows
 from .runs import Runs
 from .table import Table, Transaction
-from .tallies import Tallies
 from .tasks import Numbers, Tasks
 
 

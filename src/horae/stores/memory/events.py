@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
 
-from ...model.event import Event, Numbered
+from ...model.events.event import Event, Numbered
 from .table import Transaction
 
 

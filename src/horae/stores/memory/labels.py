@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from ...model.task import Task
-from .ordered import Ordered
+from .sorted_keys import Ordered
 
 Label: TypeAlias = tuple[str, str]
 Numbered: TypeAlias = tuple[int, str]

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from ...model.record import Record, Writing
-from .ordered import Ordered
+from .sorted_keys import Ordered
 from .table import Table, Transaction
 
 

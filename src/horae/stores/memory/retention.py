@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
-from ...model.event import REMOVED_EVENTS
+from ...model.events.event import REMOVED_EVENTS
 from ...model.record import Record
 from ...model.run import Run
 from ...model.task import TaskState

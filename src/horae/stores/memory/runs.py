@@ -8,8 +8,8 @@ from typing import Final
 
 from ...model.ids import instant, microseconds
 from ...model.run import Run
-from .groups import Groups
-from .ordered import Ordered, RunRank
+from .multimap import Groups
+from .sorted_keys import Ordered, RunRank
 from .table import Table, Transaction
 
 _FIRST_INSTANT: Final = microseconds(datetime.min.replace(tzinfo=UTC))

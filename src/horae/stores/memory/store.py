@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..unshared import Unshared
+from ..no_shared_transactions import Unshared
 from .agenda import MemoryAgenda
-from .book import MemoryBook
 from .data import Data
-from .feed import MemoryFeed
+from .event_reader import MemoryFeed
 from .journal import MemoryJournal
-from .moving import MemoryMoving
+from .queries import MemoryBook
 from .records import MemoryRecords
+from .transfer import MemoryMoving
 from .upkeep import MemoryUpkeep
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model.task import Task
 from .labels import Labels
-from .ordered import Ordered
+from .sorted_keys import Ordered
 from .table import Table, Transaction
 
 

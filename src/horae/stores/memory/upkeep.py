@@ -8,7 +8,7 @@ from datetime import datetime
 from ...errors import StoreError
 from ...ports.store import Trimmed
 from .data import Data
-from .doubts import doubts
+from .integrity_check import doubts
 from .retention import Retention
 
 

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from ...errors import Refusal
-from ..masking import masked
+from ..masked_url import masked
 from ..refusals import refuse
-from .encryption import MODES, Encryption
+from .tls import MODES, Encryption
 
 SCHEMES: Final = ("mysql", "mariadb")
 DEFAULT_PREFIX: Final = "horae_"

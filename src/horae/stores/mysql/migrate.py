@@ -13,9 +13,9 @@ from ...errors import StoreUnavailable
 from ..named_sql import read_steps
 from ..refusals import refuse
 from .address import Address
-from .door import qualified
-from .failure import code_of
-from .server import Server, one_row, refuse_what_will_not_do
+from .connection_factory import qualified
+from .errors import code_of
+from .server_version import Server, one_row, refuse_what_will_not_do
 
 _WAIT_SECONDS: Final = 60
 _DONE_ALREADY: Final = frozenset({1060, 1061, 1091})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..served.store import ServedStore
-from ..unshared import Unshared
+from ..no_shared_transactions import Unshared
+from ..sql.store import ServedStore
 from .address import Address
-from .door import MySQLDoor, library_or_refusal
+from .connection_factory import MySQLDoor, library_or_refusal
 from .migrate import bring_up_to_date
 
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..rows import Row
+from ..codec.rows import Row
 from .literals import in_brackets, listed, literal
 
 _EACH: Final = re.compile(r"\[\[(.*?)\]\]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .library import library_or_refusal
+from .driver import library_or_refusal
 
 # Before anything that needs it: whoever lacks it is told what to install, and not which import has failed.
 library_or_refusal()

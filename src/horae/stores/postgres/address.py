@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, quote, urlsplit, urlunsplit
 
 from ...errors import Refusal
-from ..masking import masked
+from ..masked_url import masked
 from ..refusals import refuse
 
 SCHEMES: Final = ("postgresql", "postgres")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..named_sql import read_steps
 from ..refusals import refuse
 from .address import Address
-from .door import OLDEST, qualified
+from .connection_factory import OLDEST, qualified
 
 if TYPE_CHECKING:
     import asyncpg

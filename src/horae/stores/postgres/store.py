@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..served.link import Link
-from ..served.store import ServedStore
+from ..sql.connection import Link
+from ..sql.store import ServedStore
 from .address import Address
-from .door import PostgresDoor
-from .few_claims import FewClaimer
-from .few_ends import FewCarrier
+from .connection_factory import PostgresDoor
+from .fast_claims import FewClaimer
+from .fast_settlements import FewCarrier
 from .migrate import bring_up_to_date
-from .using import PostgresUsing
+from .shared_transactions import PostgresUsing
 
 SLICE: Final = 480
 """Of so many, what a transaction costs beside them is little."""

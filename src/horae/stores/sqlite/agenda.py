@@ -11,14 +11,14 @@ from ...model.ids import microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...ports.store import Claim, Extension, Node, Order
-from ..rows import node_from, node_values, span_microseconds
-from ..texts import decode, instants
-from .carry import Carrier
+from ..codec.json_codecs import decode, instants
+from ..codec.rows import node_from, node_values, span_microseconds
 from .claim import Claimer
-from .link import Link
+from .connection import Link
+from .lane_state import named
 from .readers import Readers
+from .settle import Carrier
 from .statements import sql
-from .surroundings import named
 from .writer import Writer
 
 _HEAD: Final = sql("head")

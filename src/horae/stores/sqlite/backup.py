@@ -12,7 +12,7 @@ from typing import Final
 import apsw
 
 from ...errors import StoreError, StoreFull
-from .link import Link
+from .connection import Link
 
 _PAGES_AT_ONCE: Final = 1_000
 

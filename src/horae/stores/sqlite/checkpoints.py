@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from .link import Link
+from .connection import Link
 
 _WHEN_IDLE: Final = 256
 """Pages: about 1 MB, a few milliseconds."""

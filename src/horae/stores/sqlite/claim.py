@@ -14,14 +14,14 @@ from ...model.entry import Entry
 from ...model.ids import microseconds
 from ...model.run import LIVE
 from ...ports.store import Claim, Claimed
-from ..familiar import Familiar
-from ..rows import ENTRY_WIDTH, entry_from, new
-from ..texts import instants
-from .gather import Gathered
-from .link import Link, Row
-from .pending import Pending
+from ..codec.json_codecs import instants
+from ..codec.rows import ENTRY_WIDTH, entry_from, new
+from ..task_cache import Familiar
+from .claim_order import Turns
+from .connection import Link, Row
+from .load_facts import Gathered
 from .statements import sql
-from .turns import Turns
+from .unit_of_work import Pending
 
 _HEAD: Final = sql("head")
 _NEXT_TOKEN: Final = sql("next_token")

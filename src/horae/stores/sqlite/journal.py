@@ -8,9 +8,9 @@ from typing import Any, Final
 from ...model.ids import microseconds
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ...ports.journal import Line, NumberedLine
-from ..texts import instants, printable
+from ..codec.json_codecs import instants, printable
+from .connection import Link
 from .ledger import read_run
-from .link import Link
 from .readers import Readers
 from .statements import Bulk, sql
 from .writer import Writer

@@ -11,14 +11,14 @@ from ...model.page import LARGEST_PAGE, Page
 from ...model.route import DOORS
 from ...model.run import LIVE, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
-from ..familiar import Familiar
-from ..rows import RUN_WIDTH, run_from
-from ..run_names import instants_in
-from ..texts import encode
-from .gather import Gathered
-from .link import Link, Row
+from ..codec.json_codecs import encode
+from ..codec.rows import RUN_WIDTH, run_from
+from ..run_id_prefix import instants_in
+from ..task_cache import Familiar
+from .connection import Link, Row
+from .lane_state import named
+from .load_facts import Gathered
 from .statements import sql
-from .surroundings import named
 from .task_pages import task_rows
 
 _UPCOMING: Final = sql("upcoming")

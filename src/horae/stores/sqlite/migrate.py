@@ -14,7 +14,7 @@ import apsw
 from ...clock import SystemClock
 from ...errors import StoreDamaged
 from ..named_sql import read_steps
-from .link import Link
+from .connection import Link
 
 APPLICATION: Final = 0x486F7261
 """What marks a file as a store of Horae: its first four letters."""

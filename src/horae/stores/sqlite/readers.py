@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 import apsw
 
 from ...errors import StoreUnavailable
-from .failure import translated
-from .link import Bindings, Link, Row
+from .connection import Bindings, Link, Row
+from .errors import translated
 
 _T = TypeVar("_T")
 

@@ -9,8 +9,8 @@ from typing import Final
 from ...model.ids import microseconds
 from ...model.page import LARGEST_PAGE, Page
 from ...ports.records import Record, Writing
-from ..rows import AFTER_ALL_KEYS, record_from
-from .beside import write_one, write_together
+from ..codec.rows import AFTER_ALL_KEYS, record_from
+from .attached_records import write_one, write_together
 from .readers import Readers
 from .statements import sql
 from .writer import Writer

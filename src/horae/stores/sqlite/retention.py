@@ -13,17 +13,17 @@ from collections import Counter
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from ...model.counts import NO_HOUR, STATE
 from ...model.ids import microseconds
-from ...model.tally import NO_HOUR, STATE
 from ...ports.store import Trimmed
-from ..place import Place
-from ..texts import decode
-from .gather import these
-from .link import Link, Row
+from ..codec.json_codecs import decode
+from ..retention_cursor import Place
+from .connection import Link, Row
+from .lane_state import named
+from .load_facts import these
 from .readers import Readers
-from .sheets import write_counts
+from .row_batches import write_counts
 from .statements import sql
-from .surroundings import named
 
 _OLD: Final = sql("old")
 _CROWDED: Final = sql("crowded")

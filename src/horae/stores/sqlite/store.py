@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import StoreUnavailable
-from ..familiar import Familiar
+from ..task_cache import Familiar
 from .agenda import SQLiteAgenda
-from .book import SQLiteBook
-from .carry import Carrier
 from .claim import Claimer
-from .feed import SQLiteFeed
+from .connection import Link
+from .event_reader import SQLiteFeed
+from .file_lock import Turnstile
 from .journal import SQLiteJournal
-from .library import refuse_an_old_library
-from .link import Link
 from .migrate import bring_up_to_date, make_file
-from .moving import SQLiteMoving
+from .queries import SQLiteBook
 from .readers import Readers
 from .records import SQLiteRecords
-from .turnstile import Turnstile
+from .settle import Carrier
+from .shared_transactions import SQLiteUsing, Watch
+from .sqlite_version import refuse_an_old_library
+from .transfer import SQLiteMoving
 from .upkeep import SQLiteUpkeep
-from .using import SQLiteUsing, Watch
 from .writer import Writer
 
 _WRITER_CACHE: Final = 16_384

@@ -7,8 +7,8 @@ from typing import Any, Final
 from ...model.page import LARGEST_PAGE
 from ...model.task import TaskState
 from ...ports.store import TaskFilter
-from ..texts import encode
-from .link import Link, Row
+from ..codec.json_codecs import encode
+from .connection import Link, Row
 from .statements import sql
 
 _PAGE: Final = sql("tasks_page")

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...ports.store import Trimmed
 from .backup import copy_to
-from .doubts import doubts
+from .integrity_check import doubts
 from .readers import Readers
 from .retention import Search, remove
 from .statements import sql

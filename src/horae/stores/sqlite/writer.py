@@ -15,9 +15,9 @@ from typing import Any, Final, TypeVar
 import apsw
 
 from ...errors import StoreUnavailable
-from .answers import Answer, Request, Share, deliver, tell
 from .checkpoints import Checkpoints
-from .link import Link
+from .connection import Link
+from .write_requests import Answer, Request, Share, deliver, tell
 
 _T = TypeVar("_T")
 

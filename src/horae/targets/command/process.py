@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final, NamedTuple, TypeAlias, cast
 
-from .hearing import Hearing
+from .output import Hearing
 
 Heard: TypeAlias = Callable[[bytes], None]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ...model.variables import is_own
-from ..keys import COMMAND
+from ...model.accounts.protected_variables import is_own
+from ..setting_names import COMMAND
 from .refusals import refuse
 
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ...model.accounts.protected_variables import is_reserved
 from ...model.limits import PAYLOAD_BYTES
-from ...model.variables import is_reserved
-from ..references import secret_name
+from ..secret_references import secret_name
 from .programs import Programs
 from .refusals import refuse
 from .settings import VARIABLE, Settings, read_limits, read_number

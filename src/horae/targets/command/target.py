@@ -17,9 +17,9 @@ from ...model.reason import Reason
 from ...model.task import Task
 from ...ports.secrets import Secrets
 from ...ports.target import Invocation
-from ..references import SecretMissing, fill
-from .hearing import Hearing
-from .plain import Veil
+from ..secret_references import SecretMissing, fill
+from .output import Hearing
+from .plain_text import Veil
 from .process import Ending, Order, Process
 from .programs import Programs, Unusable
 from .refusals import refuse

@@ -12,7 +12,7 @@ from typing import Final
 from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
 from ...model.outcome import Cancelled, Failed, Outcome, Succeeded
 from ...model.reason import Reason
-from .hearing import Hearing
+from .output import Hearing
 from .process import Ending
 
 _LAST_LINES: Final = 20

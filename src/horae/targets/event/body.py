@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ...model.triggered import triggered_json
+from ...model.events.trigger_fields import triggered_json
 from ...ports.target import Invocation
 
 

@@ -11,8 +11,8 @@ from ...model.limits import ERROR_CHARACTERS, shortened
 from ...model.outcome import Failed
 from ...outgoing.client import Client
 from ...outgoing.exchange import Request, Unreachable
-from ...outgoing.signing import signed
-from ..references import Masks
+from ...outgoing.signatures import signed
+from ..secret_references import Masks
 from .refusals import refuse
 from .settings import RedisPlace, Webhook
 

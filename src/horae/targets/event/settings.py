@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ...outgoing.addresses import Networks, read_networks
 from ...outgoing.guard import CheckedUrl, check_url
-from ..keys import EVENT
+from ..setting_names import EVENT
 from .refusals import refuse
 
 _SCHEMES: Final = ("redis", "rediss", "unix")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...model.event import EventKind
+from ...model.events.event import EventKind
 from ...model.limits import LOG_LINE_CHARACTERS
 from .refusals import refuse
 

@@ -26,9 +26,9 @@ from .context import Context
 from .guard import die_with_parent
 from .origin import load
 from .registry import Function, describe_function
+from .storable_text import kept
 from .verdict import in_words, outcome_of
 from .wire import News, Order, line, messages, read_news, read_order, write_outcome
-from .wording import kept
 
 
 class Stopped(SystemExit):
@@ -133,7 +133,7 @@ def _call(function: Function, order: Order, relay: Relay) -> Outcome:
 def _on_a_loop(call: Callable[[], Any]) -> Callable[[], Any]:
     import asyncio  # noqa: PLC0415 - slow to load, and most functions that run apart are not async
 
-    from .own_loop import OwnLoop  # noqa: PLC0415
+    from .loop_thread import OwnLoop  # noqa: PLC0415
 
     def listen_for_the_end(own: OwnLoop) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, own.stop)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...model.limits import LOG_LINE_CHARACTERS
-from .wording import kept
+from .storable_text import kept
 
 if TYPE_CHECKING:  # a child process loads this file, and the ports would bring the whole schedule room along
     from ...ports.target import Invocation

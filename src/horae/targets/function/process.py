@@ -7,8 +7,8 @@ from typing import Final
 
 from ...model.outcome import Cancelled, Failed, Outcome, Succeeded
 from ...ports.target import Invocation
+from .child_output import Hearing
 from .group import Group
-from .hearing import Hearing
 from .wire import News, write_news
 
 _TICK: Final = 1.0

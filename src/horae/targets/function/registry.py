@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from ...model.checks import check_text
+from ...model.field_checks import check_text
 from ...model.limits import NAME_CHARACTERS
 from ...model.refusals import refuse
 from .arguments.binding import Binding, bind, shown

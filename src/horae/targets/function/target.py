@@ -19,12 +19,12 @@ from ...ports.target import Invocation
 from .arguments.binding import told
 from .arguments.converter import Mismatch
 from .context import Context, occasion_of
-from .own_loop import OwnLoop
+from .loop_thread import OwnLoop
 from .process import Child
 from .registry import Function, Registry
+from .storable_text import kept
 from .verdict import outcome_of, raised, returned
 from .wire import Order, write_order
-from .wording import kept
 
 _QUIET: Final = Succeeded()
 _MOST_SPECS: Final = 4_096

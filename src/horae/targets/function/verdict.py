@@ -15,7 +15,7 @@ from ...model.limits import ERROR_CHARACTERS, NOTE_CHARACTERS, shortened
 from ...model.outcome import Failed, Outcome, Skipped, Succeeded
 from .arguments.encode import encode_result
 from .signals import Fail, Retry, Skip
-from .wording import kept
+from .storable_text import kept
 
 _OURS: Final = str(Path(__file__).parent) + os.sep
 _LIBRARY: Final = sysconfig.get_path("stdlib") + os.sep

@@ -10,10 +10,10 @@ from ...model.refusals import refuse as refuse_task
 from ...outgoing.client import check_library
 from ...ports.target import TargetKind, Tools
 from . import orchestrator
+from .body_text import dumped
 from .settings import HttpSettings, read_settings
 from .spec import ORCHESTRATOR, read_spec
 from .target import HttpTarget
-from .texts import dumped
 
 
 class HttpKind:

@@ -10,7 +10,7 @@ from ...outgoing.client import CONNECT_WITHIN
 from ...outgoing.guard import parse_url
 from ...outgoing.headers import check_headers
 from ...version import __version__
-from ..keys import HTTP
+from ..setting_names import HTTP
 from .refusals import refuse
 
 _LONGEST_CONNECT: Final = 300.0

@@ -10,7 +10,7 @@ from ...outgoing.exchange import ANSWER_BYTES, MOST_REDIRECTS
 from ...outgoing.guard import CheckedUrl, check_url
 from ...outgoing.headers import MOST_HEADERS, check_headers, check_name
 from ...outgoing.refusals import refuse as refuse_outgoing
-from ..references import REFERENCE, secret_name
+from ..secret_references import REFERENCE, secret_name
 from .refusals import refuse
 from .statuses import USUAL, Statuses, check_statuses
 

@@ -9,12 +9,12 @@ from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
 from ...outgoing.client import Client, check_library
 from ...ports.target import Invocation, Tools
-from ..references import SecretMissing
-from .answers import Terms, outcome_of
-from .composing import compose
+from ..secret_references import SecretMissing
+from .body_text import stored
+from .request import compose
+from .response_outcome import Terms, outcome_of
 from .settings import read_settings
 from .spec import read_spec
-from .texts import stored
 
 _PRIVATE: Final = "address_not_public"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...model.change import Change, Facts
 from ...model.entry import Entry
-from ...model.event import Event, EventKind
+from ...model.events.event import Event, EventKind
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...model.run import Run, RunState

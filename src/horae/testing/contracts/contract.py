@@ -11,9 +11,9 @@ from typing import Any, Protocol, TypeAlias
 
 from ...model.limits import CLAIM_SLICE
 from ...ports.journal import Journal
-from ...ports.moving import Moving
 from ...ports.records import Records
 from ...ports.store import Store
+from ...ports.transfer import Moving
 
 
 class WholeStore(Store, Records, Journal, Moving, Protocol):

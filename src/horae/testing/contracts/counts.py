@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 from ...errors import StoreError
 from ...model.change import Change
+from ...model.counts import KEPT_HOURS, LATE, NO_HOUR, OUTCOME, STATE, bucket_of, hour_of
 from ...model.reason import Reason
 from ...model.run import RunState, Span
-from ...model.tally import KEPT_HOURS, LATE, NO_HOUR, OUTCOME, STATE, bucket_of, hour_of
 from ...model.task import FRESH, Standing, Task, TaskState
 from ..decisions import PlannedFailure, fail, failing_at, lose, saying, skip
 from ..factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_new_task, a_node, a_run, a_task, an_ended_run

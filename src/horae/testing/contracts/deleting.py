@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...model.change import Change
-from ...model.event import Event, EventKind
+from ...model.events.event import Event, EventKind
 from ...ports.journal import Line
 from ...ports.store import RunFilter, TaskFilter
 from ..decisions import fail, saying, seating

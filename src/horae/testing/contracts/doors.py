@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...lifecycle.start import Claimant
-from ...lifecycle.stranding import stranded
+from ...lifecycle.unroutable_entry import stranded
 from ...model.change import Change, Facts, FireDecision
 from ...model.entry import Entry, Stand
 from ...model.route import function_route, kind_route

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 
 from ...model.change import Change
-from ...model.event import Event, EventKind, Numbered
+from ...model.events.event import Event, EventKind, Numbered
 from ...model.task import Task
 from ..decisions import PlannedFailure, fail, saying
 from ..factories import NOON, a_task, an_event

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from ...model.change import Change, Facts
 from ...model.task import Standing, Task, TaskState
-from ...ports.moving import Part
 from ...ports.store import TaskFilter
+from ...ports.transfer import Part
 from ..decisions import fail, saying
 from ..factories import DAY, NOON, a_new_task, a_task
 from .contract import Contract, WholeStore

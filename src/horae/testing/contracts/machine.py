@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from ...errors import Refusal
-from ...lifecycle import control, editing
+from ...lifecycle import control, edit
 from ...lifecycle.fire import fire
 from ...lifecycle.plan import Draft, drafted, plan
 from ...lifecycle.recover import recover, release
@@ -71,7 +71,7 @@ _WISHES: Final[tuple[Callable[[Facts, datetime], Change], ...]] = (
     control.run_now,
     control.cancel,
     control.delete,
-    editing.replan,
+    edit.replan,
     lambda facts, _: control.skip_next(facts, 2),
     lambda *_: fail(),
 )
@@ -176,7 +176,7 @@ class StoreMachine(RecordRules):
         def decide(facts: Facts | None) -> Change:
             if facts is None:
                 return plan(wish, task_id, now)._replace(beside=beside)
-            return editing.edit(facts, drafted(wish, facts.task.id, now), now)._replace(beside=beside)
+            return edit.edit(facts, drafted(wish, facts.task.id, now), now)._replace(beside=beside)
 
         self._ask(lambda side: side.store.upsert(owner, key, decide))
         self._ask(lambda side: side.store.find(owner, key))
@@ -210,7 +210,7 @@ class StoreMachine(RecordRules):
     @rule(number=numbers, draft=drafts)
     def edit(self, number: int, draft: Draft) -> None:
         now = self._now
-        self._change(number, lambda facts: editing.edit(facts, drafted(draft, facts.task.id, now), now))
+        self._change(number, lambda facts: edit.edit(facts, drafted(draft, facts.task.id, now), now))
 
     @rule(number=numbers, back=backward_steps)
     def history_repeats(self, number: int, back: timedelta) -> None:
@@ -219,7 +219,7 @@ class StoreMachine(RecordRules):
 
         def decide(facts: Facts) -> Change:
             schedule = replace(facts.task.schedule, repeat=None if facts.task.schedule.repeat else _OFTEN)
-            return editing.edit(facts, facts.task._replace(schedule=schedule), now)
+            return edit.edit(facts, facts.task._replace(schedule=schedule), now)
 
         self._change(number, decide)
         self.things_happen([])
@@ -227,7 +227,7 @@ class StoreMachine(RecordRules):
     @rule(number=numbers, back=st.sampled_from((HOUR, DAY)), before=st.integers(0, 2))
     def backfill(self, number: int, back: timedelta, before: int) -> None:
         now = self._now
-        self._change(number, lambda facts: editing.backfill(facts, now - back, now, now, before))
+        self._change(number, lambda facts: edit.backfill(facts, now - back, now, now, before))
 
     @rule(number=numbers, run=numbers)
     def cancel_run(self, number: int, run: int) -> None:

@@ -9,12 +9,12 @@ from ...model.change import Change, Facts
 from ...model.entry import Stand
 from ...model.lane import LaneUse
 from ...model.run import RunState
-from ...moving import Side, move
-from ...moving.digest import encoded
-from ...moving.stillness import Watching
-from ...ports.moving import Parcel, Part
 from ...ports.store import TaskFilter
+from ...ports.transfer import Parcel, Part
 from ...stores.memory import MemoryStore
+from ...transfer import Side, move
+from ...transfer.digest import encoded
+from ...transfer.idle_check import Watching
 from ..decisions import lose, saying, seating, starting
 from ..factories import DAY, HOUR, NODE, NOON, SECOND, a_node, a_task, an_ended_run, an_event
 from .busy_day import a_busy_day

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from ...model.change import Change
 from ...model.entry import Entry, EntryKind, Stand
-from ...model.event import Event, EventKind
+from ...model.events.event import Event, EventKind
 from ...model.policy import Missed, Policies, Retry
 from ...model.reason import Reason
 from ...model.run import Origin, Run, RunState, Span

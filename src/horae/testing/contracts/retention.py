@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ...model.change import Change
-from ...model.event import Event, EventKind
+from ...model.events.event import Event, EventKind
 from ...model.run import Origin, Run, RunState
 from ...model.task import Standing, Task, TaskState
 from ...ports.journal import Line

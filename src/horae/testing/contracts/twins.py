@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...errors import Refusal
 from ...lifecycle.start import Claimant
 from ...model.change import Change, Facts, FireDecision, RunDecision, SettleDecision
+from ...model.counts import KEPT_HOURS, NO_HOUR, hour_of
 from ...model.entry import Entry, Stand
-from ...model.event import Event
+from ...model.events.event import Event
 from ...model.outcome import Settlement
 from ...model.page import Page
 from ...model.run import Run
-from ...model.tally import KEPT_HOURS, NO_HOUR, hour_of
 from ...model.task import Task
 from ...ports.store import Claim, RunFilter, TaskFilter
 from ..decisions import PlannedFailure

@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 from ...errors import Refusal, StoreError
 from ...model.change import Change
+from ...model.counts import NO_HOUR
 from ...model.record import Record, Writing
-from ...model.tally import NO_HOUR
 from ...model.task import Task
 from ...ports.store import TaskFilter
 from ..factories import NOON, a_new_task, a_node, a_task, an_entry

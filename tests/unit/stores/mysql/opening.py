@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from horae.stores.mysql import MySQLStore
-from horae.stores.mysql.door import MySQLDoor
-from horae.stores.mysql.link import MySQLLink
-from horae.stores.mysql.server import one_row
+from horae.stores.mysql.connection import MySQLLink
+from horae.stores.mysql.connection_factory import MySQLDoor
+from horae.stores.mysql.server_version import one_row
 from tests.servers.mariadb import MariaDBServer
 
 PATIENCE: Final = 60

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from horae.errors import StoreError, StoreUnavailable
-from horae.stores.mysql.failure import translated
-from horae.stores.mysql.server import one_row
-from horae.stores.served.link import AlreadyMadeError
+from horae.stores.mysql.errors import translated
+from horae.stores.mysql.server_version import one_row
+from horae.stores.sql.connection import AlreadyMadeError
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import asked, linked, new_prefix, opened, until, waiting_for_locks

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from horae.errors import UnusableStore
-from horae.ports.moving import Part
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
+from horae.ports.transfer import Part
 from horae.stores.mysql import MySQLStore, migrate
 from horae.stores.mysql.address import Address
 from horae.stores.named_sql import read_steps

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from horae.stores import named_sql
 from horae.stores.mysql import MySQLStore
-from horae.stores.mysql.door import MySQLDoor, qualified
+from horae.stores.mysql.connection_factory import MySQLDoor, qualified
 from horae.stores.mysql.templates import templates
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened

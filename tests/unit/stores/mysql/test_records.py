@@ -8,7 +8,7 @@ import pytest
 
 from horae.errors import Conflict
 from horae.model.record import Record, Writing
-from horae.stores.mysql.link import MySQLLink
+from horae.stores.mysql.connection import MySQLLink
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.ports.store import Claim
-from horae.stores.mysql.link import MySQLLink
+from horae.stores.mysql.connection import MySQLLink
 from horae.testing.contracts.scenes import claim, keep
 from horae.testing.decisions import starting
 from horae.testing.factories import HOUR, NOON, a_node, a_task

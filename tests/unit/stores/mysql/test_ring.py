@@ -16,8 +16,8 @@ import pytest
 
 from horae import Horae
 from horae.runtime import make_wakeup
-from horae.stores.mysql import ring as ring_module
-from horae.stores.mysql.ring import LockRing
+from horae.stores.mysql import wakeup as ring_module
+from horae.stores.mysql.wakeup import LockRing
 from tests.servers.mariadb import MariaDBServer
 
 PATIENCE: Final = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.stores.mysql.server import Server
+from horae.stores.mysql.server_version import Server
 
 
 @pytest.mark.parametrize(

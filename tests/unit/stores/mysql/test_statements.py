@@ -10,7 +10,7 @@ from typing import Final
 from asyncmy.errors import MySQLError
 
 from horae.stores import named_sql
-from horae.stores.mysql.door import MySQLDoor, qualified
+from horae.stores.mysql.connection_factory import MySQLDoor, qualified
 from horae.stores.mysql.literals import literal
 from horae.stores.mysql.templates import Given, templates
 from tests.servers.mariadb import MariaDBServer

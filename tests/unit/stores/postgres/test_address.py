@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from horae.errors import UnknownStore
-from horae.stores.masking import masked
+from horae.stores.masked_url import masked
 from horae.stores.postgres.address import DEFAULT_CONNECTIONS, DEFAULT_SCHEMA, Address
 from tests.servers.postgres import AWKWARD_PASSWORD, PostgresServer
 

@@ -17,10 +17,10 @@ from horae.model.policy import Policies
 from horae.model.task import FRESH, Task
 from horae.ports.store import Claimed
 from horae.schedule import Every, Once
-from horae.stores.familiar import Known
 from horae.stores.memory import MemoryStore
-from horae.stores.postgres.at_once import births_at_once, successes_at_once
-from horae.stores.served.folded import Folded
+from horae.stores.postgres.fast_statements import births_at_once, successes_at_once
+from horae.stores.sql.folded_decisions import Folded
+from horae.stores.task_cache import Known
 from horae.testing.contracts.contract import WholeStore
 from horae.testing.contracts.scenes import everything, keep
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry

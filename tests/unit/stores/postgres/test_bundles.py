@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 
 from horae.lifecycle.settle import settle
-from horae.model.event import Numbered
+from horae.model.events.event import Numbered
 from horae.model.outcome import Succeeded
 from horae.model.task import Task
-from horae.ports.moving import Part
+from horae.ports.transfer import Part
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.scenes import keep

@@ -18,7 +18,7 @@ import pytest
 
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
-from horae.stores.postgres.door import PostgresDoor
+from horae.stores.postgres.connection_factory import PostgresDoor
 from tests.cli.driving import Cli
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.ports import HOST, ReservedPort

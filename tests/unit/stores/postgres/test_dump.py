@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from horae.model.event import Numbered
+from horae.model.events.event import Numbered
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.scenes import claim_all, keep, run_of, settle

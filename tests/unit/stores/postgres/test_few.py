@@ -18,7 +18,7 @@ from horae.ports.store import Claim, Claimed, RunFilter
 from horae.schedule import Once
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
-from horae.stores.postgres.link import PostgresLink
+from horae.stores.postgres.connection import PostgresLink
 from horae.testing.contracts.contract import WholeStore
 from horae.testing.contracts.scenes import facts_of, keep
 from horae.testing.decisions import saying

@@ -11,7 +11,7 @@ import pytest
 
 from horae.stores import named_sql
 from horae.stores.postgres.address import Address
-from horae.stores.postgres.door import PostgresDoor, qualified
+from horae.stores.postgres.connection_factory import PostgresDoor, qualified
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened
 from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS

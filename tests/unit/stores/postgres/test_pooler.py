@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from horae.stores.postgres import PostgresStore, door
+from horae.stores.postgres import PostgresStore, connection_factory
 from horae.testing.contracts import WholeStore
 from horae.testing.contracts.feed import FeedContract
 from horae.testing.contracts.fencing import FencingContract
@@ -52,12 +52,12 @@ async def test_whoever_stands_still_in_the_middle_of_a_transaction_lets_go_of_it
     postgres_server: PostgresServer, pooler: PgBouncer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pooler takes no settings for a connection, and would keep the transaction open for as long as the node is frozen."""
-    monkeypatch.setitem(door._PATIENT, "idle_in_transaction_session_timeout", "100ms")
+    monkeypatch.setitem(connection_factory._PATIENT, "idle_in_transaction_session_timeout", "100ms")
 
     url = new_schema(postgres_server, statement_cache=0, direct=postgres_server.url)
     async with opened(pooler.through(url)) as store:
         await store.join(a_node())
-        frozen = await door.PostgresDoor(store.address).connect()
+        frozen = await connection_factory.PostgresDoor(store.address).connect()
         await frozen.begin()
         assert await frozen.query("begin_claim", NODE)
         assert await store.recover(NODE, 0, lose, 10) == 0

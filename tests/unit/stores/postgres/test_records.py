@@ -9,8 +9,8 @@ import pytest
 
 from horae.errors import Conflict
 from horae.model.record import Record, Writing
-from horae.stores.postgres.layers import layers
-from horae.stores.postgres.link import PostgresLink
+from horae.stores.postgres.connection import PostgresLink
+from horae.stores.postgres.record_batches import layers
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer

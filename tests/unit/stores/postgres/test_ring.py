@@ -13,8 +13,8 @@ from typing import Final
 import asyncpg
 import pytest
 
-from horae.stores.postgres import ring as ring_module
-from horae.stores.postgres.ring import NotifyRing
+from horae.stores.postgres import notify as ring_module
+from horae.stores.postgres.notify import NotifyRing
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy

@@ -11,8 +11,8 @@ import pytest
 
 from horae.errors import Refusal, StoreUnavailable
 from horae.model.run import RunState
-from horae.stores.postgres import PostgresStore, door
-from horae.stores.served import pool
+from horae.stores.postgres import PostgresStore, connection_factory
+from horae.stores.sql import connection_pool
 from horae.testing.contracts.scenes import a_running, claim_all, facts_of, fill, keep, run_of, settle
 from horae.testing.decisions import saying
 from horae.testing.factories import NODE, NOON, a_new_task, a_node, a_task
@@ -189,7 +189,7 @@ async def test_a_closed_store_lets_nobody_wait(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither here nor in another thread."""
-    monkeypatch.setattr(pool, "_LAST_SECONDS", 0.2)
+    monkeypatch.setattr(connection_pool, "_LAST_SECONDS", 0.2)
 
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
@@ -247,7 +247,7 @@ async def test_whoever_is_cut_off_in_a_transaction_does_not_keep_others_from_it(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody tells the server that its client has gone: it has to find out by the silence."""
-    monkeypatch.setitem(door._SETTINGS, "idle_in_transaction_session_timeout", "500ms")
+    monkeypatch.setitem(connection_factory._SETTINGS, "idle_in_transaction_session_timeout", "500ms")
     url = new_schema(postgres_server)
 
     with Proxy(postgres_server.port) as proxy:

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 
 from horae.stores import named_sql
-from horae.stores.postgres.door import qualified
+from horae.stores.postgres.connection_factory import qualified
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened
 

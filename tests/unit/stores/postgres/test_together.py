@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from horae.model.change import Change, Facts, SettleDecision
 from horae.model.entry import Entry, Stand
-from horae.model.event import Numbered
+from horae.model.events.event import Numbered
 from horae.model.outcome import Settlement
 from horae.model.policy import Policies
 from horae.model.run import Run

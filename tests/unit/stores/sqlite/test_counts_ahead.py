@@ -6,7 +6,7 @@ from pathlib import Path
 
 from horae.clock import SystemClock
 from horae.model.change import Change
-from horae.model.tally import KEPT_HOURS, SUCCEEDED, hour_of
+from horae.model.counts import KEPT_HOURS, SUCCEEDED, hour_of
 from horae.testing.decisions import saying
 from horae.testing.factories import DAY, HOUR, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import new_store

@@ -15,7 +15,7 @@ from horae.model.run import Run, RunState
 from horae.model.task import Task
 from horae.ports.store import RunFilter
 from horae.stores.sqlite import SQLiteStore, ledger
-from horae.stores.sqlite.link import Link
+from horae.stores.sqlite.connection import Link
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run, an_entry
 from tests.unit.stores.sqlite.opening import new_store
 

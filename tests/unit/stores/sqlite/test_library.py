@@ -10,7 +10,7 @@ import pytest
 
 from horae.errors import StoreUnavailable
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.library import OLDEST_APSW, refuse_an_old_library
+from horae.stores.sqlite.sqlite_version import OLDEST_APSW, refuse_an_old_library
 
 PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from horae.model.change import Change
-from horae.model.event import Event, EventKind
+from horae.model.events.event import Event, EventKind
 from horae.model.run import Run
 from horae.model.task import Standing, Task, TaskState
 from horae.ports.store import RunFilter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from threading import Event, Thread
 
-from horae.stores.sqlite.link import Link
-from horae.stores.sqlite.turnstile import Turnstile
+from horae.stores.sqlite.connection import Link
+from horae.stores.sqlite.file_lock import Turnstile
 
 
 def _link(path: Path) -> Link:

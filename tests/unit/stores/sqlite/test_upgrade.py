@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
+from horae.model.counts import KEPT_HOURS, NO_HOUR, OUTCOME, STATE, hour_of
 from horae.model.ids import microseconds
-from horae.model.tally import KEPT_HOURS, NO_HOUR, OUTCOME, STATE, hour_of
 from horae.model.task import Standing, TaskState
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter

@@ -17,8 +17,8 @@ from horae.model.reason import Reason
 from horae.model.record import Record, Writing
 from horae.model.task import FRESH
 from horae.stores.sqlite import SQLiteStore, writer
-from horae.stores.sqlite.answers import Request, Share
-from horae.stores.sqlite.link import Link, Row
+from horae.stores.sqlite.connection import Link, Row
+from horae.stores.sqlite.write_requests import Request, Share
 from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
 from horae.testing.decisions import PlannedFailure, cancelling, fail
 from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry

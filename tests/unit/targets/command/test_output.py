@@ -12,8 +12,8 @@ import pytest
 
 from horae.model.limits import LOG_LINES, RESULT_BYTES
 from horae.model.outcome import Succeeded
-from horae.targets.command.hearing import Hearing
-from horae.targets.command.plain import Veil, plain
+from horae.targets.command.output import Hearing
+from horae.targets.command.plain_text import Veil, plain
 from horae.testing import RecordingInvocation
 from horae.testing.factories import a_task
 from tests.unit.targets.command.scene import carried, shell

@@ -16,10 +16,10 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import InvalidTask
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.task import Target
-from horae.outgoing.signing import new_secret, verify
+from horae.outgoing.signatures import new_secret, verify
 from horae.ports.target import Tools
 from horae.targets.event.kind import EVENT
 from horae.targets.event.refusals import CATALOGUE

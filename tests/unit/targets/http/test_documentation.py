@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from horae.clock import SystemClock
-from horae.outgoing.signing import signed
-from horae.targets import keys
+from horae.outgoing.signatures import signed
+from horae.targets import setting_names
 from horae.targets.http import spec
 from horae.targets.http.kind import HTTP
 
@@ -38,5 +38,5 @@ def test_the_example_of_a_receiver_accepts_what_is_signed_and_nothing_else() -> 
 
 
 def test_every_key_and_every_setting_is_in_a_table() -> None:
-    for name in (*spec._KEYS, *keys.HTTP):
+    for name in (*spec._KEYS, *setting_names.HTTP):
         assert re.search(rf"^\|[^|]*`{name}`", PAGE, re.MULTILINE), name

@@ -16,7 +16,7 @@ from horae.model.reason import Reason
 from horae.model.task import Task
 from horae.outgoing import client
 from horae.outgoing.callbacks import verify_callback_token
-from horae.outgoing.signing import verify
+from horae.outgoing.signatures import verify
 from horae.targets.http.kind import HTTP
 from horae.version import __version__
 from tests.unit.outgoing.servers import answering, endlessly, wire

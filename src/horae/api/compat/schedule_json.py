@@ -1,0 +1,163 @@
+"""The words of `/schedules`: priorities, states and recurrences by name, and a task as its clients see it. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from ...errors import InvalidSchedule
+from ...model.change import Facts
+from ...model.entry import EntryKind
+from ...model.run import LIVE, Run, RunState
+from ...model.task import Task, TaskState
+from ...schedule import Now, Once, Schedule
+from ...schedule.compat import Translation, dailyuse
+from ...schedule.describe import sentence
+from ...service.query.instants import asked_stretch
+from ...wire.instants import milliseconds, utc
+from ...wire.runs import result_of
+from ...wire.tasks import next_due
+from .labels import DISABLED, SOURCE_ID, SOURCE_TYPE, TASK_TYPE, mark_of, updated
+from .payloads import about_of, shown_payload
+
+PRIORITIES: Final = {"LOW": -50, "NORMAL": 0, "HIGH": 50, "URGENT": 100}
+USUAL_TYPE: Final = "GENERAL_REMINDER"
+_STATUSES: Final = {
+    TaskState.ACTIVE: "PENDING",
+    TaskState.PAUSED: "PAUSED",
+    TaskState.COMPLETED: "COMPLETED",
+    TaskState.FAILED: "FAILED",
+    TaskState.CANCELLED: "CANCELLED",
+}
+STATUSES: Final = (*_STATUSES.values(), "RUNNING")
+_RUN_STATUSES: Final = {
+    **dict.fromkeys(LIVE, "RUNNING"),
+    RunState.SUCCEEDED: "COMPLETED",
+    RunState.CANCELLED: "CANCELLED",
+    RunState.SKIPPED: "CANCELLED",
+}
+
+
+def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str, Any]:
+    task, upcoming = facts.task, utc(next_due(facts))
+    about = about_of(task.payload)
+    return {
+        "uuid": task.id,
+        "accountUuid": task.owner,
+        "createdBy": task.owner,
+        "title": task.name,
+        "name": task.name,
+        "description": about.get("description"),
+        "taskType": type_of(task),
+        "priority": priority_name(task.policies.priority),
+        "status": status_of(facts),
+        "enabled": is_enabled(facts),
+        "scheduledTime": utc(first_time(facts, now)),
+        "timezone": task.schedule.zone,
+        "recurrence": recurrence_of(task.schedule),
+        "payload": shown_payload(task.payload),
+        "alertConfig": about.get("alertConfig"),
+        "tags": tags_of(task),
+        "metadata": about.get("metadata"),
+        "sourceType": mark_of(task, SOURCE_TYPE),
+        "sourceId": mark_of(task, SOURCE_ID),
+        "nextScheduledAt": upcoming,
+        "nextExecutionTime": upcoming,
+        "lastExecutedAt": utc(_last_time(facts, latest)),
+        "executionCount": facts.standing.counted,
+        "failureCount": failures_of(facts, latest),
+        "maxRetries": None if task.policies.retry.attempts is None else task.policies.retry.attempts - 1,
+        "currentRetries": max((each.attempt - 1 for each in facts.entries if each.kind is EntryKind.RETRY), default=0),
+        "timeoutSeconds": task.policies.timeout.total_seconds(),
+        "createdAt": utc(task.created),
+        "updatedAt": utc(updated(facts, latest)),
+    }
+
+
+def execution_shown(run: Run) -> dict[str, Any]:
+    """One line of a history: what was executed, and what was not and why."""
+    at = run.started or run.ended or run.due
+    lasted = milliseconds(None if run.started is None or run.ended is None else run.ended - run.started)
+    return {
+        "id": run.id,
+        "taskUuid": run.task_id,
+        "accountUuid": run.owner,
+        "executedAt": utc(at),
+        "startedAt": utc(run.started),
+        "completedAt": utc(run.ended),
+        "status": _RUN_STATUSES.get(run.state, "FAILED"),
+        "success": run.state is RunState.SUCCEEDED,
+        "reason": None if run.reason is None else run.reason.value,
+        "result": result_of(run),
+        "error": run.error,
+        "duration": lasted,
+        "retryCount": run.tries - 1,
+    }
+
+
+def status_of(facts: Facts) -> str:
+    if facts.live:
+        return "RUNNING"
+    return "PENDING" if _is_disabled(facts) else _STATUSES[facts.standing.state]
+
+
+def is_enabled(facts: Facts) -> bool:
+    return not _is_disabled(facts) and facts.standing.state is not TaskState.CANCELLED
+
+
+def _is_disabled(facts: Facts) -> bool:
+    """They know two ways to hold a task back; here it is one, and its note says which they meant."""
+    pause = facts.standing.pause
+    return pause is not None and pause.note == DISABLED
+
+
+def priority_name(priority: int) -> str:
+    """The nearest of the four, and of two that are as near the higher one."""
+    return min(reversed(PRIORITIES), key=lambda name: abs(PRIORITIES[name] - priority))
+
+
+def type_of(task: Task) -> str:
+    return mark_of(task, TASK_TYPE) or USUAL_TYPE
+
+
+def tags_of(task: Task) -> list[str]:
+    tags = about_of(task.payload).get("tags")
+    return [each for each in tags if isinstance(each, str)] if isinstance(tags, list) else []
+
+
+def spelled(schedule: Schedule) -> dict[str, Any] | None:
+    """`scheduledTime` and `recurrence`; None where they have no words for it."""
+    try:
+        return dailyuse.write(Translation(schedule), zone=schedule.zone or "UTC")
+    except InvalidSchedule:
+        return None
+
+
+def recurrence_of(schedule: Schedule) -> dict[str, Any]:
+    if isinstance(schedule, Now):
+        return {"type": "NONE", "interval": 1}
+    said = spelled(schedule)
+    if said is not None:
+        recurrence: dict[str, Any] = said["recurrence"]
+        return recurrence
+    # Their clients show a custom rule by its text.
+    return {"type": "CUSTOM", "interval": 1, "description": sentence(schedule, "en")}
+
+
+def first_time(facts: Facts, now: datetime) -> datetime:
+    """The time that a client once gave; for a task from elsewhere the next one, or when it was made."""
+    said = spelled(facts.task.schedule)
+    if said is not None:
+        return asked_stretch(str(said["scheduledTime"]), facts.task.schedule.zone or "UTC", now).first
+    return next_due(facts) or facts.task.created
+
+
+def failures_of(facts: Facts, latest: Run | None) -> int:
+    """Failed executions in a row. What happens only once is one occurrence, however often it is tried."""
+    once = isinstance(facts.task.schedule, Once | Now)
+    failed = latest is not None and not latest.live and _RUN_STATUSES.get(latest.state) is None
+    return latest.tries if once and failed and latest is not None else facts.standing.failures
+
+
+def _last_time(facts: Facts, latest: Run | None) -> datetime | None:
+    return latest.started if latest is not None and latest.started is not None else facts.standing.last_end

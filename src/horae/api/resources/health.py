@@ -1,0 +1,62 @@
+"""Whether the process lives, and whether it can do its work: for those who watch over it, without a token."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...observe.health import Condition, condition
+from ...observe.scrape_settings import Looking
+from ...version import __version__
+from ...web.language import language
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...wire.problems import told_of
+from ..openapi import told
+
+router: Final = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", **told("healthz", "The process is alive", "Health", public=True))
+async def healthz() -> Response:
+    return answer({"status": "ok", "version": __version__})
+
+
+_READYZ: Final[dict[str, Any]] = told(
+    "readyz", "It can do its work; if not (503), which part is missing", "Readiness", public=True
+)
+_READYZ["responses"][503] = _READYZ["responses"][200]
+
+
+async def _condition(request: Request) -> Condition:
+    house = house_of(request)
+    looking: Looking = house.looking
+    return await condition(
+        house.service.store,
+        house.clock,
+        looking.observer.writes,
+        tolerance=looking.tolerance,
+        grace=looking.grace,
+    )
+
+
+async def is_ready(request: Request) -> bool:
+    """What `/readyz` says, in one word."""
+    return (await _condition(request)).parts.is_ready(engine=house_of(request).settings.engine)
+
+
+@router.get("/readyz", **_READYZ)
+async def readyz(request: Request) -> Response:
+    found = await _condition(request)
+    ready = found.parts.is_ready(engine=house_of(request).settings.engine)
+    shape: dict[str, Any] = {
+        "status": "ready" if ready else "not ready",
+        "version": __version__,
+        "parts": found.parts._asdict(),
+        "clock_steps": found.steps_json(),
+        "problem": told_of(found.problem, language(request)),
+    }
+    return answer(shape, 200 if ready else 503, None if ready else {"Retry-After": "2"})

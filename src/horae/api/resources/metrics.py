@@ -1,0 +1,42 @@
+"""Numbers for Prometheus: those of this process, of the engine's process beside it, and of the deployment."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal
+from ...observe.exposition import CONTENT_TYPE
+from ...observe.scrape_access import admit
+from ...observe.scrape_settings import Looking
+from ...web.authentication import caller
+from ...web.request_context import house_of
+from ..openapi import told
+
+router: Final = APIRouter(tags=["health"])
+_TOLD: Final[dict[str, Any]] = told(
+    "metrics",
+    "Numbers in the format of Prometheus; from this machine without a token, else with an admin's",
+    None,
+    public=True,
+    problems=(401, 403, 404, 429, 503),
+)
+_TOLD["responses"][200] = {"description": "The numbers", "content": {"text/plain": {"schema": {"type": "string"}}}}
+
+
+@router.get("/metrics", **_TOLD)
+async def metrics(request: Request) -> Response:
+    house = house_of(request)
+    looking: Looking = house.looking
+    peer = "" if request.client is None else request.client.host
+
+    async def authenticate(_token: str) -> Principal:
+        # With the limits that everybody has who brings a token.
+        return await caller(request)
+
+    await admit(looking.policy, peer, request.headers, authenticate)
+    beside = None if looking.neighbour is None else await looking.neighbour.text()
+    return Response(await looking.observer.text(house.service.store, beside), media_type=CONTENT_TYPE)

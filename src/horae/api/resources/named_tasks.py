@@ -1,0 +1,95 @@
+"""Tasks by what people call them: the natural key of one's own, or any name that is unique."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal
+from ...model.change import Facts
+from ...model.refusals import refuse
+from ...web.authentication import Who
+from ...web.etags import expected_version, only_if_new
+from ...web.refusals import refuse as refuse_request
+from ...web.request_context import house_of
+from ...web.routers import resource
+from ..create_task import Maker, ordered
+from ..examples import NEW_TASK
+from ..field_selection import Fields, task_entity
+from ..openapi import IF_MATCH, IF_NONE_MATCH, told
+from ..parameters import DryRun, Include, Owner, included
+from .tasks import Paused
+
+router: Final = resource("/v1/tasks", "tasks")
+
+Key = Annotated[str, Path(max_length=200, description="The natural key that its owner gave it.")]
+Name = Annotated[str, Path(max_length=200, description="An id, a name, a key, or as much of id or name as is unique.")]
+
+
+@router.get(
+    "/by-key/{key:path}",
+    **told("get_task_by_key", "The task with this key", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
+)
+async def get_by_key(
+    request: Request, who: Who, key: Key, *, owner: Owner = None, include: Include = None, fields: Fields = None
+) -> Response:
+    facts = await _found(request, who, key, owner)
+    if facts is None:
+        raise refuse("no_such_task", id=key)
+    return await task_entity(request, who, facts, include, fields)
+
+
+@router.put(
+    "/by-key/{key:path}",
+    **told(
+        "put_task_by_key",
+        "The task with this key, made or edited: saying the same twice changes nothing",
+        "Receipt",
+        takes="KeyedTask",
+        example=NEW_TASK,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH, IF_NONE_MATCH),
+        also=201,
+        description="201 when it was made, 200 when it was there. `If-None-Match: *` touches nothing that is there.",
+    ),
+)
+async def put_by_key(  # noqa: PLR0913 - what may be said of it, each by its name
+    request: Request,
+    who: Who,
+    key: Key,
+    *,
+    owner: Owner = None,
+    dry_run: DryRun = False,
+    paused: Paused = None,
+    include: Include = None,
+) -> Response:
+    fixed = {"key": key} if owner is None else {"key": key, "owner": owner}
+    order = await ordered(request, who, **fixed)
+    before = await _found(request, who, key, order.wish.owner)
+    if before is None and "if-match" in request.headers:
+        raise refuse_request("version_changed", current="nothing is there")
+    if before is not None:
+        if only_if_new(request):
+            raise refuse_request(
+                "version_changed", current=f"version {before.task.version}", version=before.task.version
+            )
+        expected_version(request, before.task.version)
+    return await Maker(request, who, included(include), dry_run=dry_run).make(order, paused)
+
+
+@router.get(
+    "/named/{name:path}",
+    **told("find_task", "One task by any name that is unique", "Task", problems=(404, 409), headers=(IF_NONE_MATCH,)),
+)
+async def find_task(
+    request: Request, who: Who, name: Name, *, include: Include = None, fields: Fields = None
+) -> Response:
+    facts = await house_of(request).service.tasks.named(who, name)
+    return await task_entity(request, who, facts, include, fields)
+
+
+async def _found(request: Request, who: Principal, key: str, owner: str | None) -> Facts | None:
+    return await house_of(request).service.tasks.keyed(who, key, owner)

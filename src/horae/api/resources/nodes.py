@@ -1,0 +1,71 @@
+"""Nodes: which there are, how they do, and which of them are to go."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Path, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal, Scope
+from ...model.refusals import refuse
+from ...web.authentication import Who
+from ...web.body import json_body_or_none
+from ...web.idempotency import Ids, remember, repeatable
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...web.routers import resource
+from ...wire.fields import check_fields
+from ...wire.overview import node_json, node_seen_json
+from ..examples import DRAIN
+from ..openapi import told
+from ..parameters import DryRun, acting
+
+router: Final = resource("/v1", "nodes")
+
+Node = Annotated[str, Path(max_length=200, description="The id of a node, or its beginning.")]
+
+
+@router.get("/nodes", **told("list_nodes", "The nodes, and how they do (admins)", "NodeList"))
+async def list_nodes(request: Request, who: Who) -> Response:
+    seen = await house_of(request).service.nodes.all(who)
+    return answer({"items": [node_seen_json(each) for each in seen], "next_cursor": None})
+
+
+async def _nodes_again(request: Request, who: Principal, ids: Ids) -> Response:
+    seen = await house_of(request).service.nodes.all(who)
+    return answer({"items": [node_json(each.node) for each in seen if each.node.id in ids["nodes"]]})
+
+
+@router.post(
+    "/nodes/{node}/drain",
+    **told(
+        "drain_node",
+        "Let a node claim nothing more, or take that back (admins); with `host=true` all nodes of that machine",
+        "DrainedNodes",
+        takes="Drain",
+        optional=True,
+        example=DRAIN,
+        problems=(404, 409),
+        once=True,
+    ),
+)
+@repeatable(Scope.ADMIN, _nodes_again)
+async def drain_node(
+    request: Request,
+    who: Who,
+    node: Node,
+    *,
+    host: Annotated[bool, Query(description="`node` is the name of a machine.")] = False,
+    dry_run: DryRun = False,
+) -> Response:
+    said = check_fields("body", await json_body_or_none(request) or {}, ("draining",)).get("draining", True)
+    if not isinstance(said, bool):
+        raise refuse("bad_policy", name="draining", value=said, wanted="true or false")
+    nodes = acting(request, dry_run=dry_run).nodes
+    told_nodes = (
+        await nodes.drain_host(who, node, draining=said) if host else (await nodes.drain(who, node, draining=said),)
+    )
+    remember(request, nodes=[each.id for each in told_nodes])
+    return answer({"items": [node_json(each) for each in told_nodes]})

@@ -1,0 +1,64 @@
+"""Operations: how far a wish for many is, and how it is called off."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal
+from ...service.tasks.operations import scope_for
+from ...web.authentication import Who
+from ...web.idempotency import Ids, repeatable
+from ...web.language import language
+from ...web.pagination import page_answer, read_cursor
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...web.routers import resource
+from ...wire.operations import operation_json
+from ..openapi import told
+from ..parameters import Cursor, DryRun, Limit, acting
+
+router: Final = resource("/v1/operations", "operations")
+
+OperationId = Annotated[str, Path(max_length=200, description="The id of an operation: `opn_…`.")]
+
+
+@router.get("", **told("list_operations", "Operations, newest first; kept for seven days", "OperationPage"))
+async def list_operations(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    said_in = language(request)
+    page = await house_of(request).service.operations.page(who, read_cursor(request, who, cursor), limit)
+    return page_answer(request, who, page, lambda operation: operation_json(operation, said_in))
+
+
+@router.get("/{operation_id}", **told("get_operation", "How far an operation is", "Operation", problems=(404,)))
+async def get_operation(request: Request, who: Who, operation_id: OperationId) -> Response:
+    operation = await house_of(request).service.operations.get(who, operation_id)
+    return answer(operation_json(operation, language(request)))
+
+
+async def _operation_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    operation = await house_of(request).service.operations.get(who, request.path_params["operation_id"])
+    who.must(scope_for(operation.action))
+    return answer(operation_json(operation, language(request)), 202)
+
+
+@router.post(
+    "/{operation_id}/cancel",
+    **told(
+        "cancel_operation",
+        "It ends after the task that is under way; what was done stays done",
+        "Operation",
+        status=202,
+        problems=(404, 409),
+        once=True,
+    ),
+)
+@repeatable(None, _operation_again)
+async def cancel_operation(
+    request: Request, who: Who, operation_id: OperationId, *, dry_run: DryRun = False
+) -> Response:
+    operation = await acting(request, dry_run=dry_run).operations.cancel(who, operation_id)
+    return answer(operation_json(operation, language(request)), 202)

@@ -1,0 +1,42 @@
+"""How it all stands, and who is asking."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...version import __version__
+from ...web.authentication import Who
+from ...web.language import language
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...web.routers import resource
+from ...wire.accounts import quotas_json
+from ...wire.overview import overview_json
+from ..openapi import told
+from ..parameters import zone_of
+
+router: Final = resource("/v1", "overview")
+
+
+@router.get("/whoami", **told("whoami", "Who this token says you are, and what it lets you do", "Whoami"))
+async def whoami(request: Request, who: Who) -> Response:
+    shape: dict[str, Any] = {
+        "owner": who.owner,
+        "admin": who.admin,
+        "scopes": sorted(scope.value for scope in who.scopes),
+        "agent": who.agent,
+        "zone": zone_of(request, who),
+        "owner_zone": who.zone,
+        "quotas": quotas_json(who.quotas),
+        "token": who.actor,
+        "version": __version__,
+    }
+    return answer(shape)
+
+
+@router.get("/overview", **told("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"))
+async def get_overview(request: Request, who: Who) -> Response:
+    return answer(overview_json(await house_of(request).service.overview.now(who), language(request)))

@@ -1,0 +1,116 @@
+"""Owners: who has tasks here, and how much of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal, Role, Scope
+from ...model.refusals import refuse
+from ...web.authentication import Who
+from ...web.body import json_body
+from ...web.etags import entity, expected_version
+from ...web.idempotency import Ids, repeatable
+from ...web.pagination import page_answer, read_cursor
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...web.routers import resource
+from ...wire.accounts import owner_json
+from ...wire.fields import check_fields, text_or_none
+from ..examples import OWNER
+from ..openapi import IF_MATCH, IF_NONE_MATCH, told
+from ..parameters import Cursor, DryRun, Limit, acting
+
+router: Final = resource("/v1", "owners")
+
+OwnerName = Annotated[str, Path(max_length=200, description="The name of an owner.")]
+
+
+@router.get("/owners", **told("list_owners", "Owners: everybody for admins, for others themselves", "OwnerPage"))
+async def list_owners(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    after = read_cursor(request, who, cursor)
+    page = await house_of(request).service.accounts.page(who, after, limit)
+    return page_answer(request, who, page, owner_json)
+
+
+@router.get("/owners/{name}", **told("get_owner", "One owner", "Owner", problems=(404,), headers=(IF_NONE_MATCH,)))
+async def get_owner(request: Request, who: Who, name: OwnerName) -> Response:
+    owner = await house_of(request).service.accounts.get(who, name)
+    return entity(request, owner_json(owner), owner.version)
+
+
+@router.put(
+    "/owners/{name}",
+    **told(
+        "put_owner",
+        "Make an owner, or change what is said of it (admins; everybody their own zone)",
+        "Owner",
+        takes="OwnerWish",
+        example=OWNER,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def put_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    said = check_fields("owner", await json_body(request), ("role", "zone", "quotas", "note"))
+    accounts = acting(request, dry_run=dry_run).accounts
+    expected = None
+    if "if-match" in request.headers:
+        expected = expected_version(request, (await accounts.get(who, name)).version)
+    owner = await accounts.put(
+        who,
+        name,
+        role=_role(said.get("role")),
+        zone=text_or_none("zone", said.get("zone")),
+        quotas=_quotas(said),
+        note=text_or_none("note", said.get("note")),
+        expected=expected,
+    )
+    return entity(request, owner_json(owner), owner.version)
+
+
+async def _owner_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    return answer(owner_json(await house_of(request).service.accounts.get(who, request.path_params["name"])))
+
+
+@router.post(
+    "/owners/{name}/revoke",
+    **told(
+        "revoke_owner",
+        "Nothing of it runs any more, and its tokens open nothing (admins)",
+        "Owner",
+        problems=(404, 409),
+        once=True,
+    ),
+)
+@repeatable(Scope.ADMIN, _owner_again)
+async def revoke_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.revoke(who, name)))
+
+
+@router.post(
+    "/owners/{name}/restore",
+    **told("restore_owner", "It may go on (admins)", "Owner", problems=(404, 409), once=True),
+)
+@repeatable(Scope.ADMIN, _owner_again)
+async def restore_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.restore(who, name)))
+
+
+def _role(value: object) -> Role | None:
+    if value is None:
+        return None
+    if value not in tuple(Role):
+        raise refuse("bad_choice", name="role", value=value, allowed=", ".join(Role))
+    return Role(str(value))
+
+
+def _quotas(said: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    quotas = said.get("quotas")
+    if quotas is not None and not isinstance(quotas, Mapping):
+        raise refuse("bad_policy", name="quotas", value=quotas, wanted="JSON object")
+    return quotas

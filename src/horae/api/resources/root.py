@@ -1,0 +1,96 @@
+"""`GET /`: what this server is, whether it can work, and where to go from here. Without a token, and nothing of anybody."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...choices import Language
+from ...version import __version__
+from ...web.language import language
+from ...web.responses import answer
+from ..openapi import told
+from .health import is_ready
+
+router: Final = APIRouter(tags=["health"])
+
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Vary": "Accept, Accept-Language",
+}
+_LINKS: Final[dict[str, tuple[str, str, str]]] = {
+    "docs": ("/docs", "Every route of the HTTP API", "HTTP 接口的全部路由"),
+    "openapi": ("/openapi.json", "The same for programs (OpenAPI)", "供程序使用的接口描述（OpenAPI）"),
+    "llms": ("/llms.txt", "The same in short, for assistants", "供助手阅读的简短说明"),
+    "health": ("/healthz", "Whether the process is alive", "进程是否存活"),
+    "readiness": ("/readyz", "Whether it can work, part by part", "各部分是否就绪"),
+    "api": ("/v1/whoami", "Who you are, with your token", "查看令牌对应的身份"),
+}
+_STATES: Final[dict[bool, dict[Language, str]]] = {
+    True: {"en": "ready", "zh": "就绪"},
+    False: {"en": "not ready; /readyz says which part is missing", "zh": "未就绪；/readyz 说明缺少哪一部分"},
+}
+_PAGE: Final = """<!doctype html>
+<html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Horae {version}</title>
+<style>
+body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }}
+dt {{ font-family: ui-monospace, monospace }}
+dd {{ margin: 0 0 .5rem 0 }}
+</style></head>
+<body><main><h1>Horae {version}</h1>
+<p>{about}</p>
+<p>{status}</p>
+<dl>
+{links}
+</dl></main></body></html>
+"""
+_ABOUT: Final[dict[Language, str]] = {
+    "en": "A durable, precise scheduler. This is its HTTP API; requests to it need a token.",
+    "zh": "持久、精确的任务调度器。这里是它的 HTTP 接口；请求需要令牌。",
+}
+_STATUS: Final[dict[Language, str]] = {"en": "Status: {status}", "zh": "状态：{status}"}
+
+
+@router.get("/", **told("root", "What this server is, and where to go from here", "Root", public=True))
+async def root(request: Request) -> Response:
+    """HTML where a browser asks, JSON for everything else."""
+    ready = await is_ready(request)
+    if prefers_html(request.headers.get("accept", "")):
+        page = _page(ready=ready, spoken=language(request))
+        return Response(page, media_type="text/html; charset=utf-8", headers=_HEADERS)
+    shape: dict[str, Any] = {
+        "name": "horae",
+        "version": __version__,
+        "status": "ready" if ready else "not ready",
+        "links": {name: path for name, (path, _, _) in _LINKS.items()},
+    }
+    return answer(shape, headers={"Cache-Control": "no-store", "Vary": "Accept, Accept-Language"})
+
+
+def prefers_html(accept: str) -> bool:
+    """Whether HTML is named, and no later than JSON. A program that takes anything (`*/*`) gets JSON."""
+    named = [part.partition(";")[0].strip().lower() for part in accept[:1000].split(",")]
+    pages = [number for number, each in enumerate(named) if each in ("text/html", "application/xhtml+xml")]
+    return bool(pages) and ("application/json" not in named or pages[0] < named.index("application/json"))
+
+
+def _page(*, ready: bool, spoken: Language) -> str:
+    column = 1 if spoken == "en" else 2
+    links = "\n".join(
+        f'<dt><a href="{escape(link[0])}">{escape(link[0])}</a></dt><dd>{escape(link[column])}</dd>'
+        for link in _LINKS.values()
+    )
+    return _PAGE.format(
+        lang="en" if spoken == "en" else "zh-CN",
+        version=escape(__version__),
+        about=escape(_ABOUT[spoken]),
+        status=escape(_STATUS[spoken].format(status=_STATES[ready][spoken])),
+        links=links,
+    )

@@ -1,0 +1,241 @@
+"""Runs: the ledger read, what they said, ended and tried again; and the answers of those who went on with one elsewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...errors import NotFound
+from ...model.accounts.principal import Principal, Scope
+from ...model.page import Page
+from ...model.run import Run
+from ...outgoing.callbacks import verify_callback_token
+from ...ports.store import RunFilter
+from ...service.query.filters import narrowed_runs
+from ...service.query.instants import coming_moment
+from ...service.runs.runs import answered
+from ...service.service import Service
+from ...web.authentication import Who, bearer, count_failure
+from ...web.body import json_body
+from ...web.idempotency import Ids, remember, repeatable
+from ...web.language import language
+from ...web.pagination import page_answer, read_cursor
+from ...web.refusals import refuse
+from ...web.request_context import house_of
+from ...web.responses import answer, encoded, nothing
+from ...web.routers import resource
+from ...wire.fields import check_fields, text_or_none
+from ...wire.runs import line_json
+from ..examples import CALLBACK
+from ..field_selection import RUN_FIELDS, Chosen, Fields, chosen
+from ..openapi import told
+from ..parameters import (
+    Cursor,
+    DryRun,
+    Include,
+    Limit,
+    Owner,
+    Q,
+    RunId,
+    State,
+    TaskId,
+    acting,
+    included,
+    moment,
+    run_states,
+    shown_run,
+    shown_task,
+    tasks_of,
+    zone_of,
+)
+
+router: Final = resource("/v1", "runs")
+callbacks: Final = APIRouter(prefix="/v1", tags=["runs"])
+"""Who answers here was given a token for one run, and has no other."""
+
+Since = Annotated[str | None, Query(max_length=100, description="Planned at or after this moment.")]
+Until = Annotated[str | None, Query(max_length=100, description="Planned at or before this moment.")]
+_MOST_LINES: Final = 1_000
+
+
+@router.get("/runs", **told("list_runs", "Runs, newest planned first; what came to nothing is there too", "RunPage"))
+async def list_runs(  # noqa: PLR0913 - every condition by its name
+    request: Request,
+    who: Who,
+    *,
+    task: Annotated[str | None, Query(max_length=200, description="The id of a task.")] = None,
+    owner: Owner = None,
+    state: State = None,
+    since: Since = None,
+    until: Until = None,
+    q: Q = None,
+    fields: Fields = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    zone, now = zone_of(request, who), house_of(request).clock.now()
+    wanted = RunFilter(owner, task, run_states(state), moment(since, zone, now), moment(until, zone, now, last=True))
+    if q is not None:
+        wanted = narrowed_runs(wanted, q, zone, now)
+        if task is None and wanted.task_id is not None:
+            wanted = wanted._replace(task_id=await _task_id(request, who, wanted.task_id))
+    return await _page(request, who, wanted, chosen(fields, RUN_FIELDS), limit, cursor)
+
+
+@router.get("/tasks/{task_id}/runs", **told("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)))
+async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
+    request: Request,
+    who: Who,
+    task_id: TaskId,
+    *,
+    state: State = None,
+    since: Since = None,
+    until: Until = None,
+    q: Q = None,
+    fields: Fields = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    house = house_of(request)
+    facts = await house.service.tasks.get(who, task_id)
+    zone, now = facts.task.schedule.zone or zone_of(request, who), house.clock.now()
+    since_at, until_at = moment(since, zone, now), moment(until, zone, now, last=True)
+    wanted = RunFilter(None, facts.task.id, run_states(state), since_at, until_at)
+    if q is not None:
+        wanted = narrowed_runs(wanted, q, zone, now)
+    return await _page(request, who, wanted, chosen(fields, RUN_FIELDS), limit, cursor)
+
+
+@router.get("/runs/{run_id}", **told("get_run", "One run", "Run", problems=(404,)))
+async def get_run(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
+    service, only = house_of(request).service, chosen(fields, RUN_FIELDS)
+    return answer(only.of(await _shown(request, who, service, await service.runs.get(who, run_id))))
+
+
+@router.get(
+    "/runs/{run_id}/attempts",
+    **told("list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)),
+)
+async def list_attempts(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
+    service, said_in, only = house_of(request).service, language(request), chosen(fields, RUN_FIELDS)
+    run = await service.runs.get(who, run_id)
+    page = await service.runs.page(who, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
+    same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
+    tasks = await tasks_of(service, who, [run])
+    shown = [only.of(shown_run(each, tasks.get(run.task_id), said_in)) for each in same]
+    return answer({"items": shown, "next_cursor": None})
+
+
+@router.get("/runs/{run_id}/logs", **told("list_lines", "What a run said", "Lines", problems=(404,)))
+async def list_lines(
+    request: Request,
+    who: Who,
+    run_id: RunId,
+    *,
+    after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last line that you have.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 200,
+) -> Response:
+    lines = await house_of(request).service.runs.lines(who, run_id, after, limit)
+    following = lines[-1].number if len(lines) == limit else None
+    return answer({"items": [line_json(each) for each in lines], "next_after": following})
+
+
+async def _run_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    service = house_of(request).service
+    return answer(await _shown(request, who, service, await service.runs.get(who, request.path_params["run_id"])))
+
+
+async def _task_again(request: Request, who: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, ids["task"])
+    include = included(request.query_params.get("include"))
+    return answer(await shown_task(request, who, facts, language(request), include), 202)
+
+
+@router.post("/runs/{run_id}/cancel", **told("cancel_run", "Ask a run to end", "Run", problems=(404, 409), once=True))
+@repeatable(Scope.RUN, _run_again)
+async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False) -> Response:
+    service = acting(request, dry_run=dry_run)
+    return answer(await _shown(request, who, service, await service.runs.cancel(who, run_id)))
+
+
+@router.post(
+    "/runs/{run_id}/retry",
+    **told(
+        "retry_run",
+        "The occurrence of a failed run is attempted once more, with the same idempotency key",
+        "Task",
+        status=202,
+        problems=(404, 409),
+        once=True,
+    ),
+)
+@repeatable(Scope.RUN, _task_again)
+async def retry_run(
+    request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    facts = await acting(request, dry_run=dry_run).runs.retry(who, run_id)
+    remember(request, task=facts.task.id)
+    return answer(await shown_task(request, who, facts, language(request), included(include)), 202)
+
+
+@callbacks.post(
+    "/runs/{run_id}/callback",
+    **told(
+        "answer_run",
+        "Whoever went on with a run tells how it ended, or that it needs more time",
+        None,
+        status=204,
+        takes="Callback",
+        example=CALLBACK,
+        problems=(404,),
+        description="With the token that came with the call (`Horae-Callback-Token`) as bearer token, or in a header of "
+        "that name. One of `result`, `error`, `until`; an empty object is a success without a result.",
+    ),
+)
+async def answer_run(request: Request, run_id: RunId) -> Response:
+    house = house_of(request)
+    if not house.settings.callbacks:
+        raise refuse("callbacks_closed")
+    token = request.headers.get("horae-callback-token") or bearer(request)
+    key = house.settings.secret
+
+    def proves(run: Run) -> bool:
+        return verify_callback_token(key, run.id, run.token, token)
+
+    # The token and the rate come before the body: whoever has no token makes the server read nothing.
+    try:
+        await house.service.runs.awaiting_answer(run_id, proves)
+    except NotFound:
+        count_failure(request)
+        raise
+    left = house.allowances.callbacks.take(run_id)
+    if left.wait:
+        raise refuse("too_many_callbacks", most=left.most, retry_after=left.wait)
+    body = check_fields("body", await json_body(request), ("result", "error", "until"))
+    said = text_or_none("until", body.get("until"))
+    until = None if said is None else coming_moment(said, "UTC", house.clock.now())
+    result = None if body.get("result") is None else encoded(body["result"]).decode()
+    outcome = answered(result, text_or_none("error", body.get("error")), until)
+    await house.service.runs.answer(run_id, proves, outcome)
+    return nothing()
+
+
+async def _task_id(request: Request, who: Principal, said: str) -> str:
+    """In a query a task may also be called by its name."""
+    return said if said.startswith("tsk_") else (await house_of(request).service.tasks.named(who, said)).task.id
+
+
+async def _page(
+    request: Request, who: Principal, wanted: RunFilter, only: Chosen, limit: int, cursor: str | None
+) -> Response:
+    service, said_in = house_of(request).service, language(request)
+    page: Page[Run] = await service.runs.page(who, wanted, read_cursor(request, who, cursor), limit)
+    tasks = await tasks_of(service, who, page.items)
+    return page_answer(request, who, page, lambda run: only.of(shown_run(run, tasks.get(run.task_id), said_in)))
+
+
+async def _shown(request: Request, who: Principal, service: Service, run: Run) -> dict[str, Any]:
+    return shown_run(run, (await tasks_of(service, who, [run])).get(run.task_id), language(request))

@@ -1,0 +1,90 @@
+"""Secrets: set, listed by name, removed; no value ever comes out again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...service.accounts.secrets import SecretName
+from ...web.authentication import Who
+from ...web.body import json_body
+from ...web.pagination import page_answer, read_cursor
+from ...web.request_context import house_of
+from ...web.responses import answer, nothing
+from ...web.routers import resource
+from ...wire.fields import check_fields
+from ...wire.instants import utc
+from ..examples import SECRET
+from ..openapi import told
+from ..parameters import Cursor, DryRun, Limit, acting
+from ..parameters import Owner as OwnerQuery
+from .agents import Agent
+
+router: Final = resource("/v1", "secrets")
+
+SecretKey = Annotated[str, Path(max_length=200, description="The name of a secret.")]
+
+
+@router.get(
+    "/secrets", **told("list_secrets", "The names of secrets; no value is ever shown", "SecretPage", problems=(404,))
+)
+async def list_secrets(
+    request: Request, who: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    after = read_cursor(request, who, cursor)
+    page = await house_of(request).service.secrets.names(who, owner, after, limit)
+    return page_answer(request, who, page, _secret)
+
+
+@router.put(
+    "/secrets/{name}",
+    **told(
+        "put_secret",
+        "A secret, or a new value for one",
+        "Secret",
+        takes="SecretValue",
+        example=SECRET,
+        problems=(404, 409),
+    ),
+)
+async def put_secret(
+    request: Request, who: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    said = check_fields("secret", await json_body(request), ("value",))
+    value: Any = said.get("value")
+    return answer(_secret(await acting(request, dry_run=dry_run).secrets.set(who, name, value, owner)))
+
+
+@router.delete("/secrets/{name}", **told("delete_secret", "Remove a secret", None, status=204, problems=(404, 409)))
+async def delete_secret(
+    request: Request, who: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    await acting(request, dry_run=dry_run).secrets.remove(who, name, owner)
+    return nothing()
+
+
+@router.put(
+    "/secrets/{name}/agents/{agent}",
+    **told("grant_secret", "Let the tasks of an agent reference a secret", "Secret", problems=(404, 409)),
+)
+async def grant_secret(
+    request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    return answer(_secret(await acting(request, dry_run=dry_run).secrets.grant(who, name, agent, owner)))
+
+
+@router.delete(
+    "/secrets/{name}/agents/{agent}",
+    **told("revoke_secret_grant", "The tasks of an agent may no longer reference it", "Secret", problems=(404, 409)),
+)
+async def revoke_secret_grant(
+    request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    return answer(_secret(await acting(request, dry_run=dry_run).secrets.revoke_grant(who, name, agent, owner)))
+
+
+def _secret(secret: SecretName) -> dict[str, Any]:
+    return {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated), "agents": list(secret.agents)}

@@ -1,0 +1,342 @@
+"""What is done to a task: paused, resumed, run now, skipped, made up for, cancelled, approved; and why it did not run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...lifecycle.due_backlog import MICROSECOND, without_repeat
+from ...model.accounts.principal import Principal, Scope
+from ...model.change import Facts
+from ...model.events.trace_context import first_traceparent
+from ...model.ids import run_id
+from ...model.policy import MISSED_MODES
+from ...model.refusals import refuse
+from ...model.run import Origin
+from ...model.task import past_of
+from ...schedule import count
+from ...service.query.instants import coming_moment
+from ...service.tasks.previews import preview_of
+from ...service.tasks.tasks import Tasks
+from ...web.authentication import Who
+from ...web.body import json_body_or_none
+from ...web.etags import as_expected, entity, expected_version
+from ...web.idempotency import Ids, remember, repeatable
+from ...web.language import language
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...web.routers import resource
+from ...wire.fields import check_fields, text_or_none
+from ...wire.instants import utc
+from ...wire.previews import preview_json
+from ...wire.review import review_json
+from ...wire.runs import why_json
+from ..examples import APPROVE, BACKFILL, PAUSE, RESUME, SKIP
+from ..openapi import IF_MATCH, told
+from ..parameters import DryRun, Include, TaskId, acting, included, moment, shown_task, zone_of
+from ..trace_links import link_to
+
+router: Final = resource("/v1/tasks/{task_id}", "tasks")
+
+Moment = Annotated[
+    str | None,
+    Query(
+        max_length=100, description="`2026-11-15T02:00Z`, `today at 9am`, `昨天早上9点`, `yesterday`; else the newest."
+    ),
+]
+Zone = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description="The zone of moments that name none; else that of the caller, else that of the task.",
+    ),
+]
+_REFUSED: Final = (404, 409, 412)
+
+
+# --- replays of requests with an Idempotency-Key -------------------------------------------------------------------
+
+
+async def _task_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+    return await _told(request, who, facts, request.query_params.get("include"))
+
+
+async def _queued_again(request: Request, who: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+    return _queued(facts, ids["run"], ids["trace"])
+
+
+async def _backfilled_again(request: Request, who: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+    include = included(request.query_params.get("include"))
+    shown = await shown_task(request, who, facts, language(request), include)
+    return answer({"task": shown, "count": ids["count"], "dry_run": False})
+
+
+def _queued(facts: Facts, run: str, trace: str) -> Response:
+    shape = {"run_id": run, "task_id": facts.task.id, "task": facts.task.name}
+    return answer(shape, 202, {"Location": f"/v1/runs/{run}", "traceresponse": trace})
+
+
+# --- routes ---------------------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/pause",
+    **told(
+        "pause_task",
+        "Nothing of it starts any more; what goes on already may end",
+        "Task",
+        takes="Pause",
+        optional=True,
+        example=PAUSE,
+        problems=_REFUSED,
+        headers=(IF_MATCH,),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _task_again)
+async def pause_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    said = await _said(request, ("note", "until"))
+    before = await _before(request, who, task_id)
+    until = text_or_none("until", said.get("until"))
+    zone = before.task.schedule.zone or zone_of(request, who)
+    end = None if until is None else coming_moment(until, zone, house_of(request).clock.now())
+    tasks = _tasks(request, dry_run=dry_run)
+    facts = await tasks.pause(who, task_id, note=text_or_none("note", said.get("note")) or "", until=end)
+    return await _told(request, who, facts, include)
+
+
+@router.post(
+    "/resume",
+    **told(
+        "resume_task",
+        "It goes on; `missed` says what becomes of what passed meanwhile (skip, latest, all, merge)",
+        "Task",
+        takes="Resume",
+        optional=True,
+        example=RESUME,
+        problems=_REFUSED,
+        headers=(IF_MATCH,),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _task_again)
+async def resume_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    said = (await _said(request, ("missed",))).get("missed") or "skip"
+    mode = next((each for each in MISSED_MODES if each == said), None)
+    if mode is None:
+        raise refuse("bad_choice", name="missed", value=said, allowed=", ".join(MISSED_MODES))
+    await _before(request, who, task_id)
+    facts = await _tasks(request, dry_run=dry_run).resume(who, task_id, mode)
+    return await _told(request, who, facts, include)
+
+
+@router.post(
+    "/run",
+    **told(
+        "run_task",
+        "One extra run, now; the schedule does not move",
+        "Queued",
+        status=202,
+        takes="RunNow",
+        optional=True,
+        problems=_REFUSED,
+        headers=(IF_MATCH,),
+        once=True,
+    ),
+)
+@repeatable(Scope.RUN, _queued_again)
+async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+    await _said(request, ())
+    before = await _before(request, who, task_id)
+    task_id = before.task.id
+    planned = await _tasks(request, dry_run=dry_run).queue_now(who, task_id)
+    name = run_id(task_id, Origin.MANUAL, planned, 1)
+    trace = first_traceparent(task_id, Origin.MANUAL, planned)
+    if not dry_run:
+        link_to(request, trace)
+    remember(request, run=name, trace=trace)
+    return _queued(before, name, trace)
+
+
+@router.post(
+    "/skip",
+    **told(
+        "skip_task",
+        "The next so many occurrences are recorded as skipped; 0 takes that back",
+        "Task",
+        takes="Skip",
+        optional=True,
+        example=SKIP,
+        problems=_REFUSED,
+        headers=(IF_MATCH,),
+        once=True,
+    ),
+)
+@repeatable(Scope.RUN, _task_again)
+async def skip_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    said = await _said(request, ("number",))
+    await _before(request, who, task_id)
+    facts = await _tasks(request, dry_run=dry_run).skip_next(who, task_id, said.get("number", 1))
+    return await _told(request, who, facts, include)
+
+
+@router.post(
+    "/backfill",
+    **told(
+        "backfill_task",
+        "The occurrences of a past range, one by one",
+        "Backfill",
+        takes="BackfillRange",
+        example=BACKFILL,
+        problems=_REFUSED,
+        headers=(IF_MATCH,),
+        once=True,
+    ),
+)
+@repeatable(Scope.RUN, _backfilled_again)
+async def backfill_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    said = await _said(request, ("from", "to", "again"))
+    before, now = await _before(request, who, task_id), house_of(request).clock.now()
+    zone = before.task.schedule.zone or zone_of(request, who)
+    first, last = moment(_named(said, "from"), zone, now), moment(_named(said, "to"), zone, now, last=True)
+    again = said.get("again", False)
+    if first is None or last is None or not isinstance(again, bool):
+        raise refuse("bad_policy", name="again", value=again, wanted="true or false")
+    last = min(last, now)
+    facts = await _tasks(request, dry_run=dry_run).backfill(who, task_id, first, last, again=again)
+    task = before.task
+    number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.standing))
+    remember(request, count=number)
+    shown = await shown_task(request, who, facts, language(request), included(include))
+    return answer({"task": shown, "count": number, "dry_run": dry_run})
+
+
+@router.post(
+    "/cancel",
+    **told(
+        "cancel_task",
+        "End it for good; its history stays",
+        "Task",
+        problems=_REFUSED,
+        headers=(IF_MATCH,),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _task_again)
+async def cancel_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    await _said(request, ())
+    await _before(request, who, task_id)
+    return await _told(request, who, await _tasks(request, dry_run=dry_run).cancel(who, task_id), include)
+
+
+@router.get(
+    "/review",
+    **told(
+        "review_task",
+        "The whole task as it would run, for whoever approves it: secrets first, hidden characters spelled out",
+        "Review",
+        problems=(404,),
+    ),
+)
+async def review_task(request: Request, who: Who, task_id: TaskId) -> Response:
+    return answer(review_json(await house_of(request).service.tasks.get(who, task_id), language(request)))
+
+
+@router.post(
+    "/approve",
+    **told(
+        "approve_task",
+        "Let what an agent made run, as it is: the digest says what was looked at",
+        "Task",
+        takes="Approve",
+        example=APPROVE,
+        problems=_REFUSED,
+        headers=(IF_MATCH,),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _task_again)
+async def approve_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    digest = _named(await _said(request, ("digest",)), "digest")
+    await _before(request, who, task_id)
+    facts = await acting(request, dry_run=dry_run).approvals.approve(who, task_id, digest)
+    return await _told(request, who, facts, include)
+
+
+@router.get(
+    "/why",
+    **told("why_task", "Why it did, or did not, run then: one sentence, and what it rests on", "Why", problems=(404,)),
+)
+async def why_task(request: Request, who: Who, task_id: TaskId, *, at: Moment = None, zone: Zone = None) -> Response:
+    said_in = language(request)
+    found = await house_of(request).service.ledger.explained(who, task_id, at, zone or who.zone)
+    task = found.facts.task
+    return answer(why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, said_in, found.outage))
+
+
+@router.get(
+    "/explain", **told("explain_task", "What its schedule means, and when it fires next", "Fires", problems=(404,))
+)
+async def explain_task(
+    request: Request,
+    who: Who,
+    task_id: TaskId,
+    *,
+    number: Annotated[int, Query(ge=1, le=1_000, description="How many fires.")] = 5,
+    after: Annotated[str | None, Query(max_length=100, description="From here on; else now.")] = None,
+) -> Response:
+    house = house_of(request)
+    facts = await house.service.tasks.get(who, task_id)
+    return answer(
+        preview_json(preview_of(facts.task, facts.standing, house.clock.now(), number, after), language(request))
+    )
+
+
+# --- what they share -------------------------------------------------------------------------------------------------
+
+
+async def _said(request: Request, allowed: tuple[str, ...]) -> Mapping[str, Any]:
+    return check_fields("body", await json_body_or_none(request) or {}, allowed)
+
+
+def _named(said: Mapping[str, Any], name: str) -> str:
+    value = text_or_none(name, said.get(name))
+    if value is None:
+        raise refuse("missing_field", name=name)
+    return value
+
+
+def _tasks(request: Request, *, dry_run: bool) -> Tasks:
+    """What is done depends on the condition that came with the request, also when somebody else comes in between."""
+    return acting(request, dry_run=dry_run).tasks.when(as_expected(request))
+
+
+async def _before(request: Request, who: Principal, task_id: str) -> Facts:
+    """The task as it is, if it is still the one that whoever asks has seen."""
+    facts = await house_of(request).service.tasks.get(who, task_id)
+    expected_version(request, facts.task.version)
+    return facts
+
+
+async def _told(request: Request, who: Principal, facts: Facts, include: str | None) -> Response:
+    shape = await shown_task(request, who, facts, language(request), included(include))
+    return entity(request, shape, facts.task.version)

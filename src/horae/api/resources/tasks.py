@@ -1,0 +1,249 @@
+"""Tasks: listed, made, looked at, changed, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal, Scope
+from ...model.change import Facts
+from ...model.page import Page
+from ...model.refusals import refuse
+from ...schedule.lint import lint
+from ...service.accounts.rights import own_key
+from ...service.tasks.edits import Edited, Edits
+from ...service.tasks.task_request import explicit, read_policies
+from ...web.authentication import Who
+from ...web.body import json_body
+from ...web.etags import as_expected, entity, expected_version
+from ...web.idempotency import Ids, repeatable
+from ...web.language import language
+from ...web.pagination import page_answer, page_of_texts, read_cursor
+from ...web.request_context import house_of
+from ...web.responses import nothing
+from ...web.routers import resource
+from ...wire.agenda import agenda_json
+from ...wire.receipts import edited_json, receipt_json
+from ...wire.tasks import read_edits, task_json
+from ..create_task import Maker, ordered, understood
+from ..examples import EDIT, NEW_TASK
+from ..field_selection import TASK_FIELDS, Fields, chosen, task_entity
+from ..openapi import IF_MATCH, IF_NONE_MATCH, told
+from ..parameters import (
+    Cursor,
+    DryRun,
+    Include,
+    Label,
+    Limit,
+    Owner,
+    Q,
+    State,
+    TaskId,
+    Text,
+    acting,
+    filtered,
+    included,
+)
+from ..task_json_cache import task_text
+from ..upcoming_tasks import soonest
+
+router: Final = resource("/v1/tasks", "tasks")
+
+Paused = Annotated[
+    str | None, Query(max_length=500, description="Made, but paused from its first moment on, with this note.")
+]
+Count = Annotated[
+    str | None,
+    Query(
+        pattern="^estimated$",
+        description="`estimated`: how many fit, as `count`; `more` when there are more than that.",
+    ),
+]
+
+
+@router.get("", **told("list_tasks", "Tasks, in the order in which they were made", "TaskPage"))
+async def list_tasks(  # noqa: PLR0913 - every condition by its name
+    request: Request,
+    who: Who,
+    *,
+    owner: Owner = None,
+    state: State = None,
+    name: Text = None,
+    lane: Text = None,
+    label: Label = None,
+    text: Text = None,
+    kind: Text = None,
+    prefix: Text = None,
+    q: Q = None,
+    sort: Annotated[
+        str, Query(pattern="^(created|next)$", description="`created`, or `next`: soonest first.")
+    ] = "created",
+    include: Include = None,
+    fields: Fields = None,
+    count: Count = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    only = chosen(fields, TASK_FIELDS)
+    more = included(include) | only.included
+    after = read_cursor(request, who, cursor)
+    wanted = filtered(
+        owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
+    )
+    tasks = house_of(request).service.tasks
+    page = (
+        Page(await soonest(tasks, who, wanted, limit))
+        if sort == "next"
+        else await tasks.page(who, wanted, after, limit)
+    )
+    last = await tasks.latest(who, page.items) if "last" in more else {}
+    said_in = language(request)
+    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(who, wanted), strict=True))
+    if only.names is not None:
+        return page_answer(
+            request,
+            who,
+            page,
+            lambda facts: only.of(task_json(facts, said_in, last.get(facts.task.id))),
+            **counted,
+        )
+    return page_of_texts(
+        request, who, page, lambda facts: task_text(facts, said_in, last.get(facts.task.id)), **counted
+    )
+
+
+async def _receipt_again(request: Request, who: Principal, ids: Ids) -> Response:
+    include = included(request.query_params.get("include"))
+    return await Maker(request, who, include, dry_run=False).again(ids["id"])
+
+
+@router.post(
+    "",
+    **told(
+        "create_task",
+        "Make a task; with a key, the one that has it becomes that",
+        "Receipt",
+        status=201,
+        takes="NewTask",
+        example=NEW_TASK,
+        problems=(409,),
+        once=True,
+        description="201 when it was made; 200 when a task with this key was there, which then is what the body says.",
+    ),
+)
+@repeatable(Scope.WRITE, _receipt_again, own=True)
+async def create_task(
+    request: Request, who: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
+) -> Response:
+    order = await ordered(request, who)
+    return await Maker(request, who, included(include), dry_run=dry_run).make(order, paused)
+
+
+@router.get(
+    "/{task_id}", **told("get_task", "One task, and how it stands", "Task", problems=(404,), headers=(IF_NONE_MATCH,))
+)
+async def get_task(
+    request: Request, who: Who, task_id: TaskId, *, include: Include = None, fields: Fields = None
+) -> Response:
+    facts = await house_of(request).service.tasks.get(who, task_id)
+    return await task_entity(request, who, facts, include, fields)
+
+
+@router.put(
+    "/{task_id}",
+    **told(
+        "replace_task",
+        "The task becomes what the body says; what it does not say is as in a new task",
+        "Receipt",
+        takes="NewTask",
+        example=NEW_TASK,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def replace_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    facts = await house_of(request).service.tasks.get(who, task_id)
+    order = await understood(request, who, await json_body(request), owner=facts.task.owner, exported=True)
+    wish, task = order.wish, facts.task
+    for name, said, kept in (("key", wish.key, task.key), ("owner", wish.owner, task.owner)):
+        if said is not None and said != kept and (name != "key" or own_key(who, said) != kept):
+            raise refuse("bad_choice", name=name, value=said, allowed=kept or "none")
+    edits = Edits(
+        wish.name,
+        order.schedule,
+        None,
+        wish.target,
+        wish.payload,
+        wish.lane,
+        wish.labels or {},
+        explicit(read_policies(order.schedule, wish.options)),
+        wish.granted_lane,
+    )
+    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run, declared=order.declared)
+
+
+@router.patch(
+    "/{task_id}",
+    **told(
+        "edit_task",
+        "Only what is said changes; a new schedule counts from now, and nothing fires for the past",
+        "Receipt",
+        takes="TaskEdit",
+        example=EDIT,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def edit_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    facts = await house_of(request).service.tasks.get(who, task_id)
+    edits = read_edits(await json_body(request))
+    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run)
+
+
+@router.delete(
+    "/{task_id}",
+    **told(
+        "delete_task",
+        "Remove a task and its history",
+        None,
+        status=204,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def delete_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+    service = acting(request, dry_run=dry_run)
+    await service.tasks.when(as_expected(request)).delete(who, task_id)
+    return nothing()
+
+
+async def _edit(  # noqa: PLR0913 - what an edit is made of, each by its name
+    request: Request,
+    who: Principal,
+    facts: Facts,
+    edits: Edits,
+    include: frozenset[str],
+    *,
+    dry_run: bool,
+    declared: Sequence[str] = (),
+) -> Response:
+    """The same as one answer: the task as it is then, what changed, and which fires come and go."""
+    service, now = acting(request, dry_run=dry_run), house_of(request).clock.now()
+    expected = expected_version(request, facts.task.version)
+    done: Edited = await service.tasks.edit(who, facts.task.id, edits, expected=expected)
+    after = facts._replace(task=done.after) if dry_run else await service.tasks.get(who, facts.task.id)
+    surprises = lint(done.after.schedule, now) if done.after.schedule != done.before.schedule else ()
+    warnings = (*await service.review(who, done, edits), *surprises)
+    receipt = receipt_json(after, now, warnings, language(request), dry_run=dry_run, declared=declared)
+    shape = {**receipt, **edited_json(done)}
+    if "agenda" in include:
+        shape["agenda"] = agenda_json(after)
+    return entity(request, shape, after.task.version)

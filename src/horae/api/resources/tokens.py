@@ -1,0 +1,116 @@
+"""Tokens: made, shown once, listed without what proves them, revoked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal, Scope
+from ...model.refusals import refuse
+from ...web.authentication import Who
+from ...web.body import json_body
+from ...web.idempotency import Ids, remember, repeatable
+from ...web.pagination import page_answer, read_cursor
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...web.routers import resource
+from ...wire.accounts import token_json
+from ...wire.fields import check_fields, text_or_none
+from ..examples import TOKEN
+from ..openapi import told
+from ..parameters import Cursor, DryRun, Limit, acting
+from ..parameters import Owner as OwnerQuery
+
+router: Final = resource("/v1", "tokens")
+
+TokenId = Annotated[str, Path(max_length=200, description="The id of a token: `tok_…`.")]
+
+
+@router.get("/tokens", **told("list_tokens", "Tokens, never what proves them", "TokenPage", problems=(404,)))
+async def list_tokens(
+    request: Request, who: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    after = read_cursor(request, who, cursor)
+    page = await house_of(request).service.tokens.page(who, owner, after, limit)
+    return page_answer(request, who, page, token_json)
+
+
+async def _token_again(request: Request, who: Principal, ids: Ids) -> Response:
+    token = await house_of(request).service.tokens.get(who, ids["id"])
+    return answer({**token_json(token), "text": None}, 201, {"Location": f"/v1/tokens/{token.id}"})
+
+
+@router.post(
+    "/tokens",
+    **told(
+        "make_token",
+        "A new token; its text is shown this once (a repeated request shows null)",
+        "MadeToken",
+        status=201,
+        takes="TokenWish",
+        example=TOKEN,
+        problems=(404,),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _token_again)
+async def make_token(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
+    said = check_fields("token", await json_body(request), ("name", "owner", "scopes", "expires", "agent"))
+    name = text_or_none("name", said.get("name"))
+    if name is None:
+        raise refuse("missing_field", name="name")
+    token, text = await acting(request, dry_run=dry_run).tokens.make(
+        who,
+        owner=text_or_none("owner", said.get("owner")),
+        name=name,
+        scopes=_scopes(said.get("scopes")),
+        expires=_instant("expires", said.get("expires")),
+        agent=text_or_none("agent", said.get("agent")),
+    )
+    if dry_run:
+        return answer({**token_json(token), "text": None})
+    remember(request, id=token.id)
+    return answer({**token_json(token), "text": text}, 201, {"Location": f"/v1/tokens/{token.id}"})
+
+
+@router.get("/tokens/{token_id}", **told("get_token", "One token", "Token", problems=(404,)))
+async def get_token(request: Request, who: Who, token_id: TokenId) -> Response:
+    return answer(token_json(await house_of(request).service.tokens.get(who, token_id)))
+
+
+@router.delete(
+    "/tokens/{token_id}",
+    **told("revoke_token", "It opens nothing any more, within a second", "Token", problems=(404,)),
+)
+async def revoke_token(request: Request, who: Who, token_id: TokenId, *, dry_run: DryRun = False) -> Response:
+    return answer(token_json(await acting(request, dry_run=dry_run).tokens.revoke(who, token_id)))
+
+
+def _scopes(value: object) -> list[Scope] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value:
+        raise refuse("bad_policy", name="scopes", value=value, wanted="list of texts")
+    for each in value:
+        if each not in tuple(Scope):
+            raise refuse("bad_choice", name="scopes", value=each, allowed=", ".join(Scope))
+    return [Scope(each) for each in value]
+
+
+def _instant(name: str, value: object) -> datetime | None:
+    text = text_or_none(name, value)
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        return at.astimezone(UTC) if at.tzinfo is not None else _naive(text)
+    except (ValueError, OverflowError):
+        raise refuse("bad_policy", name=name, value=text, wanted="2026-03-01T15:00:00Z") from None
+
+
+def _naive(text: str) -> datetime:
+    raise refuse("naive_instant", value=text)

@@ -1,0 +1,187 @@
+"""Webhooks: made, changed, rotated, tried; and what was sent there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.accounts.principal import Principal, Scope
+from ...model.refusals import refuse
+from ...web.authentication import Who
+from ...web.body import json_body
+from ...web.etags import entity, expected_version
+from ...web.idempotency import Ids, remember, repeatable
+from ...web.pagination import page_answer, read_cursor
+from ...web.request_context import house_of
+from ...web.responses import answer, nothing
+from ...web.routers import resource
+from ...wire.fields import check_fields, text_or_none
+from ...wire.webhooks import delivery_json, webhook_json
+from ..openapi import IF_MATCH, IF_NONE_MATCH, told
+from ..parameters import Cursor, DryRun, Limit, acting
+
+router: Final = resource("/v1/webhooks", "webhooks")
+
+WebhookId = Annotated[str, Path(max_length=200, description="The id of a webhook: `whk_…`.")]
+DeliveryId = Annotated[str, Path(max_length=200, description="The id of a delivery: `dlv_…`.")]
+_WEBHOOK: Final = {"url": "https://example.com/hooks/horae", "types": ["run.failed", "task.*"], "note": "pager"}
+_CHANGE: Final = {"enabled": False}
+
+
+@router.get("", **told("list_webhooks", "Webhooks", "WebhookPage"))
+async def list_webhooks(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    after = read_cursor(request, who, cursor)
+    page = await house_of(request).service.webhooks.page(who, after, limit)
+    return page_answer(request, who, page, webhook_json)
+
+
+async def _webhook_again(request: Request, who: Principal, ids: Ids) -> Response:
+    webhook = await house_of(request).service.webhooks.get(who, ids["id"])
+    return answer({**webhook_json(webhook), "secret": None}, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
+
+
+async def _delivery_again(request: Request, who: Principal, ids: Ids) -> Response:
+    found = await house_of(request).service.webhooks.delivery(who, request.path_params["webhook_id"], ids["id"])
+    return answer(delivery_json(found))
+
+
+@router.post(
+    "",
+    **told(
+        "create_webhook",
+        "Be told of what happens from now on; the secret that signs is shown this once",
+        "WebhookMade",
+        status=201,
+        takes="NewWebhook",
+        example=_WEBHOOK,
+        problems=(404,),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _webhook_again)
+async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
+    said = check_fields("webhook", await json_body(request), ("url", "types", "note", "owner"))
+    if "url" not in said:
+        raise refuse("missing_field", name="url")
+    webhook, secret = await acting(request, dry_run=dry_run).webhooks.create(
+        who,
+        said["url"],
+        said.get("types", ()),
+        text_or_none("note", said.get("note")) or "",
+        text_or_none("owner", said.get("owner")),
+    )
+    if dry_run:
+        return answer({**webhook_json(webhook), "secret": None})
+    remember(request, id=webhook.id)
+    return answer({**webhook_json(webhook), "secret": secret}, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
+
+
+@router.get("/{webhook_id}", **told("get_webhook", "One webhook", "Webhook", problems=(404,), headers=(IF_NONE_MATCH,)))
+async def get_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
+    webhook = await house_of(request).service.webhooks.get(who, webhook_id)
+    return entity(request, webhook_json(webhook), webhook.version)
+
+
+@router.patch(
+    "/{webhook_id}",
+    **told(
+        "edit_webhook",
+        "Change its address, types or note; disable it, or enable it again",
+        "Webhook",
+        takes="WebhookChange",
+        example=_CHANGE,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def edit_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    webhooks = acting(request, dry_run=dry_run).webhooks
+    expected = expected_version(request, (await webhooks.get(who, webhook_id)).version)
+    fields = _fields(await json_body(request))
+    webhook = await webhooks.edit(who, webhook_id, expected, **fields)
+    return entity(request, webhook_json(webhook), webhook.version)
+
+
+@router.delete(
+    "/{webhook_id}", **told("remove_webhook", "Remove a webhook and its secrets", None, status=204, problems=(404,))
+)
+async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    await acting(request, dry_run=dry_run).webhooks.remove(who, webhook_id)
+    return nothing()
+
+
+@router.post(
+    "/{webhook_id}/rotate",
+    **told(
+        "rotate_webhook",
+        "A new secret, shown this once; the former one signs beside it for a day",
+        "WebhookMade",
+        problems=(404, 409),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _webhook_again)
+async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    webhook, secret = await acting(request, dry_run=dry_run).webhooks.rotate(who, webhook_id)
+    remember(request, id=webhook.id)
+    return answer({**webhook_json(webhook), "secret": None if dry_run else secret})
+
+
+@router.post(
+    "/{webhook_id}/test",
+    **told("test_webhook", "Send a test message now, and say what came of it", "Delivery", problems=(404,), once=True),
+)
+@repeatable(Scope.WRITE, _delivery_again)
+async def test_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
+    found = await house_of(request).service.webhooks.test(who, webhook_id)
+    remember(request, id=found.id)
+    return answer(delivery_json(found))
+
+
+@router.get(
+    "/{webhook_id}/deliveries",
+    **told("list_deliveries", "What was sent there, newest first, for seven days", "DeliveryPage", problems=(404,)),
+)
+async def list_deliveries(
+    request: Request, who: Who, webhook_id: WebhookId, *, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    after = read_cursor(request, who, cursor)
+    page = await house_of(request).service.webhooks.deliveries(who, webhook_id, after, limit)
+    return page_answer(request, who, page, delivery_json)
+
+
+@router.get(
+    "/{webhook_id}/deliveries/{delivery_id}", **told("get_delivery", "One delivery", "Delivery", problems=(404,))
+)
+async def get_delivery(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
+    found = await house_of(request).service.webhooks.delivery(who, webhook_id, delivery_id)
+    return answer(delivery_json(found))
+
+
+@router.post(
+    "/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    **told(
+        "redeliver",
+        "Send it once more now, under the same webhook-id",
+        "Delivery",
+        problems=(404, 409),
+        once=True,
+    ),
+)
+@repeatable(Scope.WRITE, _delivery_again)
+async def redeliver(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
+    found = await house_of(request).service.webhooks.redeliver(who, webhook_id, delivery_id)
+    remember(request, id=found.id)
+    return answer(delivery_json(found))
+
+
+def _fields(value: object) -> dict[str, Any]:
+    said = dict(check_fields("webhook", value, ("url", "types", "note", "enabled")))
+    if "enabled" in said and not isinstance(said["enabled"], bool):
+        raise refuse("bad_policy", name="enabled", value=said["enabled"], wanted="true or false")
+    if "note" in said:
+        said["note"] = text_or_none("note", said["note"]) or ""
+    return said

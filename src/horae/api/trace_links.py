@@ -1,0 +1,21 @@
+"""Which runs will come of a request: where requests are traced, its span leads to theirs."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from ..model.change import Facts
+from ..model.events.trace_context import first_traceparent
+from ..observe.traces import LINKS
+from ..web.request_context import house_of
+
+
+def link_to(request: Request, *traces: str) -> None:
+    request.scope["state"][LINKS] = traces
+
+
+def link_to_first(request: Request, facts: Facts) -> None:
+    """To the first run of what was just made."""
+    if house_of(request).looking.observer.tracing is not None and facts.entries:
+        first = min(facts.entries, key=lambda entry: entry.due)
+        link_to(request, first_traceparent(facts.task.id, first.origin, first.planned))

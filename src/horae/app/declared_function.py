@@ -1,0 +1,128 @@
+"""A decorated function: calling it just calls it; the app knows it by name, and when it runs by itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
+
+from ..errors import InvalidTask
+from ..model.refusals import refuse
+from ..schedule import Schedule
+from ..schedule.describe import sentence
+from ..service.tasks.function_records import FormerName
+from ..service.tasks.task_request import NO_OPTIONS, Delay, Options, When, read_delay
+from .module_names import former_identities, function_name, module_identity, qualified_name
+from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call
+
+if TYPE_CHECKING:
+    from .handles import TaskHandle
+    from .horae import Horae
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def _suggest_moment(call: C) -> C:
+    """`f.later(countdown=10)` without a moment is answered with how to say it."""
+
+    @functools.wraps(call)
+    async def later(self: TaskFunction[Any, Any], *args: Any, **kwargs: Any) -> Any:
+        if not args and "when" not in kwargs:
+            for name, value in kwargs.items():
+                if name not in self._app.argument_names(self) and name.lower() in OPTIONS:
+                    raise suggest_call(self._shown_name, name, value) or TypeError(name)
+        return await call(self, *args, **kwargs)
+
+    return cast("C", later)
+
+
+class Declaration(NamedTuple):
+    """What the decorator said. A task with `when` is made, or edited, when the app opens."""
+
+    name: str
+    when: When | None = None
+    zone: str | None = None
+    lane: str | None = None
+    options: Options = NO_OPTIONS
+    labels: Mapping[str, str] | None = None
+
+
+class TaskFunction(Generic[P, R]):
+    __wrapped__: Callable[P, R]
+
+    def __init__(self, call: Callable[P, R], declaration: Declaration, app: Horae) -> None:
+        self.declaration = declaration
+        self._call = call
+        self._app = app
+        functools.update_wrapper(self, call)
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+    @property
+    def module(self) -> str:
+        return module_identity(self._call)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._call(*args, **kwargs)
+
+    @_suggest_moment
+    async def later(self, when: When | Delay, *args: Any, **kwargs: Any) -> TaskHandle:
+        """A task that calls it then, with these arguments: `await remind.later("in 20m", user=7)`.
+
+        A number of seconds, a `timedelta` and text such as `5s` are delays from now.
+        """
+        moment = read_delay(when, self.declaration.zone or self._app.zone, self._app.clock.now())
+        return await self._scheduled(moment, args, kwargs)
+
+    async def now(self, *args: Any, **kwargs: Any) -> TaskHandle:
+        """A task that calls it at once, durably: it is on the disk before this returns."""
+        return await self._scheduled("now", args, kwargs)
+
+    async def _scheduled(self, when: When, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskHandle:
+        try:
+            return await self._app.schedule(self, when, self._payload(args, kwargs))
+        except InvalidTask as refusal:
+            name = str(refusal.facts.get("argument"))
+            if refusal.code != "unknown_argument" or name not in kwargs:
+                raise
+            raise suggest_call(self._shown_name, name, kwargs[name]) or refusal from None
+
+    @property
+    def _shown_name(self) -> str:
+        return str(self.__dict__.get("__name__", "f"))
+
+    def _payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by name, as a payload has them; the context is not among them."""
+        names = self._app.argument_names(self)
+        if len(args) > len(names):
+            known = ", ".join(names) or "none"
+            raise refuse("too_many_arguments", function=self.name, most=len(names), count=len(args), known=known)
+        return {**dict(zip(names, args, strict=False)), **kwargs}
+
+    def __repr__(self) -> str:
+        when = self.declaration.when
+        runs = "" if when is None else f", {sentence(when, 'en') if isinstance(when, Schedule) else when}"
+        return f"<task function {self.name}{runs}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(self, "A task function", name, FUNCTION_NAMES, self.__dict__.get("__name__", "f"))
+
+
+def former_name(declared: TaskFunction[Any, Any]) -> FormerName | None:
+    """The name without its module, which earlier versions gave to functions of scripts; None where one was chosen."""
+    call = declared.__wrapped__
+    bare = qualified_name(call)
+    if declared.name == bare or declared.name != function_name(call):
+        return None
+    return FormerName(bare, declared.name, (declared.module, *former_modules(declared)))
+
+
+def former_modules(declared: TaskFunction[Any, Any]) -> tuple[str, ...]:
+    """Other identities that earlier versions noted for its module, depending on how it was loaded."""
+    return former_identities(declared.__wrapped__)

@@ -1,0 +1,199 @@
+"""One task, and one run, in the hands of whoever asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+
+from ..choices import Language
+from ..lifecycle.explain import Explanation
+from ..model.change import Facts
+from ..model.policy import MissedMode
+from ..model.run import Origin, Run
+from ..model.task import Standing, Task, TaskState, past_of
+from ..ports.journal import Line
+from ..ports.store import RunFilter
+from ..schedule import iterate
+from ..schedule.describe import sentence
+from ..service.query.instants import coming_moment
+from ..service.tasks.edits import KEEP, Edited, Edits
+from ..service.tasks.task_request import Duration, When
+from ..targets.function.arguments.encode import encode_arguments
+from .policy_arguments import Chosen, options_of
+from .suggestions import HANDLE_NAMES, RUN_NAMES, refuse_attribute
+from .wait import Occurrence
+
+if TYPE_CHECKING:
+    from .horae import Horae
+
+
+class TaskHandle:
+    """What never changes of a task, and little of that: there may be many handles. All else is asked for anew."""
+
+    __slots__ = ("_app", "created", "id", "name", "owner")
+
+    def __init__(self, app: Horae, task: Task) -> None:
+        self._app = app
+        self.id = task.id
+        self.name = task.name
+        self.owner = task.owner
+        self.created = task.created
+
+    # --- how it stands ---------------------------------------------------------------------------------------------
+
+    async def facts(self) -> Facts:
+        """Everything: the definition, the standing, what is on the agenda, what goes on."""
+        return await self._app.service.tasks.get(self._app.who, self.id)
+
+    async def standing(self) -> Standing:
+        return (await self.facts()).standing
+
+    async def state(self) -> TaskState:
+        return (await self.standing()).state
+
+    async def means(self, language: Language = "en") -> str:
+        """When it runs, in words."""
+        return sentence((await self.facts()).task.schedule, language)
+
+    async def next_due(self) -> datetime | None:
+        """When the next thing of this task comes due; None when nothing is left, or it is paused."""
+        facts = await self.facts()
+        dues = [entry.due for entry in facts.entries if entry.stand != "asleep"]
+        return min(dues, default=None)
+
+    async def next(self, number: int = 1) -> list[datetime]:
+        """The next planned instants of its schedule, whatever state it is in."""
+        task, standing = (await self.facts())[:2]
+        return list(islice(iterate(task.schedule, self._app.clock.now(), past_of(task, standing)), number))
+
+    async def wait(self, timeout: Duration | None = None) -> Run:  # noqa: ASYNC109 - a wait has a timeout
+        """Until the occurrence that is going on, or the next one, has ended; its last run. `TimeoutError` if not in time.
+
+        When nothing of the task is left to come, that is the last run it had.
+        """
+        return await self._app.wait_for(self.id, timeout)
+
+    async def runs(self, limit: int = 100) -> tuple[Run, ...]:
+        """Newest first."""
+        page = await self._app.service.runs.page(self._app.who, RunFilter(task_id=self.id), limit=limit)
+        return page.items
+
+    async def why(self, at: datetime | str | None = None) -> Explanation:
+        """Why it did, or did not, run then; without a moment, what became of its newest occurrence."""
+        return await self._app.why(self, at)
+
+    # --- what may be done to it ------------------------------------------------------------------------------------
+
+    async def pause(self, reason: str = "", until: datetime | str | None = None) -> None:
+        instant = until
+        if isinstance(until, str):
+            instant = coming_moment(until, self._app.zone, self._app.clock.now())
+        await self._app.service.tasks.pause(self._app.who, self.id, note=reason, until=_instant(instant))
+
+    async def resume(self, missed: MissedMode = "skip") -> None:
+        """Go on, and say what becomes of what was missed: skip it, run the latest, run all, or merge them into one."""
+        await self._app.service.tasks.resume(self._app.who, self.id, missed)
+
+    async def cancel(self) -> None:
+        """For good; its history stays."""
+        await self._app.service.tasks.cancel(self._app.who, self.id)
+
+    async def delete(self) -> None:
+        """The task and its history go."""
+        await self._app.service.tasks.delete(self._app.who, self.id)
+
+    async def run_now(self) -> RunHandle:
+        """One extra run, now; the schedule does not move."""
+        return RunHandle(self._app, self.id, await self._app.service.tasks.run_now(self._app.who, self.id))
+
+    async def skip(self, wanted: int = 1) -> None:
+        """The next so many occurrences are recorded as skipped; 0 takes that back."""
+        await self._app.service.tasks.skip_next(self._app.who, self.id, wanted)
+
+    async def backfill(self, first: datetime, last: datetime, *, again: bool = False) -> None:
+        """Runs for the occurrences of a past range, one by one; `again`: also for those that were backfilled before."""
+        await self._app.service.tasks.backfill(self._app.who, self.id, first, last, again=again)
+
+    async def edit(  # noqa: PLR0913 - whatever may change
+        self,
+        *,
+        when: When | None = None,
+        payload: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        zone: str | None = None,
+        lane: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        **options: Unpack[Chosen],
+    ) -> Edited:
+        """Only what is said changes. A new schedule counts from now, and nothing fires for the past."""
+        edits = Edits(
+            name=KEEP if name is None else name,
+            when=KEEP if when is None else when,
+            zone=zone,
+            payload=KEEP if payload is None else encode_arguments(payload),
+            lane=KEEP if lane is None else lane,
+            labels=KEEP if labels is None else labels,
+            options=options_of(options),
+        )
+        return await self._app.service.tasks.edit(self._app.who, self.id, edits, dry_run=dry_run)
+
+    def __repr__(self) -> str:
+        return f"<task {self.name!r} {self.id} of {self.owner}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(self, "A task handle", name, HANDLE_NAMES, "task")
+
+
+def _instant(moment: datetime | str | None) -> datetime | None:
+    return moment if isinstance(moment, datetime) else None
+
+
+class RunHandle:
+    """One run that was asked for; its row appears when it is claimed."""
+
+    __slots__ = ("_app", "id", "task_id")
+
+    def __init__(self, app: Horae, task_id: str, run_id: str) -> None:
+        self._app = app
+        self.task_id = task_id
+        self.id = run_id
+
+    async def get(self) -> Run:
+        return await self._app.service.runs.get(self._app.who, self.id)
+
+    async def wait(self, timeout: Duration | None = None) -> Run:  # noqa: ASYNC109 - a wait has a timeout
+        """Until its occurrence has ended, retries included; its last run."""
+        return await self._app.wait_for(self.task_id, timeout, await self._occurrence())
+
+    async def _occurrence(self) -> Occurrence:
+        """Before its claim a run is an entry of the agenda."""
+        facts = await self._app.service.tasks.get(self._app.who, self.task_id)
+        for entry in facts.entries:
+            if entry.origin is Origin.MANUAL and self._app.run_id_of(entry) == self.id:
+                return entry.origin, entry.planned
+        run = await self.get()
+        return run.origin, run.planned
+
+    async def lines(self) -> tuple[Line, ...]:
+        """What it said."""
+        return tuple(each.line for each in await self._app.service.runs.lines(self._app.who, self.id))
+
+    async def cancel(self) -> None:
+        await self._app.service.runs.cancel(self._app.who, self.id)
+
+    async def retry(self) -> None:
+        """Attempt its occurrence once more, with the same idempotency key."""
+        await self._app.service.runs.retry(self._app.who, self.id)
+
+    def __repr__(self) -> str:
+        return f"<run {self.id} of {self.task_id}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(self, "A run handle", name, RUN_NAMES, "run")

@@ -1,0 +1,423 @@
+"""The life of an app: its store is opened, its code declared, its engine started; and all of it ends in reverse order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from ..clock import Clock, SystemClock
+from ..engine.engine import Engine
+from ..engine.process_identity import is_gone
+from ..engine.settings import EngineSettings
+from ..errors import Conflict, Refusal
+from ..model.accounts.principal import LOCAL_OWNER, Principal
+from ..model.refusals import refuse
+from ..model.route import function_route, kind_route
+from ..ports.target import Target
+from ..ports.wakeup import Wakeup
+from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
+from ..runtime.node_policy import keep_policy, with_policy
+from ..runtime.plain_connection import warn_of_plain_connection
+from ..runtime.process_settings import chosen_settings, chosen_tolerance, chosen_wake
+from ..runtime.service_factory import make_service, open_targets
+from ..runtime.stores import usual_look
+from ..runtime.target_kinds import FUNCTION, Kinds
+from ..schedule.zones import find_zone
+from ..service.events.listeners import Announcer, Audience, Via
+from ..service.service import Service
+from ..service.tasks.function_records import Registration
+from ..settings import Settings, default_zone, read_settings
+from ..store_retry import TRANSIENT_ERRORS
+from ..targets.function.origin import being_loaded
+from ..targets.function.registry import Registry
+from ..targets.function.target import FunctionTarget
+from ..version import __version__
+from .declared_function import TaskFunction
+from .environment import Surroundings
+from .interpreter import interpreter
+from .listeners import Handler, Listeners
+from .suggestions import APP_OPTIONS, suggesting
+from .wait import Waiting
+
+if TYPE_CHECKING:
+    from ..observe.observer import Observer
+
+LOG: Final = logging.getLogger("horae")
+_STOP_NOTE_SECONDS: Final = 5.0
+_EVENT_PLACES: Final[tuple[Via, ...]] = ("redis", "webhook")
+"""Settings of event targets that name a place outside."""
+
+
+class Running:
+    """What every app is, whatever it is asked to do: opened by the first who enters, closed by the last who leaves."""
+
+    @suggesting(APP_OPTIONS)
+    def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
+        self,
+        store: str | None = None,
+        *,
+        zone: str | None = None,
+        owner: str = LOCAL_OWNER,
+        engine: bool = True,
+        settings: EngineSettings | None = None,
+        clock: Clock | None = None,
+        targets: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.url = store or os.environ.get("HORAE_STORE") or DEFAULT_STORE
+        self.who = Principal(owner, admin=True)
+        if zone is not None and not zone.strip():
+            find_zone(zone)  # refuses it
+        self.zone = default_zone(zone, os.environ).name
+        self.clock: Clock = SystemClock() if clock is None else clock
+        chosen = EngineSettings() if settings is None else settings
+        precise = chosen_wake(read_settings(os.environ), os.environ)
+        self.settings = chosen if precise else replace(chosen, precise=False)
+        self.registry = Registry()
+        self._target_settings = {} if targets is None else dict(targets)
+        self._with_engine = engine
+        self._declared: dict[str, TaskFunction[Any, Any]] = {}
+        self._store: Keeping | None = None
+        self._service: Service | None = None
+        self._kinds: Kinds | None = None
+        self._engine: Engine | None = None
+        self._announcer: Announcer | None = None
+        self.on_engine_start: Callable[[], None] = lambda: None
+        """Called when the node takes part, before it runs its first task."""
+        self._announced: str | None = None
+        """The node whose functions are announced in the store."""
+        self._functions: FunctionTarget | None = None
+        self._targets: dict[str, Any] = {}
+        self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
+        self._strangers: set[str] = set()
+        self._wakeup = make_wakeup(self.url, precise=self.settings.precise)
+        self._waiting = Waiting()
+        self._listeners = Listeners(lambda: self.store, self.clock)
+        self._surroundings: Surroundings | None = None
+        self._before: tuple[Clock, EngineSettings, Listeners, Wakeup] | None = None
+        self._observer: Observer | None = None
+        self._entered = 0
+
+    def configure(self, *, store: str | None = None, engine: bool | None = None) -> None:
+        """Another store, or with or without an engine, than the code says: for whoever runs it, before it is opened."""
+        if self._store is not None:
+            raise refuse("already_open")
+        if store is not None:
+            self.url = store
+            self._wakeup = make_wakeup(store, precise=self.settings.precise)
+        self._with_engine = self._with_engine if engine is None else engine
+
+    @property
+    def store(self) -> Keeping:
+        if self._store is None:
+            raise refuse("not_open")
+        return self._store
+
+    @property
+    def service(self) -> Service:
+        """All use cases, as every front end has them: each call takes a principal."""
+        if self._service is None:
+            raise refuse("not_open")
+        return self._service
+
+    @property
+    def engine(self) -> Engine | None:
+        return self._engine
+
+    @property
+    def is_open(self) -> bool:
+        return self._entered > 0
+
+    def surround(self, surroundings: Surroundings | None) -> None:
+        """Live in another time than the machine's, for tests and simulation, while the app is closed; None: as before."""
+        if self._store is not None:
+            raise refuse("already_open")
+        if self._before is not None:
+            self.clock, self.settings, self._listeners, self._wakeup = self._before
+        self._surroundings, self._before = surroundings, None
+        if surroundings is None:
+            return
+        self._before = self.clock, self.settings, self._listeners, self._wakeup
+        self.clock = surroundings.clock
+        self.settings = surroundings.settings(self.settings)
+        self._listeners = self._listeners.on(self.clock)
+        self._wakeup = NoRing()
+
+    def observe(self, observer: Observer) -> None:
+        """Let somebody look on, at each call of the store and at each run; before the app is opened."""
+        if self._store is not None:
+            raise refuse("already_open")
+        self._observer = observer
+
+    # --- opened and closed -----------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """To open what is open already is no news: the last one to leave closes it."""
+        self._entered += 1
+        if self._entered == 1:
+            try:
+                await self._open()
+            except BaseException:
+                await self.__aexit__(None, None, None)
+                raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered = max(0, self._entered - 1)
+        if self._entered == 0:
+            try:
+                await self.end()
+            finally:
+                await self._close()
+
+    async def _open(self) -> None:
+        if being_loaded():
+            raise refuse("being_loaded")
+        flags = {
+            f"targets.{kind}.{name}": v for kind, part in self._target_settings.items() for name, v in part.items()
+        }
+        chosen = chosen_settings(os.environ, flags=flags)
+        self._wake_as(chosen)
+        self._tolerate_as(chosen)
+        outer = self._surroundings
+        store = make_store(self.url if outer is None else outer.store_url(self.url))
+        if outer is not None:
+            store = outer.store(store)
+        if self._observer is not None:
+            store = self._observer.store(store, self.settings.terms)
+        try:
+            await store.open()
+            if outer is not None:
+                await outer.opened(store)
+        except BaseException:
+            await store.close()
+            raise
+        self._store = store
+        self._kinds = Kinds(chosen if self._with_engine else await with_policy(store, chosen))
+        key_url = self.url if outer is None else outer.key_url(self.url)
+        self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._told)
+        interpreter.opened()
+        await self.begin()
+
+    def _wake_as(self, chosen: Settings) -> None:
+        """What a file says of it is known only now; whoever lives in another time has a way of their own."""
+        if not chosen_wake(chosen, os.environ) and self._surroundings is None and self.settings.precise:
+            self.settings = replace(self.settings, precise=False)
+            self._wakeup = make_wakeup(self.url, precise=False)
+        if self.settings.precise and self.settings.look_every is None and self._surroundings is None:
+            self.settings = replace(self.settings, look_every=usual_look(self.url))
+
+    def _tolerate_as(self, chosen: Settings) -> None:
+        """What the code says of the clock comes before what a file or a variable does."""
+        tolerance = chosen_tolerance(chosen)
+        if tolerance is not None and self.settings.clock_tolerance == EngineSettings().clock_tolerance:
+            self.settings = replace(self.settings, clock_tolerance=tolerance)
+
+    async def _close(self) -> None:
+        store, self._store, self._service = self._store, None, None
+        self._waiting.look()
+        await self._wakeup.finish()
+        if store is not None:
+            interpreter.closed()
+            await store.close()
+
+    # --- the engine ------------------------------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Declare what the code declares, then start the engine."""
+        await self._declare_all()
+        await self._listeners.start()
+        if not self._with_engine:
+            return
+        if self._surroundings is None:
+            warn_of_plain_connection(self.url)
+            await self.service.outages.starting(is_gone, self.settings.terms.lease)
+            if self._kinds is not None:
+                await keep_policy(self.store, self._kinds.settings)
+        self._functions = FunctionTarget(self.registry)
+        self._engine = self._make_engine(await self._open_targets(self._functions))
+        self._engine.on_settled = self._settled
+        self._engine.dispatcher.on_stranded = self._stranded
+        # Announced before it runs anything: a task may end its process right away.
+        self._engine.on_joined = partial(self._announce, self._engine)
+        await self._engine.start()
+        self.on_engine_start()
+        self._wakeup.listen(self._engine.ring)
+
+    def _is_gone(self, home: str) -> bool:
+        return is_gone(home) if self._surroundings is None else self._surroundings.is_gone(home)
+
+    async def _declare_all(self) -> None:
+        """What the code says runs by itself; the front door knows."""
+
+    def _registrations(self) -> list[Registration]:
+        """The functions of this app, as other processes are to know them."""
+        return []
+
+    def _listen(self, pattern: str, handler: Handler, shows: Callable[[Mapping[str, Any]], bool]) -> None:
+        """As `on`, for a handler that not everything reaches somebody through."""
+        self._listeners.add(pattern, handler, None, shows)
+
+    async def _announce_listeners(self) -> None:
+        """So that whoever makes a task elsewhere knows that its event is received here."""
+        found = [Audience("process", pattern=pattern) for pattern in self._listeners.patterns()]
+        if self._kinds is not None:
+            settings = self._kinds.settings_of("event")
+            found += [Audience(via) for via in _EVENT_PLACES if settings.get(via)]
+        if found and self._surroundings is None:
+            self._announcer = self.service.presence.announcer()
+            for audience in found:
+                await self._announcer.join(audience)
+
+    async def _announce(self, engine: Engine) -> None:
+        await self._announce_listeners()
+        if registrations := self._registrations():
+            await self.service.functions.announce(engine.node, engine.home, registrations)
+            self._announced = engine.node
+
+    async def _withdraw(self) -> None:
+        announcer, self._announcer = self._announcer, None
+        if announcer is not None:
+            await announcer.close()
+        node, self._announced = self._announced, None
+        if node is not None:
+            # A store that does not answer keeps no process from ending; a node that is gone counts for nothing.
+            with suppress(*TRANSIENT_ERRORS):
+                await self.service.functions.withdraw(node)
+
+    async def _open_targets(self, functions: FunctionTarget) -> dict[str, Target]:
+        if self._kinds is None:
+            raise refuse("not_open")
+        outer = self._surroundings
+        self._targets = await open_targets(self.service, self.clock, self._kinds, self._listeners.publish)
+        self._targets[FUNCTION] = functions if outer is None else outer.functions(functions)
+        usable = {name: target for name, target in self._targets.items() if not isinstance(target, Refusal)}
+        if self._observer is None:
+            return usable
+        return {name: self._observer.target(target) for name, target in usable.items()}
+
+    def _make_engine(self, targets: dict[str, Target]) -> Engine:
+        outer = self._surroundings
+        if outer is None:
+            return Engine(
+                self.store,
+                targets,
+                self.clock,
+                self.settings,
+                version=__version__,
+                routes=self._what_can_run,
+                permit=self.service.fire_rights.refused,
+            )
+        return Engine(
+            self.store,
+            targets,
+            self.clock,
+            self.settings,
+            version=__version__,
+            home=outer.home(),
+            is_gone=outer.is_gone,
+            routes=self._what_can_run,
+            permit=self.service.fire_rights.refused,
+        )
+
+    def _what_can_run(self) -> frozenset[str]:
+        """The doors of what this node has: asked at every claim, made anew when a function is added."""
+        size, routes = self._routes
+        names = self.registry.size
+        if size != names:
+            functions = {function_route(name) for name in self.registry.names()}
+            kinds = {kind_route(name) for name, each in self._targets.items() if not isinstance(each, Refusal)}
+            routes = frozenset(functions | kinds)
+            self._routes = names, routes
+        return routes
+
+    def crash(self) -> None:
+        """As if the process had died: nothing is settled or handed back. `begin` starts a new node on what is left."""
+        if self._engine is not None:
+            self._engine.kill()
+            self._engine = None
+        self._listeners.stop()
+        self._end_functions()
+
+    async def until_drained(self) -> None:
+        """Until an operator wants this node to go and it carries nothing more; without an engine that never comes."""
+        await (asyncio.Event() if self._engine is None else self._engine.drained).wait()
+
+    async def end(self) -> None:
+        """Stop the engine, and leave the store open; safe to call twice."""
+        self._wakeup.close()
+        try:
+            if self._engine is not None:
+                await self._engine.stop()
+                await self._withdraw()
+                if self._surroundings is None:
+                    await self._note_stop()
+        finally:
+            self._engine = None
+            await self._listeners.finish()
+            self._end_functions()
+            await self._close_targets()
+
+    async def _note_stop(self) -> None:
+        """Where the store fails, the next start tells from the last renewal since when nothing ran."""
+        try:
+            async with asyncio.timeout(_STOP_NOTE_SECONDS):
+                await self.service.outages.stopped()
+        except TRANSIENT_ERRORS as error:
+            LOG.warning("the time of this stop could not be recorded: %s", str(error) or repr(error))
+
+    async def _close_targets(self) -> None:
+        opened, self._targets = self._targets, {}
+        self._routes = (-1, frozenset())
+        for target in opened.values():
+            if not isinstance(target, Refusal) and hasattr(target, "aclose"):
+                await target.aclose()
+
+    def _end_functions(self) -> None:
+        functions, self._functions = self._functions, None
+        if functions is not None:
+            functions.close()
+
+    # --- told ------------------------------------------------------------------------------------------------------
+
+    def _told(self, due: datetime | None) -> None:
+        """Something was written: wake our own engine if it matters to it, and tell the other processes."""
+        self._listeners.look()
+        if due is None:
+            self._waiting.look()
+        if self._engine is not None:
+            if due is None:
+                self._engine.ring()
+            else:
+                self._engine.alarm.expect(due)
+        self._wakeup.ring()
+
+    def _settled(self, tasks: Any) -> None:
+        self._waiting.ended_of(tasks)
+        self._listeners.look()
+
+    def _stranded(self) -> None:
+        """Something came due that this node cannot run: it stands at the door, and others are told."""
+        for kind, target in self._targets.items():
+            if isinstance(target, Refusal) and kind not in self._strangers:
+                self._strangers.add(kind)
+                LOG.warning("this node runs no %s targets: %s", kind, target)
+        self._wakeup.ring()
+
+    async def _keep(self, name: str, wanted: Any) -> None:
+        """One declared task, made or edited; and if it was set aside for want of code, it goes on."""
+        try:
+            await self.service.tasks.declare(self.who, wanted)
+            await self.service.code.found_again(self.who, name)
+        except Conflict as conflict:
+            # Somebody has cancelled it for good, and code that says otherwise does not change that.
+            LOG.warning("the declared task %s stays as it is: %s", name, conflict)

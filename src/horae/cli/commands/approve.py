@@ -1,0 +1,152 @@
+"""`horae approve` and `horae agent`: a person looks at what an agent wants, lets it run as it is, or stops all of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import typer
+
+from ...model.accounts.account import ALL_AGENTS, Agent
+from ...model.change import Facts
+from ...model.task import PauseCause
+from ...service.accounts.approval_policy import APPROVED_LABEL
+from ...wire.accounts import agent_json
+from ...wire.review import review_of
+from ...wire.tasks import task_json
+from ..command import command
+from ..command_groups import new_family
+from ..messages import account_messages
+from ..messages.account_refusals import refuse
+from ..messages.messages import Words
+from ..output.printer import Out
+from ..output.review import review_cells
+from ..output.styled_text import Piece
+from ..session.workplace import Workplace, at_work
+from ..task_filter import ONE
+from .owner import read_quotas, show_quotas
+
+_APPROVE: Final = Words("Let {name} run as it is", "允许 {name} 按现状运行")
+_APPROVED: Final = Words(
+    "✓ {name} may run as it is; any change closes it again", "✓ {name} 可按现状运行;任何修改都会重新锁定"
+)
+_APPROVED_BEFORE: Final = Words(
+    "✓ {name} is approved already as it is; nothing was changed", "✓ {name} 此前已按现状批准;没有更改"
+)
+_STOPPED: Final = Words(
+    "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
+)
+_RESTARTED: Final = Words("✓ {agent} may go on: {tasks} tasks resumed", "✓ {agent} 可以继续:已恢复 {tasks} 个任务")
+_AGENT: Final = typer.Argument(..., metavar="AGENT", help="Its name, as tasks show it.")
+_OWNER: Final = typer.Option(None, "--owner", help="Whose agent it is. Default: yours.")
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "approve", asks=True)(approve)
+    family = new_family()
+    command(family, "show")(show_agent)
+    command(family, "set")(set_agent)
+    command(family, "stop")(stop)
+    command(family, "restart")(restart)
+    app.add_typer(family, name="agent", help="Limit an agent, stop all that it made, or let it go on.")
+
+
+def approve(out: Out, *, task: str = ONE) -> None:
+    """Let a task run that an agent made and that waits for a person."""
+    found, digest = at_work(out, lambda app: _looked_at(app, task))
+    if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
+        _tell_approved(out, found, _APPROVED_BEFORE)
+        return
+    if not out.yes:
+        _show(out, found)
+    out.confirm(_APPROVE, name=found.task.name)
+    # Exactly what was shown: whatever was changed meanwhile has another digest, and is refused.
+    facts = at_work(out, lambda app: app.service.approvals.approve(app.who, found.task.id, digest))
+    _tell_approved(out, facts, _APPROVED)
+
+
+def awaits_approval(facts: Facts) -> bool:
+    pause = facts.standing.pause
+    return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
+
+
+def _tell_approved(out: Out, facts: Facts, said: Words) -> None:
+    if out.json:
+        out.data(task_json(facts, out.language))
+    elif out.quiet:
+        out.ids([facts.task.id])
+    else:
+        out.line(out.told(said, name=facts.task.name))
+
+
+async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:
+    facts = await app.service.tasks.named(app.who, name)
+    return facts, app.digest(facts.task)
+
+
+def _show(out: Out, facts: Facts) -> None:
+    for line in review_cells(review_of(facts.task, out.language)):
+        out.aside(line, hang=4)
+
+
+def show_agent(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+    """Show what an agent may."""
+    _show_limits(out, at_work(out, lambda app: app.service.agents.get(app.who, agent, owner)))
+
+
+def set_agent(
+    out: Out,
+    agent: str | None = typer.Argument(None, metavar="[AGENT]", help="Its name, as tasks show it."),
+    every: bool = typer.Option(False, "--all", help="All agents of the owner, where nothing was set for one of them."),
+    quota: list[str] = typer.Option(
+        ...,
+        "--quota",
+        metavar="NAME=VALUE",
+        help="active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.",
+    ),
+    owner: str | None = _OWNER,
+) -> None:
+    """Set limits of an agent, or of all agents of an owner."""
+    if (agent is None) is not every:
+        raise refuse("one_agent_or_all")
+    name, limits = agent or ALL_AGENTS, read_quotas(quota)
+    done = at_work(out, lambda app: app.service.agents.put(app.who, name, limits, owner), create=True)
+    _show_limits(out, done)
+
+
+def _show_limits(out: Out, agent: Agent) -> None:
+    if out.json:
+        out.data(agent_json(agent))
+        return
+    if out.quiet:
+        out.ids([agent.name])
+        return
+    name = out.told(account_messages.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
+    out.line((Piece(name, "bold"), "  ", Piece(agent.owner, "dim")))
+    show_quotas(out, agent.quotas, dict(agent.chosen))
+    state = "revoked" if agent.revoked else "stopped" if agent.stopped else "active"
+    out.row(out.told(account_messages.STATE), out.told(account_messages.AGENT_STATES[state]))
+
+
+def stop(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+    """Pause all that an agent made; it makes and wakes nothing more."""
+    _tell(out, agent, _STOPPED, at_work(out, lambda app: _stop(app, agent, owner)))
+
+
+def restart(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+    """Let an agent go on, and what was paused with it."""
+    _tell(out, agent, _RESTARTED, at_work(out, lambda app: _restart(app, agent, owner)))
+
+
+async def _stop(app: Workplace, agent: str, owner: str | None) -> int:
+    return await app.service.approvals.stop_agent(app.who, agent, owner)
+
+
+async def _restart(app: Workplace, agent: str, owner: str | None) -> int:
+    return await app.service.approvals.restart_agent(app.who, agent, owner)
+
+
+def _tell(out: Out, agent: str, told: Words, tasks: int) -> None:
+    if out.json:
+        out.data({"agent": agent, "tasks": tasks, "stopped": told is _STOPPED})
+    elif not out.quiet:
+        out.line(out.told(told, agent=agent, tasks=tasks))

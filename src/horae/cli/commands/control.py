@@ -1,0 +1,175 @@
+"""`horae pause`, `resume`, `skip`, `cancel`, `rm`: what a person may do to a task, or to all that fit a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import typer
+
+from ...lifecycle.due_backlog import MICROSECOND
+from ...model.change import Facts
+from ...model.entry import EntryKind
+from ...model.policy import MISSED_MODES, MissedMode
+from ...model.task import Task, TaskState, past_of
+from ...schedule import count
+from ...service.query.instants import coming_moment
+from ...wire.tasks import task_json
+from ..command import Said, command
+from ..messages import messages
+from ..output.formatting import full_time, in_sentence, short
+from ..output.printer import Out
+from ..session.workplace import Workplace, at_work
+from ..task_filter import MANY, ONE, TASK, Doing, do_to_many, is_filter
+
+
+def register(app: typer.Typer) -> None:
+    many = {"wanted": MANY}
+    command(app, "pause", asks=True, groups=many)(pause)
+    command(app, "resume", asks=True, groups=many)(resume)
+    command(app, "skip")(skip)
+    command(app, "cancel", asks=True, groups=many)(cancel)
+    command(app, "rm", asks=True, groups=many)(remove)
+
+
+def pause(
+    out: Out,
+    *,
+    task: str | None = TASK,
+    reason: str = typer.Option("", "--reason", help="Why: shown wherever the task is."),
+    until: str | None = typer.Option(None, "--until", help="When it goes on by itself: 2026-12-01 09:00."),
+    wanted: Said,
+) -> None:
+    """Let nothing of a task start any more."""
+
+    async def deed(app: Workplace, each: Task) -> Facts:
+        end = None if until is None else _moment(app, each, until)
+        return await app.service.tasks.pause(app.who, each.id, note=reason, until=end)
+
+    if is_filter(task, wanted):
+        arguments = {"note": reason, **({} if until is None else {"until": until})}
+        do_to_many(out, wanted, messages.PAUSE, Doing(deed, "pause", arguments))
+        return
+    facts, zone = at_work(out, lambda app: _on_one(app, task or "", deed))
+    pausing = facts.standing.pause
+    said = ""
+    if pausing is not None and pausing.until is not None:
+        said = out.told(messages.PAUSED_UNTIL, until=full_time(pausing.until, zone, out.language))
+    _tell(out, facts, out.told(messages.PAUSED, name=facts.task.name, until=said))
+
+
+def resume(
+    out: Out,
+    *,
+    task: str | None = TASK,
+    missed: MissedMode | None = typer.Option(
+        None, "--missed", help="What was missed meanwhile: skip it (default), run the latest, all, or one for all."
+    ),
+    wanted: Said,
+) -> None:
+    """Let a task go on."""
+    if is_filter(task, wanted):
+
+        async def deed(app: Workplace, each: Task) -> Facts:
+            return await app.service.tasks.resume(app.who, each.id, missed or "skip")
+
+        do_to_many(out, wanted, messages.RESUME, Doing(deed, "resume", {"missed": missed or "skip"}))
+        return
+    before, now = at_work(out, lambda app: _looked_at(app, task or ""))
+    number = missed_while_away(before, now)
+    mode = missed or _ask_about_missed(out, before, number, now)
+    facts = at_work(out, lambda app: app.service.tasks.resume(app.who, before.task.id, mode))
+    told = messages.RESUMED_MISSED.told(out.language, number=number, mode=messages.MISSED_MODES[mode])
+    if not number:
+        told = out.told(messages.RESUMED_NOTHING)
+    _tell(out, facts, out.told(messages.RESUMED, name=facts.task.name, missed=told))
+
+
+def skip(
+    out: Out,
+    *,
+    task: str = ONE,
+    number: int = typer.Argument(1, metavar="[N]", help="How many; 0 takes it back."),
+) -> None:
+    """Skip the next occurrences of a task."""
+
+    async def deed(app: Workplace, each: Task) -> Facts:
+        return await app.service.tasks.skip_next(app.who, each.id, number)
+
+    facts, _ = at_work(out, lambda app: _on_one(app, task, deed))
+    said = {0: messages.SKIPPING_NONE, 1: messages.SKIPPING_ONE}.get(number, messages.SKIPPING)
+    _tell(out, facts, out.told(said, name=facts.task.name, number=number))
+
+
+def cancel(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
+    """End a task for good; its history stays."""
+
+    async def deed(app: Workplace, each: Task) -> Facts:
+        return await app.service.tasks.cancel(app.who, each.id)
+
+    if is_filter(task, wanted):
+        do_to_many(out, wanted, messages.CANCEL, Doing(deed, "cancel"))
+        return
+    facts, _ = at_work(out, lambda app: _on_one(app, task or "", deed))
+    _tell(out, facts, out.told(messages.CANCELLED, name=facts.task.name))
+
+
+def remove(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
+    """Remove a task and its history."""
+
+    async def deed(app: Workplace, each: Task) -> None:
+        await app.service.tasks.delete(app.who, each.id)
+
+    if is_filter(task, wanted):
+        do_to_many(out, wanted, messages.REMOVE, Doing(deed, "delete"), always_asks=True)
+        return
+    facts, _ = at_work(out, lambda app: _looked_at(app, task or ""))
+    out.confirm(messages.REMOVE_ONE, name=facts.task.name)
+    at_work(out, lambda app: app.service.tasks.delete(app.who, facts.task.id))
+    if out.json:
+        out.data({"id": facts.task.id, "name": facts.task.name, "removed": True})
+    else:
+        _tell(out, facts, out.told(messages.REMOVED, name=facts.task.name))
+
+
+async def _looked_at(app: Workplace, name: str) -> tuple[Facts, datetime]:
+    return await app.service.tasks.named(app.who, name), app.clock.now()
+
+
+async def _on_one(app: Workplace, name: str, deed: Callable[[Workplace, Task], Awaitable[Facts]]) -> tuple[Facts, str]:
+    found = await app.service.tasks.named(app.who, name)
+    return await deed(app, found.task), found.task.schedule.zone or app.zone
+
+
+def _moment(app: Workplace, task: Task, text: str) -> datetime:
+    return coming_moment(text, task.schedule.zone or app.zone, app.clock.now())
+
+
+def missed_while_away(facts: Facts, now: datetime) -> int:
+    """How many occurrences have passed of a task that is paused, or has given up."""
+    task, standing = facts.task, facts.standing
+    since = standing.ended if standing.state is TaskState.FAILED else None
+    if standing.pause is not None:
+        asleep = [entry.planned for entry in facts.entries if entry.kind is EntryKind.NEXT and entry.planned < now]
+        since = asleep[0] - MICROSECOND if asleep else None
+    return 0 if since is None else count(task.schedule, since, now, past_of(task, standing))
+
+
+def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> MissedMode:
+    if not number or out.yes:
+        return "skip"
+    pausing = facts.standing.pause
+    since = (pausing.since if pausing is not None else facts.standing.ended) or now
+    question = out.told(messages.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
+    choices = [(mode, messages.MISSED_MODES[mode].told(out.language)) for mode in MISSED_MODES]
+    answer = out.choose(f"  {question}", choices, "skip", "--missed")
+    return next(mode for mode in MISSED_MODES if mode == answer)
+
+
+def _tell(out: Out, facts: Facts, said: str) -> None:
+    if out.json:
+        out.data(task_json(facts, out.language))
+    elif out.quiet:
+        out.ids([facts.task.id])
+    else:
+        out.line(said)

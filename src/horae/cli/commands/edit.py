@@ -1,0 +1,124 @@
+"""`horae edit`: only what is said changes, and what that does to the fires ahead is shown."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import typer
+
+from ...model.change import Facts
+from ...schedule.describe import sentence
+from ...schedule.preview import fires_in
+from ...service.tasks.advisories import Advisory
+from ...service.tasks.edits import Edited
+from ...wire.instants import local, utc
+from ...wire.previews import warnings_json
+from ...wire.tasks import definition_json, read_edits, task_json
+from ..command import Said, command
+from ..messages import messages
+from ..messages.refusals import refuse
+from ..output.printer import Out, json_text
+from ..output.receipt import show_warnings, whole_seconds
+from ..output.schedule_text import fire_lines
+from ..output.styled_text import Piece
+from ..schedule_question import Question, ask
+from ..session.workplace import Workplace, at_work
+from ..task_filter import ONE
+from ..task_options import DEFINITION, task_shape
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "edit", groups={"said": DEFINITION})(edit)
+
+
+def edit(
+    out: Out,
+    *,
+    task: str = ONE,
+    stray: list[str] | None = typer.Argument(None, metavar="[URL]", help="The address for --http METHOD."),
+    when: str | None = typer.Option(None, "--when", help="A new schedule; it counts from now."),
+    name: str | None = typer.Option(None, "--name", help="A new name."),
+    said: Said,
+    behind: tuple[str, ...] = (),
+    if_version: int | None = typer.Option(None, "--if-version", help="Only if this is still its version."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show what would change; change nothing."),
+) -> None:
+    """Change a task."""
+    shape = task_shape(said, list(stray or ()), behind)
+    shape |= {key: value for key, value in (("when", when), ("name", name)) if value is not None}
+    if not shape:
+        raise refuse("nothing_to_change")
+
+    async def work(app: Workplace) -> tuple[Edited, Facts, datetime, tuple[Advisory, ...]]:
+        found = await app.service.tasks.named(app.who, task)
+        if when is not None:
+            # Read here first, so that a refusal can point into what was typed.
+            ask(Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1), app.clock.now())
+        edits = read_edits(shape)
+        done = await app.service.tasks.edit(app.who, found.task.id, edits, expected=if_version, dry_run=dry_run)
+        warnings = await app.review(done, edits)
+        return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now(), warnings
+
+    done, facts, now, warnings = at_work(out, work)
+    if out.json:
+        out.data(_json(out, done, facts, dry_run=dry_run) | {"warnings": warnings_json(warnings, out.language)})
+    elif out.quiet:
+        out.ids([facts.task.id])
+    else:
+        _tell(out, done, now, dry_run=dry_run)
+        show_warnings(out, warnings)
+
+
+def _json(out: Out, done: Edited, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "task": task_json(facts, out.language),
+        "changed": changed_fields(done),
+        **fires_changed_json(done),
+        "dry_run": dry_run,
+    }
+
+
+def fires_changed_json(done: Edited) -> dict[str, Any]:
+    before, after = done.before.schedule.zone, done.after.schedule.zone
+    return {
+        "removed": [{"at": utc(at), "at_local": local(at, before)} for at in done.fires.removed],
+        "added": [{"at": utc(at), "at_local": local(at, after)} for at in done.fires.added],
+    }
+
+
+def changed_fields(done: Edited) -> dict[str, Any]:
+    """By name: what it was, and what it is; of the policies, one by one."""
+    before, after = _flat(definition_json(done.before)), _flat(definition_json(done.after))
+    return {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
+
+
+def _flat(definition: dict[str, Any]) -> dict[str, Any]:
+    policies = definition.pop("policies")
+    return definition | {f"policies.{name}": value for name, value in policies.items()}
+
+
+def _tell(out: Out, done: Edited, now: datetime, *, dry_run: bool) -> None:
+    changed = changed_fields(done)
+    if not changed:
+        out.line(out.told(messages.UNCHANGED, name=done.after.name))
+        return
+    said = messages.WOULD_EDIT if dry_run else messages.EDITED
+    out.line(out.told(said, name=done.after.name, version=done.after.version))
+    show_changes(out, done, now)
+
+
+def show_changes(out: Out, done: Edited, now: datetime) -> None:
+    """Field by field, and the fires that go and come."""
+    for name, change in changed_fields(done).items():
+        before, after = json_text(change["from"]), json_text(change["to"])
+        if name == "when":
+            before, after = (sentence(each.schedule, out.language) for each in (done.before, done.after))
+        out.line(("  ~ ", f"{name}: ", Piece(before, "dim"), " → ", after))
+    lines = ((messages.GONE, "-", done.fires.removed, done.before), (messages.NEW, "+", done.fires.added, done.after))
+    for label, sign, instants, task in lines:
+        fires = [whole_seconds(fire) for fire in fires_in(task.schedule.zone or "UTC", instants[:5])]
+        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out)):
+            out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
+    if done.fires.removed or done.fires.added:
+        out.row("", Piece(out.told(messages.NOT_RETROACTIVE), "dim"))

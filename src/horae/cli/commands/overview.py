@@ -1,0 +1,177 @@
+"""`horae overview`, `lanes`, `lane`: how the whole deployment stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import typer
+
+from ...model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
+from ...model.lane import LaneUse
+from ...model.reason import Reason, reason_phrase
+from ...model.run import Run
+from ...service.runs.overview import Need, NeedKind, Overview
+from ...wire.overview import lane_json, overview_json
+from ...wire.tasks import next_due
+from ..command import command
+from ..messages import messages
+from ..output.formatting import bracketed, fine, in_sentence, next_times, short, sign_of
+from ..output.printer import Out
+from ..output.shown_store import command_line
+from ..output.styled_text import Cell, Piece
+from ..session.workplace import Workplace, at_work, in_memory, is_there, place_of
+
+_FEW = 5
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "overview")(overview)
+    command(app, "lanes")(lanes)
+    command(app, "lane")(lane)
+
+
+def overview(out: Out) -> None:
+    """Show how it stands, at a glance."""
+    there = is_there(out)
+    found, names, zone = at_work(out, _seen) if there else in_memory(_seen)
+    if not there:
+        out.note(messages.NO_TASKS_YET, path=place_of(out))
+    if out.json:
+        out.data(overview_json(found, out.language))
+    elif out.quiet:
+        out.ids([facts.task.id for facts in found.upcoming])
+    else:
+        for label, cell in overview_rows(out, found, zone, names):
+            out.row(label, cell)
+
+
+async def _seen(app: Workplace) -> tuple[Overview, dict[str, str], str]:
+    found = await app.service.overview.now(app.who)
+    return found, {each: task.name for each, task in (await app.tasks_of(found.running)).items()}, app.zone
+
+
+def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
+    """The numbers of Now, each with a short word before it; `names` of the tasks that run, by id."""
+    counts = " · ".join(outcome_count(out, state.value, number) for state, number in found.tasks.items() if number)
+    outcomes = " · ".join(outcome_count(out, name, number) for name, number in found.outcomes.items())
+    none = out.told(messages.NOTHING)
+    rows: list[tuple[str, Cell]] = [
+        (out.told(messages.TASKS), counts or none),
+        (out.told(messages.LAST_DAY), outcomes or none),
+        (out.told(messages.LATENESS), _lateness(out, found)),
+        (out.told(messages.SETTLED), _settlement_delay(out, found)),
+        (out.told(messages.DUE), out.told(messages.WAITING_LINE, **found.waiting._asdict())),
+        (out.told(messages.NODES), _nodes(out, found)),
+    ]
+    rows += _labelled(out.told(messages.RUNS), [_running_line(out, found, run, names) for run in found.running])
+    rows += _labelled(out.told(messages.UPCOMING), upcoming_lines(out, found, zone))
+    rows += _labelled(out.told(messages.NEEDS_LABEL), need_lines(out, found))
+    return rows
+
+
+def outcome_count(out: Out, name: str, number: int) -> str:
+    """`3 failed`; of what was skipped, also why."""
+    state, _, reason = name.partition(":")
+    told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.told(messages.STATES[state])}"
+    return f"{told}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else told
+
+
+def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
+    return [(label if number == 0 else "", cell) for number, cell in enumerate(cells)]
+
+
+def _lateness(out: Out, found: Overview) -> Cell:
+    late = found.lateness
+    if found.on_time is None or late.p50 is None or late.p99 is None:
+        return out.told(messages.NOTHING)
+    share = f"{100 * found.on_time:.2f} %"
+    said = out.told(messages.ON_TIME_LINE, share=share, number=late.counted)
+    figures = in_sentence(f"p50 {fine(late.p50)} · p99 {fine(late.p99)}")
+    return f"{said} · {figures.told(out.language)}"
+
+
+def _settlement_delay(out: Out, found: Overview) -> Cell:
+    delay = found.settlement_delay
+    if delay.p50 is None or delay.p99 is None or delay.longest is None:
+        return out.told(messages.NO_DELAY_MEASURED)
+    facts = {"p50": delay.p50, "p99": delay.p99, "longest": delay.longest}
+    lengths = {name: in_sentence(fine(length)) for name, length in facts.items()}
+    return out.told(messages.SETTLED_LINE, **lengths, number=delay.counted)
+
+
+def _nodes(out: Out, found: Overview) -> Cell:
+    """Which nodes there are is the operator's business; whether there is one is everybody's."""
+    if found.nodes:
+        draining = sum(1 for node in found.nodes if node.draining)
+        return f"{len(found.nodes)}{out.told(messages.OF_THEM_DRAINING, number=draining) if draining else ''}"
+    return out.told(messages.AN_ENGINE) if found.alive else Piece(out.told(messages.NO_ENGINE), "odd")
+
+
+def _running_line(out: Out, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
+    age = "" if run.started is None else f"  {short(found.at - run.started)}"
+    short_id = out.short_ids((each.id for each in found.running), SHORT_DIGITS)[run.id]
+    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", Piece(short_id, "dim")]
+
+
+def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
+    coming = [(due, facts.task.name) for facts in found.upcoming if (due := next_due(facts)) is not None][:_FEW]
+    times = next_times([due for due, _ in coming], zone, found.at, out.language)
+    return [
+        [f"{relative}  ", Piece(f"{when}  ", "dim"), name]
+        for (relative, when), (_, name) in zip(times, coming, strict=True)
+    ]
+
+
+def need_lines(out: Out, found: Overview) -> list[Cell]:
+    names = out.short_ids((need.facts.task.id for need in found.needs), SHORT_TASK_DIGITS)
+    return [
+        [
+            Piece("! ", "odd"),
+            f"{need.facts.task.name}: {out.told(messages.NEEDS[need.kind.value])}  ",
+            _command_for(out, need, names[need.facts.task.id]),
+        ]
+        for need in found.needs
+    ]
+
+
+def _command_for(out: Out, need: Need, name: str) -> Piece:
+    command = "approve" if need.kind is NeedKind.AWAITING_APPROVAL else "why"
+    return Piece(command_line(out, command, name), "dim")
+
+
+def lanes(out: Out) -> None:
+    """List lanes and who is in them."""
+    found = at_work(out, lambda app: app.service.lanes.all(app.who)) if is_there(out) else ()
+    _tell_lanes(out, found)
+
+
+def _tell_lanes(out: Out, found: tuple[LaneUse, ...]) -> None:
+    if out.json:
+        out.data([lane_json(each) for each in found])
+    elif out.quiet:
+        out.ids([each.name for each in found])
+    elif found:
+        rows: list[list[Cell]] = [[each.name, str(each.limit), str(each.taken)] for each in found]
+        out.table(out.told(messages.LANE_TITLES).split("|"), rows)
+    else:
+        out.aside(out.told(messages.NOTHING))
+
+
+def lane(
+    out: Out,
+    *,
+    name: str = typer.Argument(..., metavar="NAME"),
+    limit: int = typer.Argument(..., metavar="LIMIT", help="At most so many at once; 0 lets nothing start."),
+) -> None:
+    """Set how many runs of a lane go on at once."""
+
+    async def work(app: Workplace) -> LaneUse:
+        return await app.service.lanes.limit(app.who, name, limit)
+
+    found = at_work(out, work, create=True)
+    if out.json:
+        out.data(lane_json(found))
+    elif out.quiet:
+        out.ids([found.name])
+    else:
+        out.line(out.told(messages.LANE_SET, limit=found.limit, name=found.name))

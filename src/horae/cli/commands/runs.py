@@ -1,0 +1,314 @@
+"""`horae runs`, `logs`, `events`: what happened, read back from the ledger, the journal and the event log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import typer
+
+from ...model.events.event import Numbered, Sequenced
+from ...model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
+from ...model.page import LARGEST_PAGE, Page
+from ...model.refusals import refuse as refuse_task
+from ...model.run import Run, RunState
+from ...model.task import Task
+from ...ports.store import RunFilter
+from ...service.query.filters import narrowed_runs
+from ...service.query.instants import asked_stretch
+from ...wire.overview import event_json
+from ...wire.runs import line_json, run_json
+from ..command import command
+from ..messages import messages
+from ..output.formatting import (
+    NOTHING,
+    clock_time,
+    error_text,
+    fine,
+    first_line,
+    full_time,
+    planned_text,
+    sign_of,
+    state_of_run,
+    time_cells,
+    time_column,
+)
+from ..output.next_page import offer_more
+from ..output.printer import Out
+from ..output.run_tail import Tail, said_by
+from ..output.styled_text import Cell, Piece
+from ..output.table import Fit
+from ..run_lookup import FAILURES, run_of
+from ..session.workplace import Workplace, at_work, is_there
+from ..task_filter import TASK
+
+_PAGE: Final = 100
+_TRY, _ERROR = 5, 7
+_FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(wrap=14), Fit(2), Fit(4), Fit(5), Fit(), Fit(3, cut=20))
+_EVENT_FITS: Final = (Fit(), Fit(), Fit(), Fit(), Fit(2, cut=12))
+_LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
+
+
+class Rows(NamedTuple):
+    """Runs with the tasks that they are of, as far as those are still there."""
+
+    page: Page[Run]
+    tasks: dict[str, Task]
+    zone: str
+    now: datetime = EPOCH
+
+
+class _Asking(NamedTuple):
+    """Which runs are meant, as it was said."""
+
+    task: str | None
+    states: frozenset[RunState] | None
+    since: str | None
+    until: str | None
+    query: str | None
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "runs")(runs)
+    command(app, "logs")(logs)
+    command(app, "events")(events)
+
+
+def runs(
+    out: Out,
+    *,
+    task: str | None = TASK,
+    state: list[str] | None = typer.Option(None, "--state", help="running, succeeded, failed, skipped, …; repeatable."),
+    failed: bool = typer.Option(False, "--failed", help="Only those that did not succeed."),
+    since: str | None = typer.Option(None, "--since", metavar="MOMENT", help="Planned at or after this."),
+    until: str | None = typer.Option(None, "--until", metavar="MOMENT", help="Planned at or before this."),
+    query: str | None = typer.Option(
+        None, "--query", metavar="QUERY", help="As a query: state:failed,lost due:2026-11-01..2026-11-02."
+    ),
+    limit: int = _LIMIT,
+    after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
+) -> None:
+    """List runs, newest first."""
+    states = _states(state, failed=failed)
+    if not is_there(out) and task is None:
+        rows = Rows(Page(()), {}, "UTC")
+    else:
+        asking = _Asking(task, states, since, until, query)
+        rows = at_work(out, lambda app: _rows(app, asking, limit, after))
+    if out.json:
+        out.data([_run_json(out, rows, run) for run in rows.page.items])
+    elif out.quiet:
+        out.ids([run.id for run in rows.page.items])
+    elif rows.page.items:
+        _show_table(out, rows)
+    if not rows.page.items:
+        out.note(messages.NO_RUNS)
+    if rows.page.after is not None:
+        asked = {
+            "task": task,
+            "--state": state,
+            "--failed": failed,
+            "--since": since,
+            "--until": until,
+            "--query": query,
+        }
+        offer_more(out, "runs", {**asked, "--limit": limit if limit != _PAGE else None}, rows.page.after)
+
+
+def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | None:
+    wanted = [part.strip() for name in names or () for part in name.split(",") if part.strip()]
+    for name in wanted:
+        if name not in set(RunState):
+            raise refuse_task("bad_choice", name="state", value=name, allowed=", ".join(RunState))
+    chosen = frozenset(map(RunState, wanted))
+    return (chosen | FAILURES if failed else chosen) or None
+
+
+async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) -> Rows:
+    facts = None if asking.task is None else await app.service.tasks.named(app.who, asking.task)
+    zone = (facts and facts.task.schedule.zone) or app.zone
+    now = app.clock.now()
+    wanted = RunFilter(
+        task_id=None if facts is None else facts.task.id,
+        states=asking.states,
+        since=None if asking.since is None else asked_stretch(asking.since, zone, now).first,
+        until=None if asking.until is None else asked_stretch(asking.until, zone, now).last,
+    )
+    if asking.query is not None:
+        wanted = narrowed_runs(wanted, asking.query, zone, now)
+        if facts is None and wanted.task_id is not None:
+            wanted = wanted._replace(task_id=(await app.service.tasks.named(app.who, wanted.task_id)).task.id)
+    page = await app.service.runs.page(app.who, wanted, after, limit)
+    return Rows(page, await app.tasks_of(page.items), app.zone, now)
+
+
+def _run_json(out: Out, rows: Rows, run: Run) -> dict[str, object]:
+    task = rows.tasks.get(run.task_id)
+    return run_json(
+        run, None if task is None else task.name, None if task is None else task.schedule.zone, out.language
+    )
+
+
+def _show_table(out: Out, rows: Rows) -> None:
+    runs = rows.page.items
+    names = out.short_ids((run.id for run in runs), SHORT_DIGITS)
+    cells = [_row(out, rows, run, names[run.id], when) for run, when in zip(runs, _planned(out, rows), strict=True)]
+    titles, fits = out.told(messages.RUN_TITLES).split("|"), _FITS
+    if out.on_terminal:
+        # What says the same in every row says nothing.
+        shown = [number for number in range(len(titles)) if number not in _left_out(runs)]
+        titles, cells = [titles[each] for each in shown], [[row[each] for each in shown] for row in cells]
+        fits = tuple(_FITS[each] for each in shown)
+    if not out.plain and len({run.owner for run in runs}) > 1:
+        titles = [titles[0], out.told(messages.TASK_COLUMNS["owner"]), *titles[1:]]
+        cells = [[row[0], run.owner, *row[1:]] for row, run in zip(cells, runs, strict=True)]
+        fits = (fits[0], Fit(1, wrap=6), *fits[1:])
+    out.table(titles, cells, fits)
+    if out.on_terminal:
+        out.aside(Piece(out.told(messages.TIMES_IN, zone=rows.zone), "dim"))
+
+
+def _planned(out: Out, rows: Rows) -> list[str]:
+    """When each was planned; of a stretch, from when to when."""
+    if not out.on_terminal:
+        return [planned_text(run, rows.zone, out.language) for run in rows.page.items]
+    first = time_column(
+        [run.planned if run.span is None else run.span.first for run in rows.page.items], rows.zone, rows.now
+    )
+    return [
+        at
+        if run.span is None or run.span.count == 1
+        else f"{at} … {clock_time(run.span.last, rows.zone, run.span.first, out.language)}"
+        for run, at in zip(rows.page.items, first, strict=True)
+    ]
+
+
+def _left_out(runs: Sequence[Run]) -> set[int]:
+    first_tries = {_TRY} if all(run.attempt == 1 for run in runs) else set()
+    return first_tries if any(run.error for run in runs) else first_tries | {_ERROR}
+
+
+def _row(out: Out, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
+    task = rows.tasks.get(run.task_id)
+    took = NOTHING if run.started is None or run.ended is None else fine(run.ended - run.started)
+    return [
+        [sign_of(run), f" {state_of_run(run, 'en' if out.plain else out.language)}"],
+        run.task_id if task is None else task.name,
+        planned,
+        NOTHING if run.lateness is None else f"+{fine(run.lateness)}",
+        took,
+        str(run.attempt),
+        Piece(name, "dim"),
+        Piece(first_line(error_text(run, "en" if out.plain else out.language)), "bad"),
+    ]
+
+
+def logs(
+    out: Out,
+    *,
+    run: str = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one."),
+    follow: bool = typer.Option(False, "--follow", "-f", help="Go on until it has ended."),
+) -> None:
+    """Show what a run said."""
+    number = at_work(out, lambda app: _show_lines(app, out, run, follow=follow))
+    if not number:
+        out.note(messages.NO_LINES)
+
+
+async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> int:
+    """As JSON: one list of what there is, or, while it goes on, a line for each."""
+    found = await run_of(app, name)
+    number = 0
+    if out.json and not follow:
+        lines = [line_json(each) async for each in said_by(app, found.run.id, follow=False)]
+        out.data(lines)
+        return len(lines)
+    with out.progress(messages.PROGRESS, 1) as bar:
+        tail = Tail(out, app.zone, bar if follow else None)
+        async for line in said_by(app, found.run.id, follow=follow):
+            tail.show(line)
+            number += 1
+    return number
+
+
+def events(
+    out: Out,
+    *,
+    after: int | None = typer.Option(None, "--after", min=0, help="From this number on (not included)."),
+    follow: bool = typer.Option(False, "--follow", "-f", help="Go on with what is still to happen."),
+    limit: int = _LIMIT,
+) -> None:
+    """Read the event log."""
+    if follow:
+        at_work(out, lambda app: follow_events(app, out, after, None))
+        return
+    found, zone, now = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC", EPOCH)
+    if out.json:
+        out.data([event_json(Numbered(each.cursor, each.event)) for each in found])
+    elif found and out.on_terminal and not out.quiet:
+        _show_events(out, found, zone, now)
+    else:
+        for each in found:
+            show_event(out, each, zone, now)
+    if not found:
+        out.note(messages.NO_EVENTS)
+    elif after is not None and len(found) == limit:
+        offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].cursor)
+
+
+async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[Sequenced, ...], str, datetime]:
+    """Without a number, the last ones."""
+    number = max(0, await app.service.events.last(app.who) - limit) if after is None else after
+    return await app.service.events.after(app.who, number, limit), app.zone, app.clock.now()
+
+
+def _show_events(out: Out, found: Sequence[Sequenced], zone: str, now: datetime) -> None:
+    """On a terminal: the run, or else the task, by a short id."""
+    names = _short_names(out, found)
+    times = time_cells(out, [each.event.at for each in found], zone, now)
+    rows: list[list[Cell]] = [
+        [
+            str(cursor),
+            at,
+            event.kind.value,
+            Piece(names[event.run_id or event.task_id], "dim"),
+            event.detail or "",
+        ]
+        for (cursor, _, event), at in zip(found, times, strict=True)
+    ]
+    out.table(out.told(messages.EVENT_TITLES).split("|"), rows, _EVENT_FITS)
+    out.aside(Piece(out.told(messages.TIMES_IN, zone=zone), "dim"))
+
+
+def _short_names(out: Out, found: Sequence[Sequenced]) -> dict[str, str]:
+    tasks = out.short_ids((each.event.task_id for each in found), SHORT_TASK_DIGITS)
+    return tasks | out.short_ids((run for each in found if (run := each.event.run_id) is not None), SHORT_DIGITS)
+
+
+async def follow_events(app: Workplace, out: Out, after: int | None, task_id: str | None) -> None:
+    """Whatever happens from here on, or from a number on; for ever."""
+    number = await app.service.events.last(app.who) if after is None else after
+    out.note(messages.WATCHING_FROM, number=number)
+    async for each in app.news(number):
+        if task_id in (None, each.event.task_id):
+            show_event(out, each, app.zone, app.clock.now())
+
+
+def show_event(out: Out, sequenced: Sequenced, zone: str, now: datetime) -> None:
+    number, _, event = sequenced
+    if out.json:
+        out.each(event_json(Numbered(number, event)))
+        return
+    if out.quiet:
+        out.line(str(number), flush=True)
+        return
+    at = full_time(event.at, zone, out.language, column=True)
+    cells = [str(number), at, event.kind.value, event.task_id, event.run_id or "", event.detail or ""]
+    if out.plain:
+        out.tabs(cells)
+        return
+    if out.on_terminal:
+        name = _short_names(out, [sequenced])[event.run_id or event.task_id]
+        cells = [str(number), *time_cells(out, [event.at], zone, now), event.kind.value, name, event.detail or ""]
+    out.line("  ".join(cell for cell in cells if cell), flush=True, hang=2)

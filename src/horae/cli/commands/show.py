@@ -1,0 +1,190 @@
+"""`horae show`: one task in full; a run has a page of its own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import typer
+
+from ...choices import Language
+from ...model.change import Facts
+from ...model.ids import SHORT_DIGITS
+from ...model.invisible_characters import escape_hidden
+from ...model.run import Run
+from ...model.task import Standing, Task
+from ...ports.store import RunFilter
+from ...wire.review import review_of
+from ...wire.runs import run_json
+from ...wire.tasks import task_json, waiting_for
+from ..command import command
+from ..messages import messages
+from ..output.fixes import pause_fixes
+from ..output.formatting import (
+    error_text,
+    fine,
+    first_line,
+    full_time,
+    localized,
+    planned_text,
+    sign_of,
+    state_cell,
+    state_of_run,
+)
+from ..output.printer import Out
+from ..output.receipt import (
+    fires_if_resumed,
+    fires_json,
+    fires_to_come,
+    more_policies_line,
+    policies_line,
+    show_schedule,
+    target_line,
+)
+from ..output.review import review_cells
+from ..output.styled_text import Cell, Piece
+from ..run_lookup import is_run
+from ..session.workplace import Workplace, at_work
+from .show_run import show_run
+
+_FIRES: Final = 5
+_RUNS: Final = 5
+
+
+class Shown(NamedTuple):
+    facts: Facts
+    runs: tuple[Run, ...]
+    now: datetime
+    zone: str
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "show")(show)
+
+
+def show(
+    out: Out,
+    *,
+    task: str = typer.Argument(..., metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run."),
+) -> None:
+    """Show one task, or one run, in full."""
+    if is_run(task):
+        show_run(out, task)
+        return
+    shown = at_work(out, lambda app: _find(app, task))
+    if out.json:
+        out.data(_json(out, shown))
+    elif out.quiet:
+        out.ids([shown.facts.task.id])
+    else:
+        _tell(out, shown)
+
+
+async def _find(app: Workplace, name: str) -> Shown:
+    facts = await app.service.tasks.named(app.who, name)
+    runs = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=_RUNS)
+    # With its lanes: a list leaves them out.
+    return Shown(await app.service.tasks.get(app.who, facts.task.id), runs.items, app.clock.now(), app.zone)
+
+
+def _json(out: Out, shown: Shown) -> dict[str, Any]:
+    facts, task = shown.facts, shown.facts.task
+    zone = task.schedule.zone
+    last = shown.runs[0] if shown.runs else None
+    would = [] if facts.standing.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
+    return {
+        "task": task_json(facts, out.language, last),
+        "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
+        "fires_if_resumed": fires_json(would),
+        "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
+    }
+
+
+def _tell(out: Out, shown: Shown) -> None:
+    facts, task = shown.facts, shown.facts.task
+    zone = task.schedule.zone or shown.zone
+    out.line((Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
+    show_schedule(out, facts, shown.now, _FIRES)
+    out.row(out.told(messages.DOES), escape_hidden(target_line(task.target)))
+    out.row(out.told(messages.LATE), policies_line(task.policies, out.language))
+    out.row("", more_policies_line(task.policies, out.language))
+    state: list[str | Piece] = [
+        _one(state_cell(facts, out.language, whole=True)),
+        out.told(messages.VERSION, version=task.version),
+    ]
+    out.row(out.told(messages.STATE), state)
+    for line in _standing_lines(out, shown, zone):
+        out.row("", line)
+    for fix in pause_fixes(facts):
+        out.row(out.told(messages.FIX), (fix.command, "   ", Piece(fix.does.told(out.language), "dim")))
+    made = full_time(task.created, zone, out.language)
+    out.row(out.told(messages.OWNER), f"{task.owner} · {out.told(messages.CREATED)} {made}")
+    for label, value in ((messages.KEY, task.key), (messages.LANE, task.lane)):
+        if value is not None:
+            out.row(out.told(label), value)
+    if task.labels:
+        out.row(out.told(messages.LABELS), "  ".join(f"{name}={value}" for name, value in task.labels))
+    waits = waiting_line(out, facts)
+    if waits is not None:
+        out.row(out.told(messages.WAITS), waits)
+    for number, run in enumerate(shown.runs):
+        out.row(out.told(messages.RUNS) if number == 0 else "", run_line(run, zone, out))
+    _show_definition(out, task)
+
+
+def _show_definition(out: Out, task: Task) -> None:
+    """Every field as it would run: what the rows above leave out, or put into words."""
+    review = review_of(task, out.language)
+    out.line()
+    out.line(Piece(out.told(messages.AS_IT_RUNS), "dim"))
+    for line in review_cells(review):
+        out.line(line, hang=4)
+
+
+def _one(cell: Cell) -> str | Piece:
+    return cell if isinstance(cell, str | Piece) else Piece("")
+
+
+def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
+    standing = shown.facts.standing
+    found = []
+    if standing.pause is not None:
+        pause = standing.pause
+        until = (
+            messages.PAUSED_UNTIL.told(out.language, until=full_time(pause.until, zone, out.language))
+            if pause.until
+            else ""
+        )
+        note = f" ({pause.note})" if pause.note and pause.cause.value not in messages.PAUSE_CAUSES else ""
+        since = full_time(pause.since, zone, out.language)
+        found.append(out.told(messages.PAUSED_SINCE, since=since, until=until, note=note))
+    if standing.skips_left:
+        said = messages.SKIPS_ONE if standing.skips_left == 1 else messages.SKIPS_LEFT
+        found.append(out.told(said, number=standing.skips_left))
+    if standing.last_result:
+        found.append(f"→ {first_line(_last_result(standing, out.language))}")
+    return found
+
+
+def waiting_line(out: Out, facts: Facts) -> str | None:
+    """What keeps it, where something is due and does not start."""
+    waits = waiting_for(facts)
+    if waits is None:
+        return None
+    kind, _, name = waits.removeprefix("node:" if waits.startswith("node:function:") else "").partition(":")
+    return out.told(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
+
+
+def _last_result(standing: Standing, language: Language) -> str:
+    """After a failure, it is the error of the run."""
+    said = standing.last_result or ""
+    return localized(said, language) if standing.failures else said
+
+
+def run_line(run: Run, zone: str, out: Out) -> list[str | Piece]:
+    late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
+    planned = planned_text(run, zone, out.language)
+    state = state_of_run(run, out.language)
+    error = f"  {first_line(error_text(run, out.language))}" if run.error else ""
+    short = out.short_ids((run.id,), SHORT_DIGITS)[run.id]
+    return [sign_of(run), f" {planned}  {state}{late}", Piece(error, "bad"), Piece(f"  {short}", "dim")]

@@ -1,0 +1,98 @@
+"""`horae show RUN`: one run in full, with the whole of its error, its result, and the last that it said."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from ...model.reason import sentence
+from ...model.run import Run
+from ...ports.journal import NumberedLine
+from ...wire.runs import result_of, run_json
+from ..messages import messages
+from ..output.formatting import error_text, fine, full_time, planned_text, sign_of, state_of_run
+from ..output.printer import Out, json_text
+from ..output.run_tail import Tail, said_by
+from ..output.styled_text import Piece, Style
+from ..run_lookup import Found, run_of
+from ..session.workplace import Workplace, at_work
+
+_LINES: Final = 20
+
+
+class ShownRun(NamedTuple):
+    """`said` are the last lines of the run, of `lines` in all."""
+
+    found: Found
+    said: tuple[NumberedLine, ...]
+    lines: int
+    zone: str
+
+
+def show_run(out: Out, name: str) -> None:
+    shown = at_work(out, lambda app: _find(app, name))
+    run, task = shown.found.run, shown.found.facts.task
+    if out.json:
+        out.data(run_json(run, task.name, task.schedule.zone, out.language))
+    elif out.quiet:
+        out.ids([run.id])
+    else:
+        _tell(out, shown)
+
+
+async def _find(app: Workplace, name: str) -> ShownRun:
+    found = await run_of(app, name)
+    last: deque[NumberedLine] = deque(maxlen=_LINES)
+    number = 0
+    async for line in said_by(app, found.run.id, follow=False):
+        last.append(line)
+        number += 1
+    return ShownRun(found, tuple(last), number, found.zone or app.zone)
+
+
+def _tell(out: Out, shown: ShownRun) -> None:
+    run, task = shown.found.run, shown.found.facts.task
+    out.line((sign_of(run), " ", Piece(task.name, "bold"), "  ", Piece(run.id, "dim")))
+    state = out.told(
+        messages.ATTEMPT,
+        state=state_of_run(run, out.language),
+        number=run.attempt,
+        origin=messages.ORIGINS[run.origin.value],
+    )
+    out.row(out.told(messages.STATE), state)
+    if run.reason is not None:
+        out.row("", sentence(run.reason, out.language))
+    out.row(out.told(messages.PLANNED), planned_text(run, shown.zone, out.language))
+    _tell_times(out, run, shown.zone)
+    show_whole(out, out.told(messages.ERROR), error_text(run, out.language), "bad")
+    if run.result_json is not None:
+        result = result_of(run)
+        show_whole(out, out.told(messages.RESULT), result if isinstance(result, str) else json_text(result, indent=2))
+    if shown.said:
+        out.row(out.told(messages.SAID), Piece(_count_line(out, shown), "dim"))
+        tail = Tail(out, shown.zone, None)
+        for line in shown.said:
+            tail.show(line)
+
+
+def _tell_times(out: Out, run: Run, zone: str) -> None:
+    if run.started is None:
+        return
+    late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
+    node = "" if run.node is None else f" · {run.node}"
+    out.row(out.told(messages.BEGAN), f"{full_time(run.started, zone, out.language)}{late}{node}")
+    if run.ended is not None:
+        took = f"  {fine(run.ended - run.started)}"
+        out.row(out.told(messages.OVER), f"{full_time(run.ended, zone, out.language)}{took}")
+
+
+def _count_line(out: Out, shown: ShownRun) -> str:
+    if len(shown.said) == shown.lines:
+        return out.told(messages.ALL_LINES, number=shown.lines)
+    return out.told(messages.LAST_LINES, shown=len(shown.said), number=shown.lines, id=shown.found.run.id)
+
+
+def show_whole(out: Out, label: str, text: str, style: Style = "") -> None:
+    """Every line of a text, one below the other; a label stands before the first."""
+    for number, line in enumerate(text.strip("\n").splitlines()):
+        out.row(label if number == 0 else "", Piece(line, style))

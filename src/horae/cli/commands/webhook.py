@@ -1,0 +1,249 @@
+"""`horae webhook`: addresses that are told of what happens, and what came of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+import typer
+
+from ...model.events.webhook import NO_KEY, Delivery, Disabled, Webhook
+from ...model.page import Page
+from ...service.tasks.advisories import Advisory
+from ...wire.webhooks import blocked_refusal, delivery_json, webhook_json
+from ..command import command
+from ..command_groups import AFTER, LIMIT, limit_said, new_family
+from ..messages import account_messages as words
+from ..messages.messages import TIMES_IN
+from ..output.formatting import NOTHING, first_line, full_time, time_cells
+from ..output.next_page import offer_more
+from ..output.printer import Out
+from ..output.styled_text import Cell, Piece
+from ..output.table import Fit
+from ..session.workplace import Workplace, at_work, is_there
+
+_ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
+_DISABLED = {Disabled.FAILING: "silent"}
+"""To go on failing, and to be disabled for it, are two things."""
+_FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=20), Fit(3, wrap=8), Fit(1, wrap=8), Fit(2, cut=10))
+_DELIVERY_FITS: Final = (Fit(), Fit(1, wrap=12), Fit(1), Fit(1), Fit(3), Fit(2, cut=12))
+_DELIVERY_DIGITS: Final = 14
+"""Microseconds of its creation."""
+
+
+def register(app: typer.Typer) -> None:
+    family = new_family()
+    command(family, "add")(add)
+    command(family, "ls")(ls)
+    command(family, "show")(show)
+    command(family, "rotate")(rotate)
+    command(family, "test")(try_it)
+    command(family, "deliveries")(deliveries)
+    command(family, "redeliver")(redeliver)
+    command(family, "rm", asks=True)(remove)
+    app.add_typer(family, name="webhook", help="Tell other systems what happens.")
+
+
+def add(
+    out: Out,
+    *,
+    url: str = typer.Argument(..., metavar="URL", help="Where it is told: https://…"),
+    kind: list[str] | None = typer.Option(
+        None, "--type", metavar="TYPE", help="run.failed, task.*; repeatable. Default: everything."
+    ),
+    note: str = typer.Option("", "--note", help="A word on it."),
+    owner: str | None = typer.Option(None, "--owner", help="Whose events. Default: yours."),
+) -> None:
+    """Tell an address what happens; its secret is shown this once."""
+    types = [part.strip() for each in kind or () for part in each.split(",") if part.strip()]
+
+    async def work(app: Workplace) -> tuple[Webhook, str, tuple[Advisory, ...]]:
+        made = await app.service.webhooks.create(app.who, url, types, note, owner)
+        return *made, await app.webhook_advisories(url)
+
+    webhook, secret, warnings = at_work(out, work, create=True)
+    _show_secret(out, webhook, secret, out.told(words.WEBHOOK_MADE, id=webhook.id))
+    _warn_of_nodes(out, warnings)
+
+
+def _warn_of_nodes(out: Out, warnings: tuple[Advisory, ...]) -> None:
+    if not out.json:
+        for warning in warnings:
+            out.warn(warning.in_language(out.language))
+
+
+def rotate(out: Out, *, webhook: str = _ID) -> None:
+    """Give it a new secret; for a day both sign."""
+
+    async def work(app: Workplace) -> tuple[Webhook, str, str]:
+        return *await app.service.webhooks.rotate(app.who, webhook), app.zone
+
+    changed, secret, zone = at_work(out, work)
+    until = NOTHING if changed.former_until is None else full_time(changed.former_until, zone, out.language)
+    _show_secret(out, changed, secret, out.told(words.WEBHOOK_ROTATED, id=changed.id, until=until))
+
+
+def _show_secret(out: Out, webhook: Webhook, secret: str, said: str) -> None:
+    if out.json:
+        out.data({**webhook_json(webhook), "secret": secret})
+        return
+    out.aside(said)
+    out.line(secret)
+
+
+def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+    """List webhooks."""
+
+    async def work(app: Workplace) -> tuple[Page[Webhook], str]:
+        return await app.service.webhooks.page(app.who, after, limit), app.zone
+
+    page, zone = at_work(out, work) if is_there(out) else (Page[Webhook](()), "UTC")
+    if out.json:
+        out.data([webhook_json(each) for each in page.items])
+    elif out.quiet:
+        out.ids([each.id for each in page.items])
+    elif page.items:
+        names = out.short_ids(each.id for each in page.items)
+        rows: list[list[Cell]] = [
+            [names[each.id], each.url, _types(out, each), _state(out, each, zone), each.note] for each in page.items
+        ]
+        titles, fits = out.told(words.WEBHOOK_TITLES).split("|"), _FITS
+        if len({each.owner for each in page.items}) > 1:
+            rows = [[row[0], each.owner, *row[1:]] for row, each in zip(rows, page.items, strict=True)]
+            titles, fits = [titles[0], out.told(words.OWNER), *titles[1:]], (fits[0], Fit(1, wrap=6), *fits[1:])
+        out.table(titles, rows, fits)
+        for each in page.items:
+            _warn_blocked(out, each, names[each.id])
+    if not page.items:
+        out.note(words.NO_WEBHOOKS)
+    if page.after is not None:
+        offer_more(out, "webhook ls", {"--limit": limit_said(limit)}, page.after)
+
+
+def show(out: Out, *, webhook: str = _ID) -> None:
+    """Show one webhook."""
+
+    async def work(app: Workplace) -> tuple[Webhook, str]:
+        return await app.service.webhooks.get(app.who, webhook), app.zone
+
+    found, zone = at_work(out, work)
+    if out.json:
+        out.data(webhook_json(found))
+    elif out.quiet:
+        out.ids([found.id])
+    else:
+        titles = out.told(words.WEBHOOK_TITLES).split("|")
+        cells: list[Cell] = [found.id, found.url, _types(out, found), _state(out, found, zone), found.note or NOTHING]
+        for title, cell in zip(titles, cells, strict=True):
+            out.row(title, cell)
+        _warn_blocked(out, found)
+
+
+def _warn_blocked(out: Out, webhook: Webhook, name: str = "") -> None:
+    """Say which setting of the node would let it deliver; what waits is then sent."""
+    refusal = blocked_refusal(webhook) if webhook.enabled else None
+    if refusal is not None:
+        message, hint = refusal.in_language(out.language)
+        out.warn(" ".join(part for part in (name, message, hint) if part))
+
+
+def _types(out: Out, webhook: Webhook) -> str:
+    return " ".join(webhook.types) or out.told(words.EVERYTHING)
+
+
+def _state(out: Out, webhook: Webhook, zone: str) -> Piece:
+    if webhook.disabled is not None:
+        return Piece(out.told(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad")
+    if webhook.blocked:
+        state = "unsigned" if NO_KEY in webhook.blocked else "blocked"
+        return Piece(out.told(words.WEBHOOK_STATES[state]), "bad")
+    if webhook.failing_since is not None:
+        since = full_time(webhook.failing_since, zone, out.language)
+        return Piece(out.told(words.WEBHOOK_STATES["failing"], since=since), "odd")
+    return Piece(out.told(words.WEBHOOK_STATES["enabled"]), "good")
+
+
+def try_it(out: Out, *, webhook: str = _ID) -> None:
+    """Send a message that says that it is a test, and say what came of it."""
+
+    async def work(app: Workplace) -> tuple[Delivery, tuple[Advisory, ...]]:
+        delivery = await app.service.webhooks.test(app.who, webhook)
+        found = await app.service.webhooks.get(app.who, webhook)
+        return delivery, await app.webhook_advisories(found.url)
+
+    delivery, warnings = at_work(out, work)
+    # This process sent the test; events are sent by a node.
+    _warn_of_nodes(out, warnings)
+    _tell_attempt(out, delivery)
+
+
+def redeliver(
+    out: Out, *, webhook: str = _ID, delivery: str = typer.Argument(..., metavar="DELIVERY", help="Its id: dlv_….")
+) -> None:
+    """Send something once more, now."""
+    _tell_attempt(out, at_work(out, lambda app: app.service.webhooks.redeliver(app.who, webhook, delivery)))
+
+
+def _tell_attempt(out: Out, delivery: Delivery) -> None:
+    """Exit code 1 when it was not taken."""
+    last = delivery.attempts[-1]
+    if out.json:
+        out.data(delivery_json(delivery))
+    elif out.quiet:
+        out.ids([delivery.id])
+    elif last.ok:
+        out.line((Piece("✓ ", "good"), out.told(words.ANSWERED, id=delivery.id, status=last.status)))
+    else:
+        said = words.NOT_ANSWERED if last.status is None else words.ANSWERED
+        told = out.told(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
+        out.line((Piece("✕ ", "bad"), told))
+    if not last.ok:
+        raise typer.Exit(1)
+
+
+def deliveries(out: Out, *, webhook: str = _ID, limit: int = LIMIT, after: str | None = AFTER) -> None:
+    """List what was sent there, newest first."""
+
+    async def work(app: Workplace) -> tuple[Page[Delivery], str, datetime]:
+        return await app.service.webhooks.deliveries(app.who, webhook, after, limit), app.zone, app.clock.now()
+
+    page, zone, now = at_work(out, work)
+    if out.json:
+        out.data([delivery_json(each) for each in page.items])
+    elif out.quiet:
+        out.ids([each.id for each in page.items])
+    elif page.items:
+        names = out.short_ids((each.id for each in page.items), _DELIVERY_DIGITS)
+        times = time_cells(out, [each.created for each in page.items], zone, now)
+        rows = [_row(out, each, names[each.id], at) for each, at in zip(page.items, times, strict=True)]
+        out.table(out.told(words.DELIVERY_TITLES).split("|"), rows, _DELIVERY_FITS)
+        if out.on_terminal:
+            out.note(TIMES_IN, zone=zone)
+    if not page.items:
+        out.note(words.NO_DELIVERIES)
+    if page.after is not None:
+        offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": limit_said(limit)}, page.after)
+
+
+def _row(out: Out, delivery: Delivery, name: str, at: str) -> list[Cell]:
+    last = delivery.attempts[-1] if delivery.attempts else None
+    answer = NOTHING if last is None else f"{last.status or ''} {first_line(last.answer)}".strip()
+    return [
+        name,
+        delivery.kind,
+        at,
+        out.told(words.DELIVERY_STATES[delivery.state.value]),
+        str(len(delivery.attempts)),
+        answer,
+    ]
+
+
+def remove(out: Out, *, webhook: str = _ID) -> None:
+    """Tell an address nothing any more."""
+    found = at_work(out, lambda app: app.service.webhooks.get(app.who, webhook))
+    out.confirm(words.REMOVE_WEBHOOK, id=found.id)
+    at_work(out, lambda app: app.service.webhooks.remove(app.who, found.id))
+    if out.json:
+        out.data({"removed": found.id})
+    else:
+        out.line(("✓ ", out.told(words.WEBHOOK_GONE, id=found.id)))

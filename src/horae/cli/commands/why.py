@@ -1,0 +1,164 @@
+"""`horae why`: one sentence, the fact that it rests on, and what would help."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import typer
+
+from ...lifecycle.explain import Verdict
+from ...model.ids import SHORT_DIGITS
+from ...model.run import Run
+from ...service.runs.ledger import Why
+from ...service.runs.outages import Outage
+from ...service.tasks.functions import start_command
+from ...wire.instants import utc
+from ...wire.runs import why_json
+from ..command import command
+from ..messages import messages
+from ..node.node_start import start_here
+from ..output.fixes import Fix, fixes_for
+from ..output.formatting import full_time, sign_of
+from ..output.printer import Out
+from ..output.shown_store import complete_command, complete_commands
+from ..output.styled_text import Piece
+from ..output.width import columns, padded
+from ..run_lookup import is_run
+from ..session.workplace import Workplace, at_work
+from ..task_filter import ONE
+from ..task_reference import task_reference
+from .show import run_line
+from .show_run import show_whole
+
+_WAITS = Piece("◐", "odd")
+_TO_COME = Piece("○", "dim")
+_NOT_RUN = Piece("⊘", "odd")
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "why")(why)
+
+
+def why(
+    out: Out,
+    *,
+    task: str = ONE,
+    at: str | None = typer.Option(
+        None,
+        "--at",
+        metavar="MOMENT",
+        help="2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.",
+    ),
+) -> None:
+    """Say why a task did, or did not, run."""
+    found, zone, reference, has_lines = at_work(out, lambda app: _explained(out, app, task, at))
+    fixes = tuple(
+        fix._replace(command=complete_command(out, fix.command))
+        for fix in fixes_for(found, shlex.quote(reference), partial(start_here, out), has_lines=has_lines)
+    )
+    if out.json:
+        out.data(_json(out, found, fixes))
+    elif out.quiet:
+        out.ids([found.explanation.verdict.value])
+    else:
+        _tell(out, found, fixes, zone)
+
+
+async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str, bool]:
+    if is_run(name):
+        run = await app.service.runs.get(app.who, name)
+        found = await app.service.ledger.explained(app.who, run.task_id, run.planned, app.zone)
+    else:
+        facts = await app.service.tasks.named(app.who, name)
+        found = await app.service.ledger.explained(app.who, facts.task.id, at, app.zone)
+    task = found.facts.task
+    return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
+
+
+async def _has_lines(app: Workplace, found: Why) -> bool:
+    """Whether the newest run of the answer has log lines; a live one may write some."""
+    runs = found.explanation.runs
+    if not runs or runs[-1].live or runs[-1].started is None:
+        return True
+    return bool(await app.service.runs.lines(app.who, runs[-1].id, limit=1))
+
+
+def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:
+    task = found.facts.task
+    shape = why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, out.language, found.outage)
+    shape["sentence"] = complete_commands(out, shape["sentence"])
+    return shape | {"fixes": [{"command": fix.command, "does": fix.does.told(out.language)} for fix in fixes]}
+
+
+def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
+    task, told = found.facts.task, found.explanation
+    at = full_time(found.at, zone, out.language)
+    out.line((_sign(found), " ", Piece(out.told(messages.AT, name=task.name, at=at), "bold")))
+    out.line(f"  {_without_commands(_sentence(out, found), fixes)}")
+    if found.outage is not None:
+        out.line(f"  {outage_line(out, found.outage)}")
+    for run in told.runs:
+        out.line(("  ", *run_line(run, zone, out)))
+        show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
+    _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.told(out.language)) for fix in fixes])
+
+
+def _sentence(out: Out, found: Why) -> str:
+    text = found.explanation.in_language(out.language)
+    if found.missing is not None and found.missing.source is not None:
+        source = found.missing.source
+        text = text.replace(start_command(source), start_here(out, source))
+    return complete_commands(out, text)
+
+
+def _without_commands(sentence: str, fixes: Sequence[Fix]) -> str:
+    """A command that a fix shows is not repeated in the sentence."""
+    for fix in fixes:
+        sentence = sentence.replace(f": {fix.command}", ".").replace(f"：{fix.command}", "。")
+    return sentence
+
+
+def _shortened(out: Out, text: str, runs: Sequence[Run]) -> str:
+    for whole, short in out.short_ids((run.id for run in runs), SHORT_DIGITS).items():
+        text = text.replace(whole, short)
+    return text
+
+
+def _show_fixes(out: Out, fixes: Sequence[tuple[str, str]]) -> None:
+    """Commands with what they do, side by side; or each below its command, where a terminal is too narrow for both."""
+    widest = max((columns(typed) for typed, _ in fixes), default=0)
+    room = out.row_room - widest - 3
+    below = out.on_terminal and any(columns(does) > room for _, does in fixes)
+    for number, (typed, does) in enumerate(fixes):
+        label = out.told(messages.FIX) if number == 0 else ""
+        if below:
+            out.row(label, typed)
+            out.row("", Piece(f"  {does}", "dim"))
+        else:
+            out.row(label, (padded(typed, widest), "   ", Piece(does, "dim")))
+
+
+def _sign(found: Why) -> Piece:
+    told = found.explanation
+    if told.runs:
+        return sign_of(told.runs[-1])
+    if told.verdict is Verdict.PENDING:
+        return _TO_COME
+    return _WAITS if told.verdict is Verdict.WAITING else _NOT_RUN
+
+
+def outage_line(out: Out, outage: Outage) -> str:
+    how = messages.STOPPED_CLEANLY if outage.clean else messages.DIED
+    since, until = outage.since.astimezone(UTC), outage.until.astimezone(UTC)
+    same_day = since.date() == until.date()
+    return out.told(
+        messages.OUTAGE, since=_clock(since, full=not same_day), until=_clock(until, full=not same_day), how=how
+    )
+
+
+def _clock(at: datetime, *, full: bool) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}" if full else f"{at:%H:%M:%S}"

@@ -1,0 +1,184 @@
+"""`horae doctor`: everything that could keep tasks from running, each with what would help."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from ..command import command
+from ..messages import operating_messages as words
+from ..output.printer import Out
+from ..output.styled_text import Piece, Style, wide
+from ..output.width import terminal_width
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .machine_checks import Check
+
+_SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning": ("!", "odd"), "error": ("✕", "bad")}
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "doctor")(doctor)
+
+
+def doctor(out: Out) -> None:
+    """Look for what is wrong here; exit code 1 when there is an error."""
+    found = _examined(out)
+    errors = sum(each.grade == "error" for each in found)
+    warnings = sum(each.grade == "warning" for each in found)
+    if out.json:
+        out.data({"errors": errors, "warnings": warnings, "checks": [_shape(out, each) for each in found]})
+    else:
+        for each in found:
+            _show(out, each)
+        out.line(("  ", out.told(words.VERDICT, errors=errors, warnings=warnings)))
+    if errors:
+        raise typer.Exit(1)
+
+
+def _examined(out: Out) -> list[Check]:
+    from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
+    from ...errors import HoraeError  # noqa: PLC0415
+    from ...runtime.process_settings import store_url  # noqa: PLC0415
+    from ...runtime.store_status import driver_of  # noqa: PLC0415
+    from ...runtime.unused_settings import unheard  # noqa: PLC0415
+    from ...runtime.url_schemes import is_on_server  # noqa: PLC0415
+    from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
+    from .machine_checks import (  # noqa: PLC0415
+        Reading,
+        about_clock,
+        about_python,
+        about_settings,
+        about_unheard,
+        about_zones,
+        of_this_machine,
+    )
+
+    clock = SystemClock()
+    before = Reading.of(clock)
+    try:
+        settings = settings_of(out.store)
+    except HoraeError as error:
+        return [about_python(), about_settings(error)]
+    url, remote = store_url(settings), _chosen_server(out)
+    if isinstance(remote, list):
+        folder, of_store = None, remote
+    else:
+        folder, of_store = (None, _about_server(out, url)) if is_on_server(url) else _about_store(out)
+    return [
+        about_python(driver_of(url) if is_on_server(url) else None),
+        about_settings(settings),
+        *about_unheard(unheard(settings, os.environ)),
+        *of_store,
+        about_clock(before, Reading.of(clock)),
+        about_zones(home_zone(None, settings)),
+        *of_this_machine(folder),
+    ]
+
+
+def _chosen_server(out: Out) -> list[Check] | None:
+    """What there is to say of the server that commands go to; None where they go to a store."""
+    from ...errors import HoraeError  # noqa: PLC0415
+    from ..session.servers import server_of  # noqa: PLC0415
+
+    try:
+        server = server_of(out)
+    except HoraeError as error:
+        from .http_checks import about_trouble  # noqa: PLC0415
+
+        return [about_trouble(error)]
+    if server is None:
+        return None
+    from .http_checks import about_http  # noqa: PLC0415
+
+    return about_http(server, out.language)
+
+
+def _about_server(out: Out, url: str) -> list[Check]:
+    import asyncio  # noqa: PLC0415
+
+    from ...clock import SystemClock  # noqa: PLC0415
+    from ...errors import StoreError  # noqa: PLC0415
+    from ...runtime.store_status import server_condition  # noqa: PLC0415
+    from ..session.open_store import look, place_of, settings_of  # noqa: PLC0415
+    from .server_checks import about_encryption, about_refusal, about_server  # noqa: PLC0415
+    from .store_checks import about_store  # noqa: PLC0415
+
+    try:
+        server = asyncio.run(server_condition(url, SystemClock()))
+        found = [] if server is None else [*about_server(server, settings_of(out.store)), *about_encryption(url)]
+        if server is not None and server.schema:
+            found += look(out.store, lambda app: about_store(app, None, server))
+    except StoreError as error:
+        return [about_refusal(error, place_of(out.store))]
+    return found
+
+
+def _about_store(out: Out) -> tuple[Path, list[Check]]:
+    from pathlib import Path  # noqa: PLC0415
+
+    from ...errors import StoreError  # noqa: PLC0415
+    from ...runtime.process_settings import store_url  # noqa: PLC0415
+    from ...runtime.stores import sqlite_path  # noqa: PLC0415
+    from ..messages.messages import Words  # noqa: PLC0415
+    from ..session.file_access import obstacle_to  # noqa: PLC0415
+    from ..session.open_store import look, place_of, settings_of  # noqa: PLC0415
+    from .machine_checks import check, plain_words  # noqa: PLC0415
+    from .server_checks import about_refusal  # noqa: PLC0415
+    from .store_checks import about_file, about_store  # noqa: PLC0415
+
+    found = sqlite_path(store_url(settings_of(out.store)))
+    path = None if found is None else Path(found).absolute()
+    if path is not None and not path.exists():
+        return path.parent, [check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
+    obstacle = None if path is None else obstacle_to(path)
+    if path is not None and obstacle is not None:
+        told = obstacle.refusal()
+        said = Words(*(told.in_language(each).message for each in ("en", "zh")))
+        fix = Words(*(told.in_language(each).hint for each in ("en", "zh")))
+        return path.parent, [check("store", "error", plain_words(said), plain_words(fix))]
+    try:
+        before = [] if path is None else list(about_file(path))
+        return path.parent if path else Path.cwd(), [*before, *look(out.store, lambda app: about_store(app, path))]
+    except StoreError as error:
+        if path is None:
+            return Path.cwd(), [about_refusal(error, place_of(out.store))]
+        damaged = check("store", "error", words.NOT_A_STORE, words.NOT_A_STORE_FIX, path=path, problem=error)
+        return path.parent, [damaged]
+
+
+def _shape(out: Out, found: Check) -> dict[str, Any]:
+    return {
+        "check": found.code,
+        "grade": found.grade,
+        "message": _message(out, found),
+        "fix": None if found.fix is None else out.told(found.fix),
+    }
+
+
+def _message(out: Out, found: Check) -> str:
+    """Names are listed with the comma of the language."""
+    facts = dict(found.facts)
+    if out.language == "zh":
+        facts |= {name: str(facts[name]).replace(", ", "、") for name in ("names", "present") if name in facts}
+    return out.told(found.said, **facts)
+
+
+def _show(out: Out, found: Check) -> None:
+    """What would help stands beside the sentence, or below it on a terminal that is too narrow for both."""
+    sign, style = _SIGNS[found.grade]
+    cell = ("  ", Piece(sign, style), f" {_message(out, found)}")
+    if found.fix is None or found.grade == "ok":
+        out.line(cell)
+        return
+    fix = f"→ {out.told(found.fix)}"
+    whole = (*cell, Piece(f"   {fix}", "dim"))
+    if not out.on_terminal or wide(whole) <= terminal_width():
+        out.line(whole)
+    else:
+        out.line(cell)
+        out.line(("    ", Piece(fix, "dim")))

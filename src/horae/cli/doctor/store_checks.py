@@ -1,0 +1,291 @@
+"""What `horae doctor` looks at in the store: is it whole, is it kept, does anything wait, is anybody there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from ...app import Horae
+from ...encryption.key_location import key_path, named_path
+from ...engine.janitor import ZONE_DATA
+from ...engine.process_identity import is_gone
+from ...errors import Refusal
+from ...model.accounts.account import loses_right_to_run
+from ...model.accounts.principal import LOCAL_OWNER
+from ...model.events.webhook import NO_KEY, Webhook
+from ...model.page import LARGEST_PAGE
+from ...model.reason import Reason
+from ...model.run import RunState
+from ...model.task import PauseCause, TaskState
+from ...outgoing.refusals import refuse_address
+from ...ports.clock_steps import clock_steps
+from ...ports.lease_terms import agreed_lease
+from ...ports.store import RunFilter, TaskFilter
+from ...runtime.store_status import ServerCondition, store_condition
+from ...schedule import TZDATA_VERSION
+from ...schedule.preview import in_words
+from ...service.events.listeners import topic_of
+from ...service.events.refusals import refuse as refuse_event
+from ...service.runs.overview import Overview
+from ..commands.db import LAST_BACKUP, in_bytes
+from ..messages import operating_messages as words
+from ..messages.messages import Words
+from ..output.clock_steps import step_facts
+from ..session.open_store import settings_of
+from .machine_checks import Check, about_key, check, plain_words
+from .server_checks import about_clocks
+
+_OLD_BACKUP: Final = timedelta(days=7)
+_ON_TIME_SHARE: Final = 0.95
+_NAMED: Final = 3
+_FIRST_BEFORE: Final = "admin"
+"""Owner of the first token in deployments that began with an earlier version."""
+_LITTLE_BEHIND: Final = timedelta(seconds=2)
+
+
+def about_file(path: Path) -> Iterator[Check]:
+    """Before it is opened: to open it would bring it up to date."""
+    found = store_condition(str(path))
+    size = in_bytes(found.size)
+    yield check(
+        "store", "ok", words.STORE_FINE, schema=found.schema, journal=found.journal.upper(), size=size, path=path
+    )
+    if found.journal != "wal":
+        yield check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=found.journal)
+
+
+async def about_store(app: Horae, path: Path | None, server: ServerCondition | None = None) -> list[Check]:
+    overview = await app.service.overview.now(app.who)
+    # What is on a server is told by the server's clock.
+    now = overview.at if server is None else overview.at + server.offset
+    found = [await _about_integrity(app)]
+    if server is None:
+        found.append(await _about_backup(app, overview))
+    found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
+    found += [*_about_nodes(overview, now, await agreed_lease(app.store)), *about_clocks(overview.nodes)]
+    found += [
+        *_about_lanes(overview),
+        *await _about_functions(app),
+        *await _about_listeners(app),
+        *about_webhooks((await app.service.webhooks.page(app.who, limit=LARGEST_PAGE)).items),
+        *await _about_refused_targets(app, overview),
+        *await _about_tasks(app, overview),
+        *await _about_owners(app),
+    ]
+    if path is not None or server is not None:
+        found.append(await _about_secrets(app, path))
+    return found
+
+
+async def _about_owners(app: Horae) -> list[Check]:
+    """Deployments of earlier versions: the first token belongs to `admin`, tasks of this machine to `local`."""
+    tokens = {owner: await app.service.tokens.page(app.who, owner, limit=1) for owner in (LOCAL_OWNER, _FIRST_BEFORE)}
+    if tokens[LOCAL_OWNER].items or not tokens[_FIRST_BEFORE].items:
+        return []
+    tasks = await app.service.tasks.page(app.who, TaskFilter(LOCAL_OWNER), limit=1)
+    return [check("owners", "warning", words.TWO_OWNERS, words.TWO_OWNERS_FIX)] if tasks.items else []
+
+
+async def _about_secrets(app: Horae, path: Path | None) -> Check:
+    named = settings_of(None).value("key_file")
+    secrets = len((await app.service.secrets.names(app.who, limit=LARGEST_PAGE)).items)
+    return about_key(named_path(named) if path is None else key_path(str(path), named), secrets)
+
+
+async def _about_integrity(app: Horae) -> Check:
+    doubts = await app.store.check()
+    if doubts:
+        return check("integrity", "error", words.DAMAGED, words.DAMAGED_FIX, number=len(doubts), doubt=doubts[0])
+    return check("integrity", "ok", words.INTACT)
+
+
+async def _about_backup(app: Horae, overview: Overview) -> Check:
+    said = await app.store.recall(LAST_BACKUP)
+    if said is None:
+        anything = sum(overview.tasks.values())
+        return check("backup", "warning" if anything else "ok", words.NO_BACKUP, words.BACKUP_FIX)
+    at = datetime.fromisoformat(said)
+    ago = _ago(at - overview.at)
+    if overview.at - at > _OLD_BACKUP:
+        return _filled(check("backup", "warning", words.OLD_BACKUP, words.BACKUP_FIX), ago)
+    return _filled(check("backup", "ok", words.BACKED_UP_AT), ago)
+
+
+async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
+    """What has happened cannot lie ahead of us: where it does, the clock was set back."""
+    found: list[Check] = []
+    seen = await app.store.recall(ZONE_DATA)
+    if seen is not None and seen > TZDATA_VERSION:
+        facts: dict[str, Any] = {"version": TZDATA_VERSION, "seen": seen}
+        found.append(check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
+    last = await app.store.last_event()
+    events = await app.store.events(max(0, last - 1), 1)
+    newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=now)
+    if newest - now > _LITTLE_BEHIND:
+        behind = Words(in_words(now - newest, "en"), in_words(now - newest, "zh"))
+        found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
+    steps = await clock_steps(app.store, now)
+    warned = [check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, **step_facts(step)) for step in steps]
+    return found + warned
+
+
+def _about_lateness(overview: Overview) -> Check:
+    late, share = overview.lateness, overview.on_time
+    if share is None:
+        return check("lateness", "ok", words.NO_LATENESS)
+    facts: dict[str, Any] = {
+        "p50": _milliseconds(late.p50),
+        "p99": _milliseconds(late.p99),
+        "share": f"{100 * share:.1f}",
+        "number": late.counted,
+    }
+    if share < _ON_TIME_SHARE:
+        return check("lateness", "warning", words.LATENESS, words.LATENESS_FIX, **facts)
+    return check("lateness", "ok", words.LATENESS, **facts)
+
+
+def _about_waiting(overview: Overview) -> Iterator[Check]:
+    waiting = overview.waiting
+    if waiting.overdue:
+        yield check("overdue", "error", words.OVERDUE, words.OVERDUE_FIX, number=waiting.overdue)
+    if waiting.parked:
+        yield check("parked", "warning", words.PARKED, words.PARKED_FIX, number=waiting.parked)
+    if waiting.stranded:
+        yield check("stranded", "error", words.WAITS_FOR_NODE, words.WAITS_FOR_NODE_FIX, number=waiting.stranded)
+    if not any(waiting):
+        yield check("waiting", "ok", words.NOTHING_WAITS)
+
+
+def _about_nodes(overview: Overview, now: datetime, lease: timedelta) -> Iterator[Check]:
+    gone = [node.id for node in overview.nodes if is_gone(node.home) or now - node.renewed > lease]
+    alive = len(overview.nodes) - len(gone)
+    if alive:
+        yield check("nodes", "ok", words.NODES, number=alive)
+    elif overview.tasks[TaskState.ACTIVE]:
+        yield check("nodes", "warning", words.NO_NODES, words.OVERDUE_FIX)
+    if gone:
+        yield check("stale_nodes", "warning", words.STALE_NODES, words.STALE_FIX, number=len(gone), names=_few(gone))
+
+
+def _about_lanes(overview: Overview) -> Iterator[Check]:
+    closed = [lane.name for lane in overview.lanes if lane.limit == 0]
+    if closed:
+        yield check("lanes", "warning", words.LANES_CLOSED, words.PARKED_FIX, names=_few(closed))
+    elif overview.lanes:
+        yield check("lanes", "ok", words.LANES_FINE, number=len(overview.lanes))
+
+
+async def _about_functions(app: Horae) -> list[Check]:
+    known = await app.service.functions.all(app.who)
+    differing = [each.registration.name for each in known if not (each.same_signature and each.same_defaults)]
+    if differing:
+        return [
+            check(
+                "functions",
+                "warning",
+                words.FUNCTIONS_DIFFER,
+                words.FUNCTIONS_DIFFER_FIX,
+                number=len(differing),
+                names=_few(differing),
+            )
+        ]
+    return [check("functions", "ok", words.FUNCTIONS_FINE, number=len(known))] if known else []
+
+
+async def _about_listeners(app: Horae) -> list[Check]:
+    """Of the first page of active events: those that no listener would receive now."""
+    events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=LARGEST_PAGE)
+    unheard = []
+    for each in events.items:
+        reach = await app.service.presence.reach(each.task.owner, each.task.id, topic_of(each.task.target))
+        if not reach.total:
+            unheard.append(each.task.name)
+    if not unheard:
+        return []
+    facts: dict[str, Any] = {"number": len(unheard), "names": _few(unheard)}
+    return [check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
+
+
+def about_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
+    blocked = [each for each in webhooks if each.enabled and each.blocked]
+    unsigned = [each for each in blocked if NO_KEY in each.blocked]
+    if unsigned:
+        yield _about_blocked(unsigned, words.WEBHOOKS_WITHOUT_KEY, refuse_event("webhook_without_key", host=""))
+    refused = [each for each in blocked if NO_KEY not in each.blocked]
+    if refused:
+        networks = dict.fromkeys(network for each in refused for network in each.blocked)
+        yield _about_blocked(refused, words.WEBHOOKS_BLOCKED, refuse_address("", networks))
+
+
+def _about_blocked(webhooks: list[Webhook], said: Words, refusal: Refusal) -> Check:
+    fix = plain_words(Words(*(refusal.in_language(language).hint for language in ("en", "zh"))))
+    return check("webhooks", "error", said, fix, number=len(webhooks), names=_few([each.id for each in webhooks]))
+
+
+async def _about_refused_targets(app: Horae, overview: Overview) -> list[Check]:
+    """Tasks whose last run of the day failed because a node allows neither its network nor its program."""
+    wanted = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
+    runs = (await app.service.runs.page(app.who, wanted, limit=LARGEST_PAGE)).items
+    found: list[str] = []
+    for name in dict.fromkeys(run.task_id for run in runs if run.reason is Reason.TARGET_NOT_ALLOWED):
+        facts = await app.store.facts(name, app.who.scope)
+        last = await app.service.runs.page(app.who, RunFilter(task_id=name), limit=1)
+        if facts is not None and last.items and last.items[0].reason is Reason.TARGET_NOT_ALLOWED:
+            found.append(facts.task.name)
+    if not found:
+        return []
+    said: dict[str, Any] = {"number": len(found), "names": _few(found)}
+    return [check("targets", "error", words.TARGETS_REFUSED, words.TARGETS_REFUSED_FIX, **said)]
+
+
+async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
+    found: list[Check] = []
+    failed = overview.tasks[TaskState.FAILED]
+    if failed:
+        page = await app.store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})), limit=_NAMED)
+        names = _few([each.task.name for each in page.items], failed)
+        found.append(check("failed", "error", words.TASKS_FAILED, words.TASKS_FAILED_FIX, number=failed, names=names))
+    paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=LARGEST_PAGE)
+    lost = [each.task.name for each in paused.items if each.standing.pause and _orphaned(each.standing.pause.cause)]
+    if lost:
+        facts: dict[str, Any] = {"number": len(lost), "names": _few(lost)}
+        found.append(check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))
+    barred = await _barred_owners(app)
+    if barred:
+        facts = {"number": len(barred), "names": _few(barred)}
+        found.append(check("owners", "warning", words.OWNERS_BARRED, words.OWNERS_BARRED_FIX, **facts))
+    return found or [check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
+
+
+async def _barred_owners(app: Horae) -> list[str]:
+    """Owners that have active tasks and may run nothing; of the accounts the first page is looked at."""
+    accounts = (await app.service.accounts.page(app.who, limit=LARGEST_PAGE)).items
+    active = frozenset({TaskState.ACTIVE})
+    return [
+        owner.name
+        for owner in accounts
+        if loses_right_to_run(owner) and (await app.store.tasks(TaskFilter(owner.name, active), limit=1)).items
+    ]
+
+
+def _orphaned(cause: PauseCause) -> bool:
+    return cause is PauseCause.ORPHANED
+
+
+def _few(names: list[str], number: int | None = None) -> str:
+    more = (len(names) if number is None else number) > _NAMED
+    return ", ".join(names[:_NAMED]) + (", …" if more else "")
+
+
+def _ago(length: timedelta) -> Words:
+    return Words(in_words(length, "en"), in_words(length, "zh"))
+
+
+def _filled(found: Check, said: Words, place: str = "{ago}") -> Check:
+    return found._replace(said=Words(found.said.en.replace(place, said.en), found.said.zh.replace(place, said.zh)))
+
+
+def _milliseconds(length: timedelta | None) -> str:
+    return "-" if length is None else f"{length / timedelta(milliseconds=1):.0f}"

@@ -1,0 +1,21 @@
+"""Clocks that were set back within the last day, as `status`, `nodes` and `doctor` show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...ports.clock_steps import ClockStep
+from ..messages import operating_messages as words
+from .printer import Out
+from .styled_text import Piece
+
+
+def step_facts(step: ClockStep) -> dict[str, str]:
+    """What the sentence about it contains."""
+    at = f"{step.at:%Y-%m-%d %H:%M:%S} UTC"
+    return {"host": step.host or "?", "by": f"{step.by.total_seconds():g} s", "at": at}
+
+
+def show_steps(out: Out, steps: Iterable[ClockStep]) -> None:
+    for step in sorted(steps, key=lambda each: (each.at, each.host)):
+        out.line(("! ", Piece(out.told(words.CLOCK_STEP, **step_facts(step)), "odd")))

@@ -1,0 +1,240 @@
+"""One line for each event that is worth seeing, as `horae up` prints them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from ...app import Horae
+from ...app.listeners import Happening
+from ...errors import StoreError
+from ...model.entry import EntryKind
+from ...model.events.event import EventKind
+from ...model.ids import SHORT_TASK_DIGITS, short_ids
+from ...model.reason import Reason, sentence
+from ...model.run import Run
+from ...model.task import TaskState
+from ...schedule.preview import fires_in
+from ...store_retry import StoreRetry, repeat
+from ...wire.instants import milliseconds, utc
+from ..messages import operating_messages as words
+from ..messages.messages import Words
+from .formatting import error_text
+from .printer import Out
+from .styled_text import Cell, Piece, Style
+
+_NAME_COLUMN: Final = 16
+_MOST_NAMES: Final = 4_096
+_LOOK_EVERY_SECONDS: Final = 10.0
+_LONG_OVERDUE: Final = timedelta(seconds=30)
+_ALWAYS: Final = frozenset(
+    {EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST, EventKind.RUN_RETRYING, EventKind.TASK_FAILED}
+)
+_FAILED: Final = frozenset({EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST})
+_MOST_FAILED: Final = 4_096
+_SHOWN: Final[dict[str, tuple[str, Style, Words]]] = {
+    EventKind.RUN_FAILED: ("✕", "bad", words.RUN_FAILED),
+    EventKind.RUN_TIMED_OUT: ("✕", "bad", words.RUN_TIMED_OUT),
+    EventKind.RUN_LOST: ("!", "odd", words.RUN_LOST),
+    EventKind.RUN_RETRYING: ("↻", "odd", words.RETRYING),
+    EventKind.TASK_FAILED: ("✕", "bad", words.GAVE_UP),
+    EventKind.RUN_SUCCEEDED: ("✓", "good", words.RUN_SUCCEEDED),
+    EventKind.RUN_SKIPPED: ("⊘", "dim", words.RUN_SKIPPED),
+}
+_VERBOSE: Final = _ALWAYS | {EventKind.RUN_SUCCEEDED, EventKind.RUN_SKIPPED}
+
+
+class Following:
+    """Listens before the app is opened, so that the first event is told too."""
+
+    def __init__(self, app: Horae, out: Out, *, verbose: bool) -> None:
+        self._app = app
+        self.zone = app.zone
+        """Of the times that are shown."""
+        self._out = out
+        self._wanted = _VERBOSE if verbose else _ALWAYS
+        self._names: dict[str, str] = {}
+        self._failed: dict[str, set[str]] = {}
+        """By task, the runs whose failure was shown with what follows from it; the oldest are forgotten."""
+        self._given_up: set[str] = set()
+        self._begun = asyncio.Event()
+        self._waiting = (0, 0)
+        """How many tasks waited for a node that can run them, and how many were long overdue, at the last look."""
+        app._listen("*", self.heard, self._shows)  # noqa: SLF001 - no user needs it
+
+    def _shows(self, body: Mapping[str, Any]) -> bool:
+        """A sentence on a terminal, or for a program that reads the lines; a log file is no listener."""
+        return body.get("text") is not None and (self._out.json or sys.stdout.isatty())
+
+    def begin(self) -> None:
+        """From now on: what happened before is told now, in order."""
+        self._begun.set()
+
+    async def heard(self, happening: Happening) -> None:
+        await self._begun.wait()
+        if happening.data is not None:
+            if happening.data.get("text") is not None:
+                self._said(happening)
+        elif happening.kind in self._wanted or self._is_recovery(happening):
+            await self._happened(happening)
+
+    def _is_recovery(self, happening: Happening) -> bool:
+        """A success after a failure that was shown: whoever saw that wants to see this."""
+        return happening.kind == EventKind.RUN_SUCCEEDED and happening.task_id in self._failed
+
+    def _said(self, happening: Happening) -> None:
+        data = happening.data or {}
+        late = happening.at - datetime.fromisoformat(str(data["due"]))
+        name, text = str(data.get("title", "")), str(data["text"])
+        if self._out.json:
+            told = {"type": "task.said", "task": name, "text": text, "lateness_ms": milliseconds(late)}
+            self._out.each({**told, "at": utc(happening.at), "task_id": data.get("taskUuid")})
+        else:
+            self._line(happening.at, ("▸", "good"), name, (text, Piece(f"  +{_whole(late)} ms", "dim")))
+
+    async def _happened(self, happening: Happening) -> None:
+        name, run = await self._looked_up(happening)
+        known = self._failed.get(happening.task_id, set())
+        if happening.kind == EventKind.RUN_SUCCEEDED:
+            self._failed.pop(happening.task_id, None)
+        if self._out.json:
+            self._out.each(_json(happening, name, run))
+            self._remember(happening)
+            return
+        if self._is_shown(happening, known):
+            return
+        symbol, style, said = _SHOWN[happening.kind]
+        text = self._out.told(said, **self._facts(happening, run))
+        if happening.kind in _FAILED and run is not None:
+            text += await self._consequence(run)
+            self._remember(happening)
+        late = None if run is None or run.lateness is None else f"  +{_whole(run.lateness)} ms"
+        self._line(happening.at, (symbol, style), name, (text, Piece(late or "", "dim")))
+
+    async def _looked_up(self, happening: Happening) -> tuple[str, Run | None]:
+        """The name of the task and the run; while the store fails, the event is told by its ids alone."""
+        try:
+            name = await self._name(happening.task_id)
+            return name, None if happening.run_id is None else await self._app.store.run(happening.run_id, None)
+        except StoreError:
+            return self._names.get(happening.task_id, happening.task_id), None
+
+    def _is_shown(self, happening: Happening, known: set[str]) -> bool:
+        """Whether the line of a failure has said this already."""
+        if happening.kind == EventKind.TASK_FAILED and happening.task_id in self._given_up:
+            self._given_up.discard(happening.task_id)
+            return True
+        return happening.kind == EventKind.RUN_RETRYING and happening.run_id in known
+
+    async def _consequence(self, run: Run) -> str:
+        """What follows from a failure, in the same line: another try, or that the task has given up."""
+        try:
+            facts = await self._app.store.facts(run.task_id, None)
+        except StoreError:
+            return ""
+        if facts is None:
+            return ""
+        for entry in facts.entries:
+            if entry.kind is EntryKind.RETRY and (entry.origin, entry.planned) == (run.origin, run.planned):
+                return self._out.told(words.TRIED_AGAIN, at=self._clock_time(entry.due.isoformat()))
+        if facts.standing.state is TaskState.FAILED:
+            self._given_up.add(run.task_id)
+            short = short_ids((run.task_id,), SHORT_TASK_DIGITS)[run.task_id]
+            return self._out.told(words.GIVEN_UP, id=short, because=self._because(facts.standing.reason))
+        return ""
+
+    def _because(self, reason: Reason | None) -> str:
+        """Why a task has given up, where the failure itself does not say it."""
+        if reason in (None, Reason.TARGET_FAILED):
+            return ""
+        english = self._out.language == "en"
+        text = sentence(reason, self._out.language).rstrip("." if english else "。")
+        return f": {text}" if english else f"：{text}"
+
+    def _remember(self, happening: Happening) -> None:
+        if happening.kind in _FAILED and happening.run_id is not None:
+            if len(self._failed) >= _MOST_FAILED:
+                self._failed.pop(next(iter(self._failed)))
+            self._failed.setdefault(happening.task_id, set()).add(happening.run_id)
+
+    def _facts(self, happening: Happening, run: Run | None) -> dict[str, object]:
+        reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
+        because = happening.detail or "" if reason is None else sentence(reason, self._out.language)
+        # The first line says what went wrong, the others where.
+        error = [] if run is None else error_text(run, self._out.language).strip().splitlines()[:1]
+        return {
+            "attempt": 1 if run is None else run.attempt,
+            "again": "" if run is None or run.attempt == 1 else self._out.told(words.ON_ATTEMPT, attempt=run.attempt),
+            "error": error[0] if error else because,
+            "because": because,
+            "at": self._clock_time(happening.detail),
+            "id": happening.task_id,
+        }
+
+    def _clock_time(self, detail: str | None) -> str:
+        try:
+            moment = datetime.fromisoformat(detail or "")
+        except ValueError:
+            return detail or ""
+        return fires_in(self.zone, [moment])[0].local.strftime("%H:%M:%S")
+
+    def _line(self, at: datetime, symbol: tuple[str, Style], name: str, rest: tuple[str | Piece, ...]) -> None:
+        time = fires_in(self.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
+        sign, style = symbol
+        cell: Cell = (Piece(time, "dim"), "  ", Piece(sign, style), " ", name, "  ", *rest)
+        self._out.line(cell, flush=True, hang=_NAME_COLUMN)
+
+    async def _name(self, task_id: str) -> str:
+        found = self._names.get(task_id)
+        if found is None:
+            facts = await self._app.store.facts(task_id, None)
+            found = task_id if facts is None else facts.task.name
+            if len(self._names) >= _MOST_NAMES:
+                self._names.clear()
+            self._names[task_id] = found
+        return found
+
+    async def watch_what_waits(self) -> None:
+        """What nobody runs makes no event: it is looked for now and then, and told when it has become more."""
+        clock = self._app.clock
+        await repeat(self._look_what_waits, StoreRetry("notice of waiting tasks", clock), clock)
+
+    async def _look_what_waits(self) -> float:
+        """One look; the seconds until the next."""
+        now = self._app.clock.now()
+        stranded = (await self._app.store.waiting(None, now)).stranded
+        overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
+        before, self._waiting = self._waiting, (stranded, overdue)
+        if stranded > before[0]:
+            self._tell_waiting("tasks.stranded", words.STRANDED, stranded)
+        if overdue and not before[1]:
+            self._tell_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
+        return _LOOK_EVERY_SECONDS
+
+    def _tell_waiting(self, kind: str, said: Words, number: int) -> None:
+        now = self._app.clock.now()
+        if self._out.json:
+            self._out.each({"type": kind, "at": utc(now), "number": number})
+        else:
+            self._line(now, ("!", "odd"), "", (self._out.told(said, number=number),))
+
+
+def _json(happening: Happening, name: str, run: Run | None) -> dict[str, Any]:
+    return {
+        "type": happening.kind,
+        "at": utc(happening.at),
+        "task": name,
+        "task_id": happening.task_id,
+        "run_id": happening.run_id,
+        "detail": happening.detail,
+        "error": None if run is None else run.error,
+        "attempt": None if run is None else run.attempt,
+        "lateness_ms": None if run is None else milliseconds(run.lateness),
+    }
+
+
+def _whole(length: timedelta) -> int:
+    return round(length / timedelta(milliseconds=1))

@@ -1,0 +1,229 @@
+"""How a command ends when it could not do what was asked: a sentence, the place, a hint, and an exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from ...choices import Language
+from ...errors import HoraeError, Refusal
+from .styled_text import inert, plain
+from .width import columns, terminal_width
+
+INTERRUPTED: Final = 130
+_READER_LEFT: Final = 141
+"""As if the signal for this had ended it, like any other program whose reader has seen enough."""
+_CHINESE: Final = re.compile("[\u3400-\u9fff]")
+_WIDEST: Final = 72
+
+
+class Manner(NamedTuple):
+    """How whoever asked wants to be told."""
+
+    language: Language
+    as_json: bool
+    arguments: tuple[str, ...] = ()
+    """As they were typed: the commands of a hint go to the same store or server."""
+    program: str | None = None
+    """What printed commands begin with; None: this process, as it was called."""
+
+    def complete(self, text: str) -> str:
+        """The text with the typed `--store`, `--server` and `--owner` in its commands."""
+        if "horae " not in text:
+            return text
+        from .printer import Out  # noqa: PLC0415 - only for failures with a command in their hint
+        from .shown_store import complete_commands  # noqa: PLC0415
+
+        said = {name: typed_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
+        out = Out(**said, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
+        return complete_commands(out, text)
+
+    def word(self, english: str, chinese: str) -> str:
+        return english if self.language == "en" else chinese
+
+
+class _Ending(NamedTuple):
+    """All that is told of a failure."""
+
+    exit: int
+    status: int
+    title: str
+    code: str
+    detail: str
+    hint: str = ""
+
+
+def end_with(error: BaseException, manner: Manner) -> int:
+    """Tell it on standard error; the exit code."""
+    if isinstance(error, HoraeError):
+        return _end_with_ours(error, manner)
+    if isinstance(error, OSError) and error.filename is None:
+        # What could not be written is let go of, or Python would try again at its end.
+        with suppress(OSError):
+            sys.stdout.close()
+        if isinstance(error, BrokenPipeError):
+            return _READER_LEFT  # nobody is there to be told
+    if type(error).__name__ == "NoArgsIsHelpError":
+        _tell([str(error)])
+        return 2
+    return _end(_ending_of(error, manner), manner)
+
+
+def _ending_of(error: BaseException, manner: Manner) -> _Ending:
+    """What the system, the terminal or the way the command was written came to."""
+    if isinstance(error, OSError):
+        said = error.strerror or str(error)
+        detail = said if error.filename is None else f"{error.filename}: {said}"
+        return _Ending(1, 500, manner.word("system error", "系统错误"), "system_error", detail)
+    if hasattr(error, "format_message"):
+        from .program_name import NAME, called_program  # noqa: PLC0415 - only for mistakes of usage
+
+        path = getattr(getattr(error, "ctx", None), "command_path", NAME)
+        path = f"{called_program()}{path.removeprefix(NAME)}"
+        hint = manner.word(f"Try: {path} --help", f"可以查看：{path} --help")
+        return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", _usage(error.format_message(), manner), hint)
+    said = manner.word("Interrupted.", "已中断。")
+    return _Ending(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
+
+
+def _usage(text: str, manner: Manner) -> str:
+    """A mistake of usage; the prefix that the validation of values adds says nothing."""
+    text = text.replace(": Value error, ", ": ", 1)
+    if manner.language == "en":
+        return text
+    from ..messages.usage_messages import usage_in_chinese  # noqa: PLC0415 - only Chinese needs the catalogue
+
+    return usage_in_chinese(text)
+
+
+def _end(ending: _Ending, manner: Manner) -> int:
+    if manner.as_json:
+        _tell_json({"type": "about:blank", **ending._asdict(), "position": None})
+    else:
+        _tell(_fitting([f"✕ {inert(ending.detail)}", *([f"  {ending.hint}"] if ending.hint else [])]))
+    return ending.exit
+
+
+def _end_with_ours(error: HoraeError, manner: Manner) -> int:
+    from ...wire.problems import answer_to, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
+
+    answer, told = answer_to(error), sentence_of(error, manner.language)
+    exit_code = int(_own_exit(error) or answer.exit)
+    if manner.as_json:
+        _tell_json({**problem_json(error, manner.language), "hint": manner.complete(told.hint), "exit": exit_code})
+        return exit_code
+    message, pointed = told.message, _pointed(error) if isinstance(error, Refusal) else []
+    if not isinstance(error, Refusal):
+        message = f"{manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{inert(str(error))}"
+    hint = [f"  {manner.complete(told.hint)}"] if told.hint else []
+    _tell([*_fitting([f"✕ {message}"]), *pointed, *_fitting([*hint, *_notes(error, manner)])])
+    return exit_code
+
+
+def _own_exit(error: HoraeError) -> int | None:
+    """The exit codes that only the command line has."""
+    from ...wire.problems import Exit  # noqa: PLC0415
+    from ..messages.refusals import AwaitedRunFailed, BadUsage, WaitTimedOut  # noqa: PLC0415
+
+    kinds = {BadUsage: Exit.USAGE, WaitTimedOut: Exit.TIMED_OUT, AwaitedRunFailed: Exit.RUN_FAILED}
+    return next((code for kind, code in kinds.items() if isinstance(error, kind)), None)
+
+
+def _fitting(texts: list[str]) -> list[str]:
+    """Broken between words on a terminal."""
+    if not sys.stderr.isatty():
+        return texts
+    from .line_breaks import broken  # noqa: PLC0415 - only failures need it
+
+    lines = [line for text in texts for line in text.splitlines()]
+    return [plain(part) for line in lines for part in broken(line, terminal_width(), 2)]
+
+
+def _tell(lines: list[str]) -> None:
+    with suppress(OSError):
+        print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - this is the output
+
+
+def _tell_json(value: dict[str, Any]) -> None:
+    from .printer import json_text  # noqa: PLC0415 - only failures as JSON need it
+
+    _tell([json_text(value)])
+
+
+def _notes(error: HoraeError, manner: Manner) -> list[str]:
+    return [f"  {inert(manner.complete(note))}" for note in getattr(error, "__notes__", ())]
+
+
+def _pointed(refusal: Refusal) -> list[str]:
+    """The text with a caret under the place, cut to what fits."""
+    if refusal.source is None or refusal.position is None or not refusal.source.strip():
+        return []
+    # Chinese characters take two columns, and two columns are the indent.
+    room = min(_WIDEST, terminal_width() - 2) if sys.stderr.isatty() else _WIDEST
+    letters = room if columns(refusal.source) == len(refusal.source) else room // 2
+    begin = max(0, min(refusal.position - letters // 2, len(refusal.source) - letters))
+    shown = inert(refusal.source[begin : begin + letters])
+    return [f"  {shown}", f"  {' ' * columns(shown[: refusal.position - begin])}^"]
+
+
+def typed_option(arguments: Sequence[str], name: str) -> str | None:
+    """The value of an option as it was typed, `--name VALUE` or `--name=VALUE`; the last one counts."""
+    found = None
+    for flag, value in pairwise([*arguments, None]):
+        if flag is None or flag == "--":
+            break
+        if flag == name:
+            found = value
+        elif flag.startswith(f"{name}="):
+            found = flag.removeprefix(f"{name}=")
+    return found
+
+
+def _family(arguments: Sequence[str]) -> str:
+    """The first word that is the name of a command."""
+    from ..command_table import COMMANDS  # noqa: PLC0415
+
+    return next((each for each in arguments if each in COMMANDS), "")
+
+
+def wanted_language(arguments: list[str]) -> Language:
+    """From `--lang`, else the language of the text, else of the environment; also when the text is refused."""
+    for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
+        chosen = value if flag == "--lang" else flag.removeprefix("--lang=") if flag.startswith("--lang=") else ""
+        if chosen in ("en", "zh"):
+            return "zh" if chosen == "zh" else "en"
+    return language_for(" ".join(arguments))
+
+
+def language_for(text: str) -> Language:
+    """Who writes Chinese is answered in Chinese."""
+    return "zh" if _CHINESE.search(text) else environment_language()
+
+
+def environment_language() -> Language:
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return "zh" if locale.startswith("zh") else "en"
+
+
+def wants_json(arguments: list[str]) -> bool:
+    """Said on the command line (not behind `--`: that belongs to a command), in the environment, or in a file."""
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    asked = any(each == "--json" or each.startswith("--fields") for each in ours)
+    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _says_json_in_a_file()
+
+
+def _says_json_in_a_file() -> bool:
+    """The settings themselves may be what is wrong; then that is told, in whatever shape."""
+    if os.environ.get("HORAE_OUTPUT", "").strip():
+        return False
+    from ...runtime.process_settings import chosen_settings  # noqa: PLC0415 - `--help` does without
+
+    try:
+        return bool(chosen_settings(os.environ).value("output") == "json")
+    except HoraeError:
+        return False

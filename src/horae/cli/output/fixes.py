@@ -1,0 +1,175 @@
+"""What would help: commands that can be typed as they are, chosen by what the ledger says."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from ...lifecycle.explain import Explanation, RunningNodes, Verdict
+from ...model.accounts.agent_label import agent_of
+from ...model.change import Facts
+from ...model.reason import Reason
+from ...model.run import Run, RunState
+from ...model.task import PauseCause, TaskState
+from ...service.runs.ledger import Why, is_waiting_for_node
+from ...service.tasks.functions import function_of, start_command
+from ...wire.tasks import waiting_for
+from ..messages.messages import FIXES, Words
+
+_MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
+_FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+
+
+_REFUSED: Final[dict[TaskState, frozenset[str]]] = {
+    TaskState.CANCELLED: frozenset({"run", "retry", "resume", "edit", "skip"}),
+    TaskState.PAUSED: frozenset({"retry"}),
+    TaskState.COMPLETED: frozenset({"resume", "skip"}),
+}
+"""What is not done to a task in this state."""
+
+
+class Fix(NamedTuple):
+    command: str
+    does: Words
+
+    @property
+    def verb(self) -> str:
+        return self.command.split()[1]
+
+
+def fixes_for(
+    why: Why, name: str, start: Callable[[str | None], str] = start_command, *, has_lines: bool = True
+) -> tuple[Fix, ...]:
+    """The most likely one first; none where nothing is wrong, and none that would be refused. `name` finds the task, and is
+    quoted for a shell; `start` is the command that starts a node with the functions of a file or module.
+    `has_lines`: whether the newest run has written log lines."""
+    closed = pause_fixes(why.facts)
+    if closed:
+        return closed
+    refused = _REFUSED.get(why.facts.standing.state, frozenset())
+    if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts):
+        fixes = (*_for_function(why, name), *_for_node(why, start))
+    else:
+        fixes = (*_for_function(why, name), *_for(why.facts, why.explanation, why.at, name))
+    resume = Fix(f"horae resume {name}", FIXES["resume"])
+    if why.facts.standing.pause is not None and resume not in fixes:
+        fixes = (resume, *fixes)
+    if not has_lines:
+        refused |= {"logs"}
+    return tuple(fix for fix in fixes if fix.verb not in refused)
+
+
+def _for_function(why: Why, name: str) -> Iterator[Fix]:
+    if why.near_function is not None:
+        yield Fix(f"horae edit {name} --function {shlex.quote(why.near_function)}", FIXES["function"])
+
+
+def _for_node(why: Why, start: Callable[[str | None], str]) -> Iterator[Fix]:
+    """For what is due and not claimed: a node that starts it."""
+    nodes = why.nodes or RunningNodes()
+    is_function = function_of(why.facts.task.target) is not None
+    source = None if why.missing is None else why.missing.source
+    if why.missing is None or why.missing.code == "function_draining":
+        yield from (Fix(f"horae nodes drain {each} --undo", FIXES["undrain"]) for each in nodes.draining[:1])
+    if is_function and (why.missing is not None or not nodes.live):
+        yield Fix(start(source), FIXES["up_file" if source is None else "up_function"])
+        yield from (Fix(f"horae nodes show {each}", FIXES["node_functions"]) for each in nodes.live[:1])
+        return
+    if nodes.only_draining:
+        yield Fix("horae up", FIXES["up_another"])
+    elif not nodes.live:
+        yield Fix("horae up", FIXES["up"])
+    yield Fix("horae nodes", FIXES["nodes"])
+
+
+def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """What lets a task go on that `resume` does not: an approval, the restart of an agent, the rights of its owner."""
+    pause, task = facts.standing.pause, facts.task
+    if pause is None and facts.barred is Reason.OWNER_REVOKED and facts.standing.state is TaskState.ACTIVE:
+        return (Fix(f"horae owner show {shlex.quote(task.owner)}", FIXES["owner"]),)
+    maker = agent_of(task)
+    if pause is None or maker is None:
+        return ()
+    agent, owner = shlex.quote(maker), shlex.quote(task.owner)
+    match pause.cause:
+        case PauseCause.AWAITING_APPROVAL:
+            return (Fix(f"horae approve {task.id}", FIXES["approve"]),)
+        case PauseCause.AGENT_STOPPED:
+            return (Fix(f"horae agent restart {agent} --owner {owner}", FIXES["restart_agent"]),)
+        case PauseCause.OWNER_REVOKED:
+            return (
+                Fix(f"horae token make {agent} --agent {agent} --owner {owner}", FIXES["new_token"]),
+                Fix(f"horae agent restart {agent} --owner {owner}", FIXES["restart_agent"]),
+            )
+        case _:
+            return ()
+
+
+def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
+    match found.verdict:
+        case Verdict.SKIPPED:
+            yield from _skipped(facts, found, at, name)
+        case Verdict.RAN:
+            yield from _ran(found.runs[-1], name)
+        case Verdict.PAUSED:
+            yield Fix(f"horae resume {name}", FIXES["resume"])
+            yield Fix(f"horae run {name}", FIXES["run"])
+        case Verdict.WAITING | Verdict.RUNNING:
+            yield from _waiting(facts, found, name)
+        case Verdict.OVER:
+            yield Fix(f"horae run {name}", FIXES["run"])
+            yield Fix(f"horae resume {name}", FIXES["resume"])
+        case Verdict.NOT_PLANNED:
+            yield Fix(f"horae next --task {name}", FIXES["next"])
+        case Verdict.PENDING if found.reason is Reason.QUOTA:
+            yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
+        case Verdict.OVERDUE | Verdict.PENDING | Verdict.NOT_CREATED | Verdict.FORGOTTEN:
+            return
+
+
+def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
+    if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.barred is Reason.QUOTA):
+        yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
+    if found.reason in _MADE_UP_FOR:
+        yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
+    if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):
+        yield Fix(f"horae edit {name} --missed 'latest within 7d'", FIXES["make_up"])
+    if found.reason is Reason.OVERLAP:
+        yield Fix(f"horae edit {name} --overlap queue", FIXES["queue"])
+        yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])
+    if found.reason is Reason.PAUSED and facts.standing.pause is not None:
+        yield Fix(f"horae resume {name}", FIXES["resume"])
+    if found.reason is Reason.SKIP_REQUESTED and facts.standing.skips_left:
+        yield Fix(f"horae skip {name} 0", FIXES["unskip"])
+
+
+def _ran(run: Run, name: str) -> Iterator[Fix]:
+    if run.state not in _FAILED:
+        return
+    if run.reason is Reason.TARGET_NOT_ALLOWED:  # it has not begun, so there is no log; its error says what to set
+        yield Fix(f"horae retry {run.id}", FIXES["retry_allowed"])
+        return
+    yield Fix(f"horae logs {run.id}", FIXES["look"])
+    yield Fix(f"horae retry {run.id}", FIXES["retry"])
+    if run.state is RunState.TIMED_OUT:
+        yield Fix(f"horae edit {name} --timeout 30m", FIXES["longer"])
+
+
+def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:
+    kind, _, place = (waiting_for(facts) or "").partition(":")
+    if kind == "lane":
+        yield Fix("horae lanes", FIXES["lanes"])
+        limit = max((lane.limit for lane in facts.lanes if lane.name == place), default=1)
+        yield Fix(f"horae lane {shlex.quote(place)} {limit + 1}", FIXES["lane"])
+    else:
+        yield from (Fix(f"horae logs {run.id} --follow", FIXES["look"]) for run in facts.live[:1])
+        yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])
+    if found.verdict is Verdict.WAITING and kind == "run":
+        yield Fix(f"horae edit {name} --overlap parallel", FIXES["queue"])
+
+
+def _instant(at: datetime) -> str:
+    plain = at.astimezone(UTC).replace(tzinfo=None)
+    return plain.isoformat(timespec="auto" if plain.microsecond else "seconds") + "Z"

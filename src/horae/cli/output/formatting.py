@@ -1,0 +1,282 @@
+"""Runs, tasks and times as a line shows them: a sign, a word, a number; never a colour alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from ...choices import Language
+from ...lifecycle.due_backlog import MICROSECOND
+from ...model.change import Facts
+from ...model.reason import Reason, reason_phrase
+from ...model.run import Run, RunState
+from ...model.state_names import state_word
+from ...model.task import TaskState, past_of
+from ...schedule import iterate
+from ...schedule.describe import core_sentence
+from ...schedule.preview import fires_in, in_words
+from ...schedule.value import Schedule
+from ...truncation import truncate
+from ...wire.tasks import next_due, waiting_for
+from ..messages import messages
+from .printer import Out
+from .schedule_text import offset, weekday
+from .styled_text import Cell, Piece, Style
+from .width import columns, padded
+
+NOTHING: Final = "–"
+MISSED_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})
+"""Nothing could run it when it was due."""
+_SIGNS: Final[dict[RunState, tuple[str, Style]]] = {
+    RunState.CLAIMED: ("◐", "odd"),
+    RunState.RUNNING: ("◐", "odd"),
+    RunState.WAITING: ("◐", "odd"),
+    RunState.SUCCEEDED: ("✓", "good"),
+    RunState.FAILED: ("✕", "bad"),
+    RunState.TIMED_OUT: ("⧖", "bad"),
+    RunState.LOST: ("✕", "bad"),
+    RunState.CANCELLED: ("■", "dim"),
+    RunState.SKIPPED: ("⊘", "dim"),
+}
+_SHORT_STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+def sign_of(run: Run) -> Piece:
+    if was_missed(run):
+        return Piece("△", "odd")
+    return Piece(*_SIGNS[run.state])
+
+
+def was_missed(run: Run) -> bool:
+    return run.state is RunState.SKIPPED and run.reason in MISSED_REASONS
+
+
+def count_of(run: Run) -> int:
+    return 1 if run.span is None else run.span.count
+
+
+def state_of_run(run: Run, language: Language) -> str:
+    """`succeeded`, `skipped (paused)`, `3 missed`."""
+    if was_missed(run):
+        return messages.MISSED.told(language, number=count_of(run))
+    many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
+    state = state_word(run.state, language)
+    return f"{state}{_why(run, state, language)}{many}"
+
+
+def _why(run: Run, state: str, language: Language) -> str:
+    """The reason in brackets, unless it says what the state says."""
+    if run.reason is None or run.state is RunState.FAILED:
+        return ""
+    phrase = reason_phrase(run.reason, language)
+    return "" if phrase == state else bracketed(phrase, language)
+
+
+def bracketed(text: str, language: Language) -> str:
+    return f" ({text})" if language == "en" else f"（{text}）"
+
+
+def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:
+    """`✓ 21h +7ms`, `✕ 7h disk full`, `△ 3 missed`."""
+    extra = [Piece(f"  △ {messages.MISSED.told(language, number=missed)}", "odd")] if missed else []
+    if run is None:
+        return [Piece(NOTHING, "dim"), *extra]
+    if was_missed(run):
+        return [sign_of(run), f" {messages.MISSED.told(language, number=max(missed, count_of(run)))}"]
+    age = f" {short(now - (run.ended or run.started or run.due))}"
+    return [sign_of(run), age, *_remark(run, language), *extra]
+
+
+def _remark(run: Run, language: Language) -> list[str | Piece]:
+    reason = "" if run.reason is None else reason_phrase(run.reason, language)
+    if run.state in (RunState.FAILED, RunState.TIMED_OUT, RunState.LOST):
+        return [Piece(f"  {first_line(error_text(run, language) or reason)}", "dim")]
+    if run.state is RunState.SKIPPED:
+        return [Piece(f"  {reason}", "dim")]
+    return [] if run.lateness is None else [Piece(f"  +{fine(run.lateness)}", "dim")]
+
+
+def error_text(run: Run, language: Language) -> str:
+    """The error of a run; a sentence of Horae's own in the language of the reader."""
+    return localized(run.error or "", language)
+
+
+def localized(error: str, language: Language) -> str:
+    if language == "en":
+        return error
+    from ...targets.run_errors import localized_error  # noqa: PLC0415 - only Chinese needs the catalogue
+
+    return localized_error(error, language)
+
+
+def first_line(text: str) -> str:
+    """Of an error, what went wrong; the lines after it say where. A terminal that is too narrow cuts it by itself."""
+    return text.strip().partition("\n")[0].rstrip()
+
+
+_LONGEST_NOTE: Final = 24
+
+
+def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell:
+    """The state with its note; without `whole` the note is cut, and `horae show` has all of it."""
+    standing = facts.standing
+    state = state_word(standing.state, language)
+    if standing.pause is not None:
+        short = messages.PAUSE_CAUSES.get(standing.pause.cause.value)
+        note = first_line(standing.pause.note) if short is None else short.told(language)
+        note = note if whole else truncate(note, _LONGEST_NOTE)
+        colon = ": " if language == "en" else "："
+        return Piece(f"{state}{colon}{note}" if note else state, "odd")
+    if standing.state is TaskState.FAILED:
+        return Piece(state, "bad")
+    if standing.state is TaskState.ACTIVE and facts.barred is not None and facts.barred.value in messages.BARRED:
+        return Piece(messages.BARRED[facts.barred.value].told(language), "bad")
+    waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
+    if waits is not None and waits.startswith("node:"):
+        name = waits.removeprefix("node:").removeprefix("function:")
+        return Piece(messages.NO_NODE_HAS.told(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd")
+    if standing.state is TaskState.ACTIVE and standing.failures:
+        return Piece(messages.FAILING.told(language, number=standing.failures), "bad")
+    return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")
+
+
+def next_column(
+    tasks: Sequence[Facts], zone: str, now: datetime, language: Language, *, ahead: bool = True
+) -> list[Cell]:
+    """`in 41 s  09:00` for each task; with the day where it is not within one, and seconds if any of them has some. Without
+    `ahead`, only the time."""
+    due = [None if facts.live else next_due(facts) or _after_pause(facts) for facts in tasks]
+    times = iter(next_times([each for each in due if each is not None], zone, now, language))
+    cells: list[Cell] = []
+    for facts, at in zip(tasks, due, strict=True):
+        if facts.live:
+            cells.append(Piece(messages.RUNNING_NOW.told(language), "odd"))
+        elif at is None:
+            cells.append(Piece(NOTHING, "dim"))
+        else:
+            relative, when = next(times)
+            cells.append([f"{relative}  ", Piece(when.rstrip(), "dim")] if ahead else when.rstrip())
+    return cells
+
+
+def next_times(due: Sequence[datetime], zone: str, now: datetime, language: Language) -> list[tuple[str, str]]:
+    """Two columns for times ahead, `in 41 s` and `Wed 09:00`: each text is padded to the width of its column."""
+    seconds = has_seconds(due)
+    relative = [in_words(each - now, language) for each in due]
+    clocks = [clock_time(each, zone, now, language, seconds=seconds) for each in due]
+    widest, latest = (max(map(columns, texts), default=0) for texts in (relative, clocks))
+    return [(padded(each, widest), padded(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
+
+
+def _after_pause(facts: Facts) -> datetime | None:
+    """The first occurrence after a pause that ends by itself."""
+    pause = facts.standing.pause
+    if pause is None or pause.until is None:
+        return None
+    return next(iterate(facts.task.schedule, pause.until - MICROSECOND, past_of(facts.task, facts.standing)), None)
+
+
+def has_seconds(instants: Iterable[datetime]) -> bool:
+    """Whether a column needs seconds: then all of its times have them."""
+    return any(each.second for each in instants)
+
+
+def clock_time(at: datetime, zone: str, now: datetime, language: Language, *, seconds: bool = True) -> str:
+    """The shortest that leaves no doubt: the time of day within a day, the weekday within six, else the date."""
+    (fire,) = fires_in(zone, [at.replace(microsecond=0)])
+    ahead = abs(at - now)
+    clock = f"{fire.local:%H:%M:%S}" if seconds else f"{fire.local:%H:%M}"
+    if ahead < timedelta(hours=20):
+        return clock
+    if ahead < timedelta(days=6):
+        return f"{weekday(fire.local, language)} {clock}"
+    return f"{fire.local:%Y-%m-%d} {clock}"
+
+
+def time_column(instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
+    """`11-17 09:00:05`: a column of times to the second. A date or an offset is not repeated from the row above, and where
+    all times are of today there is no date."""
+    fires = iter(fires_in(zone, [each.replace(microsecond=0) for each in instants if each is not None]))
+    local = [None if each is None else next(fires).local for each in instants]
+    (today,) = fires_in(zone, [now.replace(microsecond=0)])
+    days = {each.date() for each in local if each is not None}
+    years = {day.year for day in days}
+    offsets = {offset(each) for each in local if each is not None}
+    date = "" if days <= {today.local.date()} else "%m-%d " if years <= {today.local.year} else "%Y-%m-%d "
+    cells: list[str] = []
+    above: datetime | None = None
+    for each in local:
+        if each is None:
+            cells.append(NOTHING)
+            continue
+        day = each.strftime(date)
+        if above is not None and above.date() == each.date():
+            day = " " * len(day)
+        moved = len(offsets) > 1 and (above is None or offset(above) != offset(each))
+        cells.append(f"{day}{each:%H:%M:%S}{' ' + offset(each) if moved else ''}")
+        above = each
+    return cells
+
+
+def time_cells(out: Out, instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
+    """A column of times: on a terminal without repetitions, elsewhere each whole."""
+    if out.on_terminal:
+        return time_column(instants, zone, now)
+    return [NOTHING if each is None else full_time(each, zone, out.language, column=True) for each in instants]
+
+
+def full_time(at: datetime, zone: str, language: Language, *, column: bool = False) -> str:
+    """`Mon 2026-11-16 09:00 +08:00`; with seconds where there are any, and in every row of a column."""
+    (fire,) = fires_in(zone, [at])
+    clock = "%H:%M:%S" if column or fire.local.second else "%H:%M"
+    return f"{weekday(fire.local, language)} {fire.local:%Y-%m-%d} {fire.local.strftime(clock)} {offset(fire.local)}"
+
+
+def planned_text(run: Run, zone: str, language: Language) -> str:
+    """When it was planned; of a stretch, from when to when."""
+    if run.span is None or run.span.count == 1:
+        return full_time(run.planned, zone, language, column=True)
+    last = clock_time(run.span.last, zone, run.span.first, language)
+    return f"{full_time(run.span.first, zone, language, column=True)} … {last}"
+
+
+def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
+    said = core_sentence(schedule, language)
+    other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now")
+    return f"{said}{', ' if language == 'en' else '，'}{schedule.zone}" if other else said
+
+
+_CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时", "d": "天"}
+_AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
+
+
+def in_sentence(shown: str) -> messages.Words:
+    """A length such as `4m 10s` as a fact of a sentence: `4m 10s`, `4 分钟 10 秒`."""
+    return messages.Words(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
+
+
+def short(length: timedelta) -> str:
+    """`21h`, `7s`: one unit, for columns."""
+    seconds = max(0, int(length.total_seconds()))
+    for size, unit in _SHORT_STEPS:
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return "0s"
+
+
+def fine(length: timedelta) -> str:
+    """`7ms`, `1.2s`, `30s`, `4m 10s`: as exact as it matters."""
+    seconds = length.total_seconds()
+    if round(seconds * 1000) < 1000:
+        return f"{max(0, round(seconds * 1000))}ms"
+    if round(seconds, 1) < 60:
+        return f"{round(seconds, 1):g}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest}s" if rest else f"{minutes}m"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours}h {minutes}m" if minutes else f"{hours}h"
+    return f"{hours // 24}d {hours % 24}h" if hours % 24 else f"{hours // 24}d"

@@ -1,0 +1,97 @@
+"""Layout of `--help`: it follows the width of the terminal, counts Chinese characters as two columns, and cuts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from ...choices import Language
+from .line_breaks import broken
+from .styled_text import plain
+from .width import columns, padded, terminal_width
+
+_WIDEST: Final = 80
+_GAP: Final = 2
+_WIDEST_NAME: Final = 30
+_NARROWEST_TEXT: Final = 24
+"""Below this, a description stands under the name that it describes."""
+_DESCRIPTION_INDENT: Final = 6
+
+
+class HelpFormatter:
+    """In the place of the formatter of the command line library, and with its methods."""
+
+    def __init__(self, language: Language = "en") -> None:
+        self.width = min(terminal_width(), _WIDEST)
+        self._layout: tuple[tuple[str, str], ...] = ()
+        self._colon = ":"
+        if language == "zh":
+            from ..messages.help_chinese import LAYOUT  # noqa: PLC0415 - only Chinese needs the table
+
+            self._layout, self._colon = LAYOUT, "："
+        self._indent = 0
+        self._lines: list[str] = []
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        text = self._translated(f"{prefix or 'Usage: '}{prog} {args}".rstrip())
+        self._write(text, self._indent, hang=self._indent + 4)
+
+    def write_heading(self, heading: str) -> None:
+        self._write(f"{self._translated(f'{heading}:')[:-1]}{self._colon}", self._indent, hang=self._indent)
+
+    def write_paragraph(self) -> None:
+        if self._lines:
+            self._lines.append("")
+
+    def write_text(self, text: str) -> None:
+        for number, paragraph in enumerate(text.split("\n\n")):
+            if number:
+                self.write_paragraph()
+            self._write(" ".join(paragraph.split()), self._indent, hang=self._indent)
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = _WIDEST_NAME, col_spacing: int = _GAP) -> None:
+        told = [(self._translated(name), self._translated(" ".join(text.split()))) for name, text in rows]
+        widest = min(max((columns(name) for name, _ in told), default=0), col_max)
+        start = self._indent + widest + col_spacing
+        under = self.width - start < _NARROWEST_TEXT
+        if under:
+            start = _DESCRIPTION_INDENT
+        for name, text in told:
+            if under or columns(name.rstrip()) > widest:
+                self._write(name.rstrip(), self._indent, hang=self._indent + 4)
+                if text:
+                    self._write(text, start, hang=start)
+            else:
+                self._write(f"{padded(name, widest)}{' ' * col_spacing}{text}", self._indent, hang=start)
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        self.write_paragraph()
+        self.write_heading(name)
+        with self.indentation():
+            yield
+
+    @contextmanager
+    def indentation(self) -> Iterator[None]:
+        self._indent += _GAP
+        try:
+            yield
+        finally:
+            self._indent -= _GAP
+
+    def getvalue(self) -> str:
+        return "".join(f"{line}\n" for line in self._lines)
+
+    def _write(self, text: str, indent: int, *, hang: int) -> None:
+        self._lines += [plain(line).rstrip() for line in broken(f"{' ' * indent}{text}", self.width, hang)]
+
+    def _translated(self, text: str) -> str:
+        for english, chinese in self._layout:
+            text = text.replace(english, chinese)
+        return text
+
+
+def command_rows(commands: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """Each command with the whole of its first line."""
+    return [(name, (each.short_help or each.help or "").strip().partition("\n")[0]) for name, each in commands]

@@ -1,0 +1,167 @@
+"""Line breaking for terminals: between words and between Chinese characters, never inside a word, a time or a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ..command_table import ALIASES, COMMANDS
+from .styled_text import Cell, Letter, joined, letters_of, plain, wide
+from .width import columns
+
+NARROW_HANG: Final = 4
+_INDENTS: Final = (NARROW_HANG, 2)
+"""Of a word that does not fit behind the usual indent."""
+_SPACE: Final[Letter] = (" ", "")
+_NARROW: Final = 60
+"""Columns below which the usual indent would take too much of the line."""
+_WEEKDAY: Final = r"(?:\b[A-Z][a-z]{2} |周. ?)?"
+_TIME: Final = rf"{_WEEKDAY}\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[+-]\d\d:\d\d(?::\d\d)?| UTC|Z)?"
+_AMOUNT: Final = r"p\d\d \d[\d.]*(?: ?(?:ms|s|m|h)\b)?|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
+# A command ends at a quote, a bracket, a comma or semicolon, a gap of two spaces, or the end of the text.
+_WORD: Final = r"""(?:"[^"]*"|'[^']*'|[^\s'"“”`,;，；。、（）()·→]|,(?=\S)|;(?=\S))+"""
+# The program as it was called: `.venv/bin/horae`, '/a folder/bin/horae', `python3.12 -m horae`. A path that is no program goes
+# on with no option and no name of a command.
+_PATH: Final = (
+    r"""(?:'[^']*/horae'|[^\s'"“”`,;:，；：。、（）()]*/horae|(?:'[^']*'|[^\s'"“”`,;:，；：。、（）()]+) -m horae)"""
+)
+_CALLED: Final = rf"{_PATH}(?= (?:--|(?:{'|'.join((*COMMANDS, *ALIASES))})\b))"
+_TOOLS: Final = "horae|pip install|chmod|pg_dump|mariadb-dump|mysqldump"
+_COMMAND: Final = rf"(?<![\w/.:\"-])(?:{_CALLED}|{_TOOLS})(?: (?![·→|]){_WORD})+"
+# A short Chinese word in a column of its own, such as 失败.
+_CELL: Final = r"(?<= )[\u4e00-\u9fff]{2,4}(?=  | ·|$)"
+# A name and its value in a line with parts: `retries 3 · timeout 5m`.
+_PART: Final = r"(?<=· )[^\s·]+(?: [^\s·]+){1,2}(?= ·|$)"
+_UNIT: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_PART}|{_CELL}")
+_START: Final = re.compile(r" *(?:[✓✕!~+◐△⊘■○⧖→-] +)?")
+_NEVER_FIRST: Final = frozenset("，。、；：！？）」』”’…·,.;:!?)]}%》")
+_NEVER_LAST: Final = frozenset("（「『“‘([{《")
+
+
+class _Atom(NamedTuple):
+    """Letters that stay on one line, and the spaces before them."""
+
+    gap: list[Letter]
+    letters: list[Letter]
+
+    @property
+    def width(self) -> int:
+        return _width(self.letters)
+
+
+def broken(cell: Cell, room: int, hang: int = 0) -> list[Cell]:
+    """The cell in lines of at most `room` columns; lines after the first begin with `hang` spaces.
+
+    A word, time or command that does not fit behind the indent gets a line of its own with a smaller indent. One that is
+    wider than the terminal stays whole, so that it can be copied.
+    """
+    if wide(cell) <= room:
+        return [cell]
+    hang = min(hang, NARROW_HANG) if is_narrow(room) else hang
+    lines: list[list[Letter]] = []
+    line: list[Letter] = []
+    for atom in _atoms(cell, room):
+        taken = _width(line) + len(atom.gap)
+        indents = [each for each in (hang, *_INDENTS) if each <= hang and each + atom.width <= room]
+        if taken + atom.width <= room or (not indents and _is_sign(line)):
+            line += atom.gap + atom.letters  # a sign stays beside a word that fits nowhere
+            continue
+        if line:
+            lines.append(line)
+        line = [_SPACE] * (indents[0] if indents else min(hang, _INDENTS[-1])) + atom.letters
+    lines.append(line)
+    return [joined(each) for each in lines]
+
+
+def is_narrow(room: int) -> bool:
+    """Whether labels are too wide to indent the lines below them as well."""
+    return room < _NARROW
+
+
+def indent_of(cell: Cell) -> int:
+    """Where the text of a line begins, behind its leading spaces and a sign such as ✓ or !."""
+    return columns(_START.match(plain(cell)).group())  # type: ignore[union-attr]  # it also matches nothing
+
+
+def longest_word(cell: Cell) -> int:
+    """The width below which a word of the cell would have to be broken."""
+    return max((atom.width for atom in _atoms(cell, 0)), default=0)
+
+
+def _is_sign(line: Sequence[Letter]) -> bool:
+    text = plain_text(line)
+    return bool(text.strip()) and _START.fullmatch(f"{text} ") is not None
+
+
+def plain_text(letters: Sequence[Letter]) -> str:
+    return "".join(letter for letter, _ in letters)
+
+
+def _width(letters: Sequence[Letter]) -> int:
+    return columns(plain_text(letters))
+
+
+def _atoms(cell: Cell, room: int) -> list[_Atom]:
+    """Words, times, amounts and commands; each Chinese character is a word, with the punctuation that clings to it."""
+    letters = letters_of(cell)
+    text = plain(cell)
+    # Prose that looks like a command and goes on behind it may break like any other.
+    units = {
+        each.start(): each.end()
+        for each in _UNIT.finditer(text)
+        if columns(each.group()) <= room or (room and each["command"] is not None and _ends(text, each.end()))
+    }
+    found: list[_Atom] = []
+    gap: list[Letter] = []
+    place = 0
+    while place < len(text):
+        if text[place] == " ":
+            gap.append(letters[place])
+            place += 1
+            continue
+        end = units.get(place) or _word_end(text, place, units)
+        word = letters[place:end]
+        if found and _joins(text, place, found[-1], gap, room - _width(word)):
+            last = found.pop()
+            found.append(_Atom(last.gap, last.letters + gap + word))
+        else:
+            found.append(_Atom(gap, word))
+        gap, place = [], end
+    return found
+
+
+def _joins(text: str, place: int, last: _Atom, gap: Sequence[Letter], room: int) -> bool:
+    """Whether the word at this place stays beside the one before: no space is between them, or one of both is a sign and
+    there is room."""
+    if not gap:
+        return _clings(text, place)
+    return len(gap) == 1 and (text[place] == "·" or _is_sign(last.letters)) and last.width + 1 <= room
+
+
+def _ends(text: str, end: int) -> bool:
+    """Whether a sentence or a column ends here."""
+    rest = text[end : end + 2]
+    return not rest.strip() or not rest[0].isspace()
+
+
+def _word_end(text: str, place: int, units: Mapping[int, int]) -> int:
+    if columns(text[place]) == 2:
+        return place + 1
+    end = place + 1
+    while end < len(text) and text[end] != " " and columns(text[end]) == 1 and end not in units:
+        end += 1
+    return end
+
+
+def _clings(text: str, place: int) -> bool:
+    """Whether there is no break before this place, which no space precedes."""
+    before, letter = text[place - 1], text[place]
+    if before in _NEVER_LAST or (before in "\"'" and text[place - 2 : place - 1] in ("", " ")):
+        return True
+    # A full stop may also begin a word: `./horae.db`.
+    if letter in _NEVER_FIRST and (letter not in ".-" or columns(text[place + 1 : place + 2]) != 1):
+        return True
+    if letter in "\"'" and columns(before) == 2:
+        return text[place + 1 : place + 2] in ("", " ") or columns(text[place + 1]) == 2
+    return columns(before) == 1 and columns(letter) == 1

@@ -1,0 +1,244 @@
+"""What one command prints: data on standard output, everything else on standard error; for people or for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
+
+from ...choices import Language
+from ...model.ids import MOMENT_DIGITS, short_ids
+from ...model.invisible_characters import escape_hidden
+from ...plural import agree
+from ..messages import messages
+from ..messages.messages import Words
+from ..messages.refusals import refuse
+from .line_breaks import NARROW_HANG, broken, indent_of, is_narrow
+from .styled_text import Cell, Piece, painted, plain, wide
+from .table import Fit, laid_out, tabbed
+from .width import columns, padded, terminal_width
+
+if TYPE_CHECKING:
+    from .progress import Bar
+
+Colour: TypeAlias = Literal["auto", "always", "never"]
+_LABEL: Final = 6
+_COMMANDS: Final = "horae "
+_OPEN: Final = "\ue001"
+_CLOSE: Final = "\ue002"
+"""Braces of a template while options are put into it; private characters, so that no text has them."""
+START_LABEL: Final = 10
+"""Width of the labels of `horae up`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """One per command. `store`, `server` and `owner` are what `--store`, `--server` and `--owner` said; `family` is the first
+    word of the command; `yes` and `silent` answer questions before they are asked. `program` is what printed commands begin
+    with; None: this process, as it was called."""
+
+    language: Language = "en"
+    store: str | None = None
+    server: str | None = None
+    owner: str | None = None
+    family: str = ""
+    json: bool = False
+    plain: bool = False
+    quiet: bool = False
+    fields: tuple[str, ...] = ()
+    colour: Colour = "auto"
+    yes: bool = False
+    silent: bool = False
+    program: str | None = None
+
+    # --- for programs ----------------------------------------------------------------------------------------------
+
+    def data(self, value: Any) -> None:
+        """One JSON document: an object for one thing, a list for many."""
+        write(sys.stdout, json_text(self._selected(value), indent=2))
+
+    def each(self, value: Mapping[str, Any]) -> None:
+        """One line of a stream; whoever reads it has it at once."""
+        write(sys.stdout, json_text(self._selected(value)), flush=True)
+
+    def _selected(self, value: Any) -> Any:
+        if not self.fields:
+            return value
+        if isinstance(value, list):
+            return [self._selected(each) for each in value]
+        for name in self.fields:
+            if name not in value:
+                raise refuse("unknown_output_field", name=name, allowed=", ".join(value))
+        return {name: value[name] for name in self.fields}
+
+    # --- for people ------------------------------------------------------------------------------------------------
+
+    def told(self, said: Words, /, **facts: object) -> str:
+        """The sentence in this language; a `horae COMMAND` in it gets the program as it was called, and the store, server
+        and owner of this command."""
+        facts = {name: self.told(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
+        template = agree(said.en, facts) if self.language == "en" else said.zh
+        if _COMMANDS not in template:
+            return template.format(**facts)
+        from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
+
+        # The options are put in as braces are escaped: they are no places of the template.
+        quoted = complete_commands(self, template.replace("{", _OPEN).replace("}", _CLOSE))
+        escaped = quoted.replace("{", "{{").replace("}", "}}")
+        return escaped.replace(_OPEN, "{").replace(_CLOSE, "}").format(**facts)
+
+    def line(self, cell: Cell = "", *, flush: bool = False, hang: int | None = None, whole: bool = False) -> None:
+        """Broken between words on a terminal, unless it is to stay `whole`; lines after the first are indented by `hang`
+        columns."""
+        self._write(sys.stdout, cell, hang, flush=flush, fits=not (self.plain or whole))
+
+    def row(self, label: str, cell: Cell, *, width: int = _LABEL, flush: bool = False) -> None:
+        """`  When   every weekday at 09:00`: a short word, and what there is to say about it."""
+        rest: Sequence[str | Piece] = (cell,) if isinstance(cell, str | Piece) else cell
+        room = terminal_width()
+        if not label and self.on_terminal and is_narrow(room) and width + 3 + wide(rest) > room:
+            self.line((" " * NARROW_HANG, *rest), flush=flush, hang=NARROW_HANG)
+        else:
+            self.line(("  ", Piece(padded(label, width), "dim"), " ", *rest), flush=flush, hang=width + 3)
+
+    @property
+    def row_room(self) -> int:
+        """Columns of a terminal behind the label of a row."""
+        return terminal_width() - _LABEL - 3
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a table is for a person at a terminal: then ids are short and dates are not repeated."""
+        return not self.plain and sys.stdout.isatty()
+
+    def short_ids(self, ids: Iterable[str], digits: int = MOMENT_DIGITS) -> dict[str, str]:
+        """Ids as a table shows them: unique prefixes on a terminal, whole elsewhere."""
+        return short_ids(ids, digits) if self.on_terminal else {each: each for each in ids}
+
+    def table(self, titles: Sequence[str], rows: Sequence[Sequence[Cell]], fits: Sequence[Fit] | None = None) -> None:
+        """Tab separated where that was asked for; it gives way only on a terminal."""
+        if self.plain:
+            lines = tabbed(rows)
+        else:
+            room = terminal_width() if self.on_terminal else None
+            lines = laid_out(titles, rows, room=room, colour=self.has_colour(sys.stdout), fits=fits)
+        for each in lines:
+            write(sys.stdout, each)
+
+    def tabs(self, cells: Sequence[Cell]) -> None:
+        """One line of a stream for programs."""
+        for line in tabbed([cells]):
+            write(sys.stdout, line, flush=True)
+
+    def ids(self, names: Sequence[str]) -> None:
+        for name in names:
+            write(sys.stdout, name)
+
+    # --- beside the data -------------------------------------------------------------------------------------------
+
+    def note(self, said: Words, /, **facts: object) -> None:
+        self.aside(self.told(said, **facts))
+
+    def warn(self, text: str) -> None:
+        """`  !      what may surprise`."""
+        if _COMMANDS in text:
+            from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
+
+            text = complete_commands(self, text)
+        self.aside(f"  {padded('!', _LABEL)} {text}", hang=_LABEL + 3)
+
+    def aside(self, cell: Cell, *, hang: int | None = None) -> None:
+        """A hint, a warning, a footer: never among the data, and not for those who asked for quiet."""
+        if not self.quiet:
+            self._write(sys.stderr, cell, hang, flush=True)
+
+    def _write(self, stream: TextIO, cell: Cell, hang: int | None, *, flush: bool = False, fits: bool = True) -> None:
+        lines = [cell]
+        if fits and stream.isatty():
+            lines = broken(cell, terminal_width(), indent_of(cell) if hang is None else hang)
+        for line in lines:
+            write(stream, painted(line, colour=self.has_colour(stream)), flush=flush)
+
+    @contextmanager
+    def progress(self, said: Words, total: int) -> Iterator[Bar]:
+        """How far it has come; a bar on a terminal, a line for every tenth elsewhere."""
+        from .progress import Bar  # noqa: PLC0415 - few commands take long
+
+        with Bar(self.told(said), total, shown=not (self.quiet or self.json)) as bar:
+            yield bar
+
+    def has_colour(self, stream: TextIO) -> bool:
+        if self.colour != "auto":
+            return self.colour == "always"
+        return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    # --- questions -------------------------------------------------------------------------------------------------
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody is there to answer."""
+        return not self.silent and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def confirm(self, deed: Words, /, **facts: object) -> None:
+        """Go on only with a yes: said before, or now. Nobody there to ask is no yes."""
+        if self.yes:
+            return
+        if not self.asks:
+            raise refuse("needs_yes", deed=deed.told("en", **facts), deed_zh=deed.told("zh", **facts))
+        if ask(self.told(messages.YES_OR_NO, deed=self.told(deed, **facts))).lower() not in ("y", "yes", "是", "好"):
+            raise refuse("declined")
+
+    def choose(self, question: Cell, choices: Sequence[tuple[str, str]], default: str, option: str) -> str:
+        """One of (name, meaning); an empty answer takes the default, and only a terminal is asked. `option` gives the answer
+        on the command line."""
+        if not self.asks:
+            return default
+        self.aside(question)
+        widest = max(columns(name) for name, _ in choices)
+        for number, (name, meaning) in enumerate(choices, 1):
+            sign = Piece("❯ " if name == default else "  ", "good")
+            start = f"{number}  {padded(name, widest)}  "
+            self.aside((sign, start, Piece(meaning, "dim")), hang=2 + columns(start))
+        names = [name for name, _ in choices]
+        answer = ask(self.told(messages.CHOICE, default=default)).lower()
+        if answer.isdigit() and 1 <= int(answer) <= len(names):
+            return names[int(answer) - 1]
+        if answer and answer not in names:
+            raise refuse("no_such_choice", answer=answer, most=len(names), names=", ".join(names), option=option)
+        return answer or default
+
+
+def shell_lines(parts: Sequence[str], room: int, indent: int) -> list[str]:
+    """A shell command in lines that end with a backslash, so that all of them can be copied and run at once. Breaks stand
+    only between the parts."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]} {part}"
+        if columns(longer) + indent + 2 <= room:
+            lines[-1] = longer
+        else:
+            lines.append(f"  {part}")
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+
+
+def ask(question: str) -> str:
+    lines = broken(question.rstrip(" "), terminal_width() - 1) if sys.stderr.isatty() else [question.rstrip(" ")]
+    write(sys.stderr, "\n".join(map(plain, lines)), end=" ", flush=True)
+    return sys.stdin.readline().strip()
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Chinese as it is; what a terminal would obey, or show nothing for, escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    # Line breaks between the lines of the document are the only control characters that JSON itself leaves.
+    return "\n".join(escape_hidden(line) for line in text.split("\n"))
+
+
+def write(stream: TextIO, text: str, *, end: str = "\n", flush: bool = False) -> None:
+    stream.write(text + end)
+    if flush:
+        stream.flush()

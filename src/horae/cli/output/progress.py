@@ -1,0 +1,60 @@
+"""How far something has come: a bar on a terminal, a line for every tenth elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Final, Self
+
+from .styled_text import inert
+from .width import columns, terminal_width
+
+_WIDTH: Final = 24
+_NARROWEST: Final = 4
+
+
+class Bar:
+    """On standard error, so that data stays data. Told where it is as often as one likes; it shows only what changed."""
+
+    def __init__(self, title: str, total: int, *, shown: bool) -> None:
+        self._title = inert(title)
+        self._total = max(1, total)
+        self._shown = shown
+        self._live = sys.stderr.isatty()
+        self._last = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+    def to(self, done: int) -> None:
+        self.share(done / self._total, f"{done:,}/{self._total:,}")
+
+    def share(self, share: float, text: str = "") -> None:
+        """Of a whole that is 1, with a word on it."""
+        percent = int(100 * min(1.0, max(0.0, share)))
+        step = percent if self._live else percent // 10
+        if not self._shown or step == self._last:
+            return
+        self._last = step
+        beside = f"  {percent:3d} %  {inert(text)}".rstrip()
+        room = terminal_width() - columns(self._title) - columns(beside) - 3 if self._live else _WIDTH
+        line = f"{self._title}  {_bar(percent, min(_WIDTH, max(_NARROWEST, room)))}{beside}"
+        sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Something else is to be printed where the bar is."""
+        if self._shown and self._live and self._last >= 0:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+            self._last = -1
+
+
+def _bar(percent: int, width: int) -> str:
+    full = round(width * percent / 100)
+    return "█" * full + "░" * (width - full)

@@ -1,0 +1,183 @@
+"""What is shown of a task that was just made, or that somebody looks at: when, what, and what if."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, Final
+
+from ...choices import Language
+from ...lifecycle.due_backlog import MICROSECOND
+from ...model.change import Facts
+from ...model.policy import Missed, Policies
+from ...model.task import GOING, Standing, Target, Task, past_of
+from ...schedule import Every, Schedule, iterate
+from ...schedule.describe import sentence
+from ...schedule.preview import Fire, fires_in
+from ...schedule.warnings import ScheduleWarning
+from ...service.tasks.advisories import Advisory
+from ...wire.instants import local, utc
+from ...wire.tasks import definition_json, target_json
+from ..messages import messages
+from ..node.node_start import advisory_text
+from .formatting import fine, in_sentence
+from .printer import Out, json_text
+from .schedule_text import fire_lines
+
+FIRES: Final = 3
+_SECOND: Final = timedelta(seconds=1)
+
+
+def fires_of(task: Task, standing: Standing, now: datetime, number: int = FIRES) -> list[Fire]:
+    """The next so many; what was just made and is due at once has none before that."""
+    instants = islice(iterate(task.schedule, now, past_of(task, standing)), number)
+    return fires_in(task.schedule.zone or "UTC", instants)
+
+
+def fires_if_resumed(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
+    """The next so many, as if nothing kept the task: of a pause with an end, those from its end on."""
+    pause = facts.standing.pause
+    after = now if pause is None or pause.until is None else max(now, pause.until - MICROSECOND)
+    return fires_of(facts.task, facts.standing, after, number)
+
+
+def fires_to_come(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
+    """The next so many; none of a task that is over, or paused without an end."""
+    standing = facts.standing
+    is_held = standing.pause is not None and standing.pause.until is None
+    return [] if is_held or standing.state not in GOING else fires_if_resumed(facts, now, number)
+
+
+def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
+    return [{"at": utc(fire.utc), "at_local": local(fire.utc, fire.zone)} for fire in fires]
+
+
+def show_schedule(out: Out, facts: Facts, now: datetime, number: int = FIRES, *, made: bool = False) -> None:
+    """What the schedule means and when it fires next, or would if the task were resumed. `made`: just now, so what is due
+    at once may have run already."""
+    task, standing = facts.task, facts.standing
+    out.row(out.told(messages.WHEN), sentence(task.schedule, out.language))
+    fires = fires_to_come(facts, now, number)
+    heading = None
+    if standing.pause is not None and standing.pause.until is not None:
+        heading = out.told(messages.AFTER_PAUSE)
+    elif standing.pause is not None:
+        fires = fires_if_resumed(facts, now, number)
+        heading = out.told(messages.IF_RESUMED if fires else messages.NOTHING_WHILE_PAUSED)
+    elif not fires and facts.live and not made:
+        heading = out.told(messages.RUNNING_NOW)
+    elif not fires:
+        waits = made or (bool(facts.entries) and standing.state in GOING)
+        at_once = task.schedule.kind in ("now", "once") and waits
+        heading = out.told(messages.AT_ONCE if at_once else messages.NOTHING_LEFT)
+    now = now.replace(microsecond=0)
+    shown = [_as_fine_as(task.schedule, fire) for fire in fires]
+    lines = fire_lines(shown, now, out, skipped=standing.skips_left)
+    for place, line in enumerate([*([] if heading is None else [heading]), *lines]):
+        out.row(out.told(messages.NEXT) if place == 0 else "", line)
+    if isinstance(task.schedule, Every) and task.schedule.since == "end":
+        out.row("", out.told(messages.ESTIMATE))
+
+
+def _as_fine_as(schedule: Schedule, fire: Fire) -> Fire:
+    """Seconds, unless several fires share one; then milliseconds."""
+    if not isinstance(schedule, Every) or schedule.interval >= _SECOND:
+        return whole_seconds(fire)
+    rest = fire.utc.microsecond // 1000 * 1000
+    return Fire(fire.utc.replace(microsecond=rest), fire.local.replace(microsecond=rest), fire.zone)
+
+
+def whole_seconds(fire: Fire) -> Fire:
+    return Fire(fire.utc.replace(microsecond=0), fire.local.replace(microsecond=0), fire.zone)
+
+
+def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
+    """The fields that came from the declaration of the task's function, with their values."""
+    if not declared:
+        return
+    shape = definition_json(task)
+    values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
+    lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
+    values |= {
+        f"policies.{name}": in_sentence(fine(each)).told(out.language)
+        for name, each in lengths.items()
+        if each is not None
+    }
+    if task.policies.guarantee == "at_most_once" and task.policies.retry.attempts != 1:
+        # Nothing is tried again, whatever number was declared.
+        declared = [name for name in declared if name != "policies.retry"]
+    comma = ", " if out.language == "en" else "，"
+    told = comma.join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
+    out.row(out.told(messages.DECLARED), out.told(messages.BY_FUNCTION, fields=told, name=shape["target"]["name"]))
+
+
+def _field(language: Language, name: str, value: Any) -> str:
+    """Of a policy with several parts, the one that says most."""
+    if name == "retry":
+        attempts = value["attempts"]
+        name, value = "retries", messages.FOR_EVER.told(language) if attempts is None else str(attempts - 1)
+    if name == "missed":
+        value = value["mode"] if language == "en" else messages.MISSED_MODES[value["mode"]].zh
+    elif name in ("overlap", "guarantee"):
+        value = (messages.OVERLAPS | messages.GUARANTEES)[value].told(language)
+    label = messages.POLICY_FIELDS[name].told(language) if name in messages.POLICY_FIELDS else name
+    return f"{label} {value if isinstance(value, str) else json_text(value)}"
+
+
+def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
+    for warning in warnings:
+        out.warn(advisory_text(out, warning, out.language))
+
+
+def _retries(policies: Policies, language: Language) -> str:
+    """What happens, whatever number was chosen: `at_most_once` never tries again."""
+    if policies.guarantee == "at_most_once":
+        return messages.NO_RETRIES.told(language)
+    attempts = policies.retry.attempts
+    return messages.RETRIES.told(language, number=messages.FOR_EVER if attempts is None else attempts - 1)
+
+
+def policies_line(policies: Policies, language: Language) -> str:
+    return messages.POLICIES.told(
+        language,
+        missed=missed_line(policies.missed, language),
+        overlap=messages.OVERLAPS[policies.overlap],
+        retries=_retries(policies, language),
+        timeout=in_sentence(fine(policies.timeout)),
+    )
+
+
+def more_policies_line(policies: Policies, language: Language) -> str:
+    return messages.MORE_POLICIES.told(
+        language,
+        give_up=messages.NEVER if policies.give_up_after is None else policies.give_up_after,
+        guarantee=messages.GUARANTEES[policies.guarantee],
+        priority=policies.priority,
+        longest=messages.NO_LIMIT if policies.max_duration is None else in_sentence(fine(policies.max_duration)),
+    )
+
+
+def missed_line(missed: Missed, language: Language) -> str:
+    mode = messages.MISSED_MODES[missed.mode]
+    if missed.within is None or missed.mode == "skip":
+        return mode.told(language)
+    return messages.WITHIN.told(language, mode=mode, length=in_sentence(fine(missed.within)))
+
+
+def target_line(target: Target) -> str:
+    """What it does, in one line: the few words that say most of it."""
+    spec = target_json(target)
+    match spec["kind"]:
+        case "http":
+            said = f"{spec.get('method', 'POST')} {spec.get('url')}"
+        case "command":
+            said = shlex.join(map(str, spec.get("argv", ())))
+        case "function":
+            said = str(spec.get("name"))
+        case "event":
+            said = str(spec["say"]) if spec.get("say") is not None else str(spec.get("topic"))
+        case _:
+            said = json_text({key: each for key, each in spec.items() if key != "kind"})
+    return f"{spec['kind']}: {said}"

@@ -1,0 +1,100 @@
+"""What a run says, as it says it: lines, a bar for its progress, and its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Final
+
+from ...errors import NotFound
+from ...model.refusals import refuse
+from ...model.run import Run
+from ...ports.journal import NumberedLine
+from ...schedule.preview import fires_in
+from ...wire.runs import line_json
+from ..session.workplace import Workplace
+from .printer import Out
+from .progress import Bar
+from .styled_text import Piece, Style
+
+_PAGE: Final = 1_000
+_TEXT_COLUMN: Final = 22
+_FIRST_LOOK: Final = 0.05
+_LAST_LOOK: Final = 0.5
+"""Seconds between two looks: another process does the work, so nothing here is rung."""
+_PROGRESS: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(.*)", re.DOTALL)
+_STYLES: Final[dict[str, Style]] = {"warning": "odd", "error": "bad", "debug": "dim"}
+
+
+async def said_by(app: Workplace, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
+    """Every line of a run; with `follow` also those that are still to come, until it has ended."""
+    number, wait = 0, _FIRST_LOOK
+    while True:
+        ended = not follow or await _is_over(app, run_id)
+        page = await _lines(app, run_id, number)
+        for line in page:
+            number = line.number
+            yield line
+        if ended and not page:
+            return
+        wait = _FIRST_LOOK if page else min(2 * wait, _LAST_LOOK)
+        if not page:
+            await app.clock.pause(wait)
+
+
+async def _lines(app: Workplace, run_id: str, number: int) -> tuple[NumberedLine, ...]:
+    try:
+        return await app.service.runs.lines(app.who, run_id, number, _PAGE)
+    except NotFound:
+        return ()
+
+
+async def _is_over(app: Workplace, run_id: str) -> bool:
+    """Before its claim a run is an entry of the agenda, and has no row yet."""
+    try:
+        return not (await app.service.runs.get(app.who, run_id)).live
+    except NotFound:
+        return False
+
+
+async def started(app: Workplace, run_id: str, task_id: str) -> Run:
+    """Until the run has a row: somebody has claimed it, or said why not."""
+    wait = _FIRST_LOOK
+    while True:
+        try:
+            return await app.service.runs.get(app.who, run_id)
+        except NotFound:
+            if await app.facts(task_id) is None:
+                raise refuse("no_such_task", id=task_id) from None
+            await app.clock.pause(wait)
+            wait = min(2 * wait, _LAST_LOOK)
+
+
+class Tail:
+    """Shows lines one after the other; those of level `progress` move a bar instead, where there is one."""
+
+    def __init__(self, out: Out, zone: str, bar: Bar | None) -> None:
+        self._out = out
+        self._zone = zone
+        self._bar = bar
+
+    def show(self, numbered: NumberedLine) -> None:
+        line = numbered.line
+        if self._out.json:
+            self._out.each(line_json(numbered))
+        elif line.level == "progress" and self._bar is not None:
+            self._bar.share(*progress_of(line.text))
+        else:
+            if self._bar is not None:
+                self._bar.clear()
+            (at,) = fires_in(self._zone, [line.at])
+            style = _STYLES.get(line.level, "")
+            stamp = f"{at.local:%H:%M:%S}.{at.local.microsecond // 1000:03d}"
+            cell = (Piece(stamp, "dim"), f" {line.level.upper():8} ", Piece(line.text, style))
+            self._out.line(cell, flush=True, hang=_TEXT_COLUMN)
+
+
+def progress_of(text: str) -> tuple[float, str]:
+    """`0.6200 batch 62`: how far, and a word on it."""
+    match = _PROGRESS.match(text)
+    return (float(match.group(1)), match.group(2)) if match else (0.0, text)

@@ -1,0 +1,142 @@
+"""A schedule as people and programs read it: what it means, when it fires, what may surprise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from ...choices import Language
+from ...schedule.describe import sentence
+from ...schedule.describe.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
+from ...schedule.describe.english_words import WEEKDAYS
+from ...schedule.preview import Fire
+from ...schedule.value import Schedule
+from ...schedule.warnings import ScheduleWarning
+from ..messages.messages import Words
+from .printer import Out
+from .width import columns, padded
+
+_MEANS: Final = Words("Means", "含义")
+_NEXT: Final = Words("Next", "下次")
+_NOTE: Final = Words("Note", "注意")
+_NOTHING: Final = Words("nothing", "没有")
+_SKIPPED: Final = Words("skipped on request", "按要求跳过")
+_AT_ONCE: Final = Words("at once", "立即")
+
+# True of every interval without a start: worth explaining, not worth repeating.
+_FINER: Final = ("minutes", "seconds", "milliseconds", "microseconds")
+_FIRE_CELLS: Final = (0, 16, 0)
+"""The least width of each."""
+_ONLY_EXPLAINED: Final = ("anchored",)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything that was found out about one text."""
+
+    text: str
+    schedule: Schedule
+    fires: list[Fire]
+    warnings: list[ScheduleWarning]
+    after: datetime  # relative times are counted from here
+    language: Language
+    canonical: dict[str, Any]
+
+
+def show_fires(answer: Answer, out: Out) -> None:
+    out.row(out.told(_MEANS), sentence(answer.schedule, answer.language))
+    _show_next(answer, out)
+    for warning in answer.warnings:
+        if warning.code not in _ONLY_EXPLAINED:
+            out.warn(warning.in_language(answer.language))
+
+
+def show_explanation(answer: Answer, out: Out) -> None:
+    out.row(out.told(_MEANS), sentence(answer.schedule, answer.language))
+    out.row("JSON", json.dumps(answer.canonical, ensure_ascii=False))
+    _show_next(answer, out)
+    for number, warning in enumerate(answer.warnings):
+        out.row(out.told(_NOTE) if number == 0 else "", warning.in_language(answer.language))
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    return {
+        "text": answer.text,
+        "means": sentence(answer.schedule, answer.language),
+        "schedule": answer.canonical,
+        "zone": answer.schedule.zone,
+        "after": _utc(answer.after),
+        "due_at_creation": answer.schedule.kind == "now" or any(each.code == "in_the_past" for each in answer.warnings),
+        "fires": [
+            {
+                "at": _utc(fire.utc),
+                "at_local": fire.local.isoformat(),
+                "in_seconds": (fire.utc - answer.after).total_seconds(),
+            }
+            for fire in answer.fires
+        ],
+        "warnings": warnings_json(answer.warnings, answer.language),
+    }
+
+
+def warnings_json(warnings: list[ScheduleWarning], language: Language) -> list[dict[str, str]]:
+    return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
+
+
+def _show_next(answer: Answer, out: Out) -> None:
+    lines = fire_lines(answer.fires, answer.after, out)
+    if not lines:
+        lines = [out.told(_AT_ONCE if answer.schedule.kind == "now" else _NOTHING)]
+    for number, line in enumerate(lines):
+        out.row(out.told(_NEXT) if number == 0 else "", line)
+
+
+def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int = 0) -> list[str]:
+    """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them.
+
+    A narrow terminal shows no UTC, and a very narrow one only the local times. The first `skipped` say so instead of how
+    far ahead they are.
+    """
+    finest = max(
+        (_fineness(moment) for fire in fires for moment in (fire.local, fire.utc)), default="minutes", key=_FINER.index
+    )
+    rows = [_fire_cells(fire, now, out.language, finest) for fire in fires]
+    for row in rows[:skipped]:
+        row[1] = out.told(_SKIPPED)
+    kept = len(_FIRE_CELLS)
+    while kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room for row in rows):
+        kept -= 1
+    return [_in_columns(row[:kept]) for row in rows]
+
+
+def _in_columns(cells: Sequence[str]) -> str:
+    return "  ".join(padded(cell, width) for cell, width in zip(cells, _FIRE_CELLS, strict=False)).rstrip()
+
+
+def _fire_cells(fire: Fire, now: datetime, language: Language, fineness: str) -> list[str]:
+    local, utc = (_reading(moment, fineness) for moment in (fire.local, fire.utc))
+    return [f"{weekday(fire.local, language)} {local} {offset(fire.local)}", fire.relative(now, language), f"{utc}Z"]
+
+
+def weekday(moment: datetime, language: Language) -> str:
+    return CHINESE_WEEKDAYS[moment.weekday()] if language == "zh" else WEEKDAYS[moment.weekday()][:3]
+
+
+def _fineness(moment: datetime) -> str:
+    return "milliseconds" if moment.microsecond else "seconds" if moment.second else "minutes"
+
+
+def _reading(moment: datetime, fineness: str) -> str:
+    return moment.replace(tzinfo=None).isoformat(" ", fineness)
+
+
+def offset(moment: datetime) -> str:
+    """`+08:00`; with seconds where a zone once had them."""
+    return moment.isoformat()[len(moment.replace(tzinfo=None).isoformat()) :]
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"

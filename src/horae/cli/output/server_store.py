@@ -1,0 +1,49 @@
+"""A store on a server in one line, for people and for programs; never with a password."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from ...runtime.store_status import ServerCondition
+from ..doctor.machine_checks import plain_words
+from ..messages import operating_messages as words
+from ..messages.messages import Words
+from .formatting import fine, in_sentence
+from .printer import Out
+
+NOTEWORTHY: Final = timedelta(seconds=1)
+"""Nodes correct their clock to the server's; a person wonders only at what can be seen."""
+
+
+def server_line(out: Out, server: ServerCondition) -> str:
+    said = out.told(where(server))
+    return said if abs(server.offset) < NOTEWORTHY else f"{said}; {out.told(off_by(server.offset))}"
+
+
+def where(server: ServerCondition) -> Words:
+    """Which server, which database, and where in it."""
+    kept = filled(words.KEPT_IN[server.kept_in], named=server.named)
+    facts = {"kind": server.kind, "version": server.version, "place": server.place, "database": server.database}
+    return filled(words.ON_SERVER, **facts, kept=kept)
+
+
+def off_by(offset: timedelta) -> Words:
+    return filled(words.CLOCK_OFF[offset > timedelta(0)], by=in_sentence(fine(abs(offset))))
+
+
+def filled(said: Words, **facts: object) -> Words:
+    """Complete: it may be told again, or be a fact in another sentence, whatever a name in it looks like."""
+    return plain_words(Words(said.told("en", **facts), said.told("zh", **facts)))
+
+
+def server_json(server: ServerCondition) -> dict[str, Any]:
+    return {
+        "kind": server.kind,
+        "version": server.version,
+        "place": server.place,
+        "database": server.database,
+        server.kept_in: server.named,
+        "schema_version": server.schema,
+        "clock_offset": round(server.offset.total_seconds(), 3),
+    }

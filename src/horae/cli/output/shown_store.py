@@ -1,0 +1,108 @@
+"""A store as it may be shown, and every command that is printed for the user to type next: never with a password."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from shlex import join, quote
+from typing import Final
+
+from ...errors import HoraeError
+from ...runtime.process_settings import chosen_settings, store_url
+from ...runtime.stores import has_secret, masked, sqlite_path
+from ..command_table import ALIASES, COMMANDS
+from .printer import Out
+from .program_name import NAME, called_program
+
+FROM_ENVIRONMENT: Final = '"$HORAE_STORE"'
+_WITHOUT_STORE: Final = frozenset({"completion", "context", "explain", "help", "login", "logout", "move", "version"})
+_AT_STORE: Final = frozenset({"db", "doctor", "mcp", "service", "up", "worker"})
+"""Commands that are typed where the store is, not at a server."""
+_OWNED: Final[dict[str, frozenset[str]]] = {
+    "agent": frozenset({"ls", "set", "stop", "restart"}),
+    "secret": frozenset({"set", "ls", "rm", "grant", "revoke"}),
+    "token": frozenset({"make", "ls"}),
+}
+"""Subcommands with `--owner`: a hint within the same family keeps the owner."""
+_NAMES: Final = "|".join(sorted({*COMMANDS, *ALIASES}, key=len, reverse=True))
+_COMMAND: Final = re.compile(
+    rf"(?<![A-Za-z0-9_/.\-])(?<!-m )horae[ ](?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
+    r"(?P<rest> (?:ls|set|rm|grant|revoke|make|stop|restart)(?![A-Za-z0-9_\-]))?"
+)
+
+
+def shown_url(url: str) -> str:
+    """What stands before an `@` in the path of a file is no password."""
+    return url if sqlite_path(url) is not None else masked(url)
+
+
+def flag_for(url: str) -> str:
+    """What has to be typed behind `horae` to get at this store from the same folder; nothing where it is found anyway.
+
+    Where its address holds a password, the address has to be in the environment first.
+    """
+    return "" if is_found(url) or has_secret(url) else f" --store {quote(url)}"
+
+
+def is_found(url: str) -> bool:
+    """Whether the next command, typed in the same folder without `--store`, opens the same store."""
+    from ..session.servers import server_of  # noqa: PLC0415 - it reads sessions, which name stores
+
+    try:
+        if server_of(Out()) is not None:
+            return False
+        usual = store_url(chosen_settings(os.environ))
+    except HoraeError:
+        return False  # settings that cannot be read lead to no store
+    paths = [sqlite_path(each) for each in (usual, url)]
+    if None in paths:
+        return usual == url
+    here, there = (Path(str(path)).resolve() for path in paths)
+    return here == there
+
+
+def option_for(out: Out) -> str:
+    """The `--server` or `--store` of the command that is running, as the next command needs it; never with a password.
+
+    An address with a password is expected in `HORAE_STORE`; an empty `--store` is refused, so that an unset variable
+    leads to no other store.
+    """
+    if out.server is not None:
+        return f" --server {quote(out.server)}"
+    store = out.store
+    if store is None or is_found(store):
+        return ""
+    return f" --store {FROM_ENVIRONMENT if has_secret(store) else quote(store)}"
+
+
+def command_line(out: Out, *words: str) -> str:
+    """A command to be typed next, with the store or server of this one."""
+    return complete_command(out, join((NAME, *words)))
+
+
+def complete_command(out: Out, command: str) -> str:
+    """The same for a command that is quoted already; only its beginning is changed."""
+    found = _COMMAND.match(command)
+    return command if found is None else _completed(out, found) + command[found.end() :]
+
+
+def complete_commands(out: Out, text: str) -> str:
+    """A text with every `horae COMMAND` in it completed: the program as it was called, and the store, server and owner that
+    this command was given."""
+    return _COMMAND.sub(lambda found: _completed(out, found), text)
+
+
+def _completed(out: Out, found: re.Match[str]) -> str:
+    name, rest = found["name"], found["rest"] or ""
+    local = name in _AT_STORE and out.server is not None
+    option = "" if local or name in _WITHOUT_STORE else option_for(out)
+    owner = ""
+    if out.owner is not None and out.family == name and rest.strip() in _OWNED.get(name, ()):
+        owner = "" if _names_owner(found.string) else f" --owner {quote(out.owner)}"
+    return f"{out.program or called_program()}{option} {name}{rest}{owner}"
+
+
+def _names_owner(text: str) -> bool:
+    """The owner stands in the text already, or is filled in later."""
+    return "--owner" in text or "owner_option" in text

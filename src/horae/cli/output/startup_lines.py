@@ -1,0 +1,138 @@
+"""What `horae up` says when it is ready: where the data is, how many tasks there are, how the scheduler waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...app import Horae
+from ...choices import Language
+from ...engine.settings import EngineSettings
+from ...model.change import Facts
+from ...model.task import TaskState
+from ...runtime import sqlite_path
+from ...runtime.store_status import ServerCondition, server_condition
+from ...schedule.preview import fires_in
+from ...version import __version__
+from ...wire.instants import local, utc
+from ...wire.tasks import next_due
+from ..messages import operating_messages as words
+from ..messages.messages import Words
+from ..node.fast_loop import loop_name
+from .printer import START_LABEL, Out
+from .server_store import server_json, server_line
+from .shown_store import shown_url
+from .styled_text import Piece
+
+_PRECISION_MS = 100
+
+
+class Start(NamedTuple):
+    """How a node stands at the moment when it is ready."""
+
+    app: Horae
+    at: datetime
+    seconds: float
+    number: int
+    """How many workers went before this one."""
+    tasks: Mapping[TaskState, int]
+    upcoming: Facts | None
+    server: ServerCondition | None
+    zone: str
+    """Of times for people."""
+
+    @property
+    def due(self) -> datetime | None:
+        return None if self.upcoming is None else next_due(self.upcoming)
+
+
+async def gather(app: Horae, seconds: float, number: int, zone: str) -> Start:
+    overview = await app.service.overview.now(app.who)
+    upcoming = overview.upcoming[0] if overview.upcoming else None
+    server = await server_condition(app.url, app.clock)
+    return Start(app, overview.at, seconds, number, overview.tasks, upcoming, server, zone)
+
+
+def start_json(start: Start) -> dict[str, Any]:
+    app, path = start.app, sqlite_path(start.app.url)
+    return {
+        "type": "node.ready",
+        "version": __version__,
+        "ready_ms": round(start.seconds * 1000),
+        "restarts": start.number,
+        "node": None if app.engine is None else app.engine.node,
+        "store": shown_url(app.url),
+        "path": None if path is None else str(Path(path).resolve()),
+        "server": None if start.server is None else server_json(start.server),
+        "loop": loop_name(),
+        "zone": app.zone,
+        "tasks": {state.value: number for state, number in start.tasks.items()},
+        "scheduler": {
+            "wake": "precise" if app.settings.precise else "poll",
+            **_mechanism(app.settings),
+            "queued": start.tasks[TaskState.ACTIVE],
+            "next": utc(start.due),
+            "next_local": local(start.due, app.zone),
+            "next_task": None if start.upcoming is None else start.upcoming.task.name,
+        },
+    }
+
+
+def _mechanism(settings: EngineSettings) -> dict[str, Any]:
+    """Type, mechanism and precision of the scheduler that has started, for programs that read the start-up line."""
+    if settings.precise:
+        return {"type": "priority_queue", "mechanism": "timer", "precision_ms": _PRECISION_MS, "status": "running"}
+    ceiling = settings.look_every or settings.terms.poll_ceiling
+    late = round(ceiling.total_seconds() * 1000)
+    return {"type": "polling", "mechanism": "interval", "precision_ms": late, "status": "running"}
+
+
+def show_start(out: Out, start: Start) -> None:
+    ready = words.READY if start.number == 0 else words.AGAIN
+    out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.told(ready, seconds=f'{start.seconds:.1f}')}"))
+    labelled(out, words.DATA, _data(out, start))
+    labelled(out, words.TASKS, _tasks(out, start.tasks))
+    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
+
+
+def labelled(out: Out, label: Words, *texts: str) -> None:
+    """Each text begins a line of its own; the label stands before the first."""
+    for number, text in enumerate(texts):
+        out.row("" if number else out.told(label), text, width=START_LABEL, flush=True)
+
+
+def _data(out: Out, start: Start) -> str:
+    if start.server is not None:
+        return server_line(out, start.server)
+    path = sqlite_path(start.app.url)
+    return out.told(words.IN_MEMORY) if path is None else out.told(words.SQLITE, path=Path(path).resolve())
+
+
+def _tasks(out: Out, tasks: Mapping[TaskState, int]) -> str:
+    total = sum(tasks.values())
+    if not total:
+        return out.told(words.NO_TASKS)
+    states = [out.told(words.STATES[state], number=number) for state, number in tasks.items() if number]
+    return out.told(words.COUNTED, total=total, states=_listed(states, out.language))
+
+
+def _scheduler(out: Out, start: Start) -> list[str]:
+    """What waits for the next due instant, and how: the same two ways that HORAE_WAKE chooses between."""
+    settings = start.app.settings
+    ceiling = settings.look_every or settings.terms.poll_ceiling
+    said = "HORAE_WAKE=poll" if settings.look_every is None else "--poll"
+    polling = out.told(words.POLLING, seconds=f"{ceiling.total_seconds():g}", said=said)
+    how = out.told(words.PRECISE) if settings.precise else polling
+    queued = out.told(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
+    if start.upcoming is None or start.due is None:
+        return [how, queued, out.told(words.NOTHING_NEXT)]
+    (fire,) = fires_in(start.zone, [start.due])
+    at = fire.local.isoformat(" ", "seconds")
+    ahead = fire.relative(start.at, out.language)
+    return [how, queued, out.told(words.NEXT, at=at, ahead=ahead, name=start.upcoming.task.name)]
+
+
+def _listed(parts: list[str], language: Language) -> str:
+    return (", " if language == "en" else "、").join(parts)

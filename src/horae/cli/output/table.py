@@ -1,0 +1,160 @@
+"""A table for people. On a terminal it fits the width: columns are dropped by rank, then texts wrap, then rows stack."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from .line_breaks import broken, longest_word
+from .styled_text import Cell, Piece, cut, painted, plain, wide
+
+_GAP: Final = 2
+_INDENT: Final = 2
+_NARROWEST: Final = 8
+
+
+class Fit(NamedTuple):
+    """How a column gives way on a narrow terminal.
+
+    The highest `rank` is dropped first; columns of rank 0 and 1 always stay. `cut`: it may be shortened, at the end of a
+    word, to this width. `wrap`: when no column is left to drop, its texts may wrap at this width.
+    """
+
+    rank: int = 0
+    cut: int | None = None
+    wrap: int | None = None
+
+
+STAYS: Final = Fit()
+_DEFAULT: Final = Fit(wrap=_NARROWEST)
+_NUMBER: Final = re.compile(r"[+-]?\d[\d.,]*(?: ?(?:%|s))?")
+_ALWAYS_SHOWN: Final = 1
+
+
+def laid_out(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    room: int | None,
+    colour: bool,
+    fits: Sequence[Fit] | None = None,
+) -> Iterator[str]:
+    """`room` is the width of the terminal; None where there is none, and then nothing gives way. Without titles, only rows."""
+    whole = _with_titles(titles, rows)
+    columns, widths = _measured(whole, room, fits)
+    if widths is None:
+        for row in rows:
+            cells = [_named(titles[each] if titles and each else "", row[each]) for each in columns]
+            yield from _stacked(cells, room or 0, colour=colour)
+        return
+    may_cut = [fits is not None and fits[each].cut is not None for each in columns]
+    for row in whole:
+        cells = [
+            cut(row[each], width) if short else row[each]
+            for each, width, short in zip(columns, widths, may_cut, strict=True)
+        ]
+        yield from _lines(cells, widths, colour=colour)
+
+
+def is_table(
+    titles: Sequence[str], rows: Sequence[Sequence[Cell]], room: int, fits: Sequence[Fit] | None = None
+) -> bool:
+    """Whether the rows fit side by side below their titles; else `laid_out` stacks the cells of each row."""
+    return _measured(_with_titles(titles, rows), room, fits)[1] is not None
+
+
+def _with_titles(titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
+    return [*([[Piece(title, "dim") for title in titles]] if titles else []), *rows]
+
+
+def _measured(
+    whole: Sequence[Sequence[Cell]], room: int | None, fits: Sequence[Fit] | None
+) -> tuple[list[int], list[int] | None]:
+    """The columns that stay, and their widths; None where no widths are enough."""
+    count = len(whole[0])
+    natural = [max(wide(row[number]) for row in whole) for number in range(count)]
+    if room is None:
+        return list(range(count)), natural
+    ways = list(fits) if fits is not None else [_DEFAULT] * count
+    columns = _kept(ways, natural, room)
+    words = [max(min(longest_word(row[each]), room) for row in whole) for each in columns]
+    return columns, _fitting([ways[each] for each in columns], [natural[each] for each in columns], words, room)
+
+
+def tabbed(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """For programs: one tab between columns, no titles; what is not printable was made inert before, tabs among it."""
+    for row in rows:
+        yield "\t".join(plain(cell) for cell in row)
+
+
+def _kept(ways: Sequence[Fit], natural: Sequence[int], room: int) -> list[int]:
+    """Columns that stay: the highest rank goes first, and only as many as must."""
+    kept = list(range(len(ways)))
+    while True:
+        least = [natural[each] if (cut := ways[each].cut) is None else min(natural[each], cut) for each in kept]
+        highest = max((ways[each].rank for each in kept), default=0)
+        if _total(least) <= room or highest <= _ALWAYS_SHOWN:
+            return kept
+        # Of several with this rank the last one goes.
+        kept.remove(max(each for each in kept if ways[each].rank == highest))
+
+
+def _fitting(ways: Sequence[Fit], natural: Sequence[int], words: Sequence[int], room: int) -> list[int] | None:
+    """First what may be cut gives way, then what may wrap, the widest first, but no column becomes narrower than its longest
+    word; None when that is not enough."""
+    widths = list(natural)
+    wraps = [None if way.wrap is None else max(way.wrap, word) for way, word in zip(ways, words, strict=True)]
+    for least in ([way.cut for way in ways], wraps):
+        while _total(widths) > room:
+            able = [each for each, bound in enumerate(least) if bound is not None and widths[each] > bound]
+            if not able:
+                break
+            widths[max(able, key=widths.__getitem__)] -= 1
+    return widths if _total(widths) <= room else None
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _lines(row: Sequence[Cell], widths: Sequence[int], *, colour: bool) -> Iterator[str]:
+    """One line, or as many as the tallest cell needs."""
+    cells = [broken(cell, width) for cell, width in zip(row, widths, strict=True)]
+    for number in range(max(map(len, cells))):
+        shown = []
+        for cell, width in zip(cells, widths, strict=True):
+            part: Cell = cell[number] if number < len(cell) else ""
+            shown.append(painted(part, colour=colour) + " " * (width - wide(part)))
+        yield (" " * _GAP).join(shown).rstrip()
+
+
+def _named(title: str, cell: Cell) -> Cell:
+    """A number says nothing without the title of its column."""
+    if not title or not _NUMBER.fullmatch(plain(cell)):
+        return cell
+    return (Piece(f"{title} ", "dim"), *((cell,) if isinstance(cell, str | Piece) else cell))
+
+
+def _stacked(row: Sequence[Cell], room: int, *, colour: bool) -> Iterator[str]:
+    """One row as a paragraph: cells side by side as far as they fit, the lines after the first indented."""
+    line, taken = "", 0
+    for cell in row:
+        text = plain(cell)
+        if not text.strip():
+            continue
+        if text.startswith(" "):  # a date that is not repeated
+            cell = text.strip()
+        gap = _GAP if taken else 0
+        if taken and taken + gap + wide(cell) > room:
+            yield line
+            line, taken, gap = " " * _INDENT, _INDENT, 0
+        left = room - taken - gap
+        parts = [cell] if wide(cell) <= left else broken(cell, room - _INDENT)
+        for number, part in enumerate(parts):
+            if number:
+                yield line
+                line, taken, gap = " " * _INDENT, _INDENT, 0
+            line += " " * gap + painted(part, colour=colour)
+            taken += gap + wide(part)
+    yield line

@@ -1,0 +1,50 @@
+"""Log lines on the terminal of a node: in the form of the lines about its runs, and broken between words."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from functools import partial
+from typing import Final
+
+from ...observe.logs import TextLines
+from ...runtime.observability import begin_log
+from ...settings import Settings
+from .line_breaks import broken
+from .printer import Out
+from .styled_text import Cell, Piece, Style, painted
+from .width import terminal_width
+
+TEXT_COLUMN: Final = 16
+"""Where the text begins, behind the time of day and a sign."""
+
+
+def begin_node_log(out: Out, settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
+    """The log of a process that a person may be looking at. Files, pipes and programs get the whole form."""
+    begin_log(settings, zone, failures=failures, on_terminal=None if out.json else partial(TerminalLines, out))
+
+
+class TerminalLines(TextLines):
+    """`11:04:27.345  ! this node claims nothing more`: the time of day, a sign for the level, the message."""
+
+    def __init__(self, out: Out, zone: str) -> None:
+        super().__init__("%(message)s", zone)
+        self._out = out
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = self.formatTime(record).split()[1]
+        head: list[str | Piece] = [Piece(time, "dim"), "  ", _sign(record.levelno), " "]
+        lines: list[Cell] = []
+        for text in self.visible_lines(record):
+            lines += broken([*head, text], terminal_width(), TEXT_COLUMN)
+            head = [" " * TEXT_COLUMN]
+        colour = self._out.has_colour(sys.stderr)
+        return "\n".join(painted(line, colour=colour) for line in lines)
+
+
+def _sign(level: int) -> Piece:
+    sign, style = _SIGNS[0 if level >= logging.ERROR else 1 if level >= logging.WARNING else 2]
+    return Piece(sign, style)
+
+
+_SIGNS: Final[tuple[tuple[str, Style], ...]] = (("✕", "bad"), ("!", "odd"), ("·", "dim"))

@@ -1,0 +1,51 @@
+"""Finds the run that is meant: by its id, or as the newest of a task."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..model.change import Facts
+from ..model.run import Run, RunState
+from ..ports.store import RunFilter
+from .messages.refusals import refuse
+from .session.workplace import Workplace
+
+FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+
+
+class Found(NamedTuple):
+    """A run with its task."""
+
+    run: Run
+    facts: Facts
+
+    @property
+    def zone(self) -> str | None:
+        return self.facts.task.schedule.zone
+
+
+def is_run(name: str) -> bool:
+    return name.startswith("run_")
+
+
+async def run_of(app: Workplace, name: str) -> Found:
+    """A run by its id; of a task, its newest."""
+    if is_run(name):
+        run = await app.service.runs.get(app.who, name)
+        return Found(run, await app.service.tasks.get(app.who, run.task_id))
+    facts = await app.service.tasks.named(app.who, name)
+    page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=1)
+    if not page.items:
+        raise refuse("no_runs_yet", name=facts.task.name, id=facts.task.id)
+    return Found(page.items[0], facts)
+
+
+async def failed_run_of(app: Workplace, name: str) -> Found:
+    """A run by its id; of a task, the newest that failed."""
+    if is_run(name):
+        return await run_of(app, name)
+    facts = await app.service.tasks.named(app.who, name)
+    page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id, states=FAILURES), limit=1)
+    if not page.items:
+        raise refuse("nothing_failed", name=facts.task.name, id=facts.task.id)
+    return Found(page.items[0], facts)

@@ -1,0 +1,118 @@
+"""One question on the command line, answered: read, look ahead, look for surprises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from ..choices import Fold, Gap, Language
+from ..errors import InvalidSchedule
+from ..model.task import Standing, Task, past_of
+from ..schedule.canonical import read_moment, to_json
+from ..schedule.evaluate import iterate
+from ..schedule.instants import to_datetime
+from ..schedule.lint import lint
+from ..schedule.preview import fires_in
+from ..schedule.refusals import refuse
+from ..schedule.text import read
+from ..schedule.text.zone_words import zone_named
+from ..schedule.value import Past, first_instant, is_wall, last_instant
+from ..schedule.zones import find_zone
+from ..service.tasks.default_zone import AssumedZone, needs_zone
+from ..settings import DefaultZone
+from .output.schedule_text import Answer
+from .session.open_store import home_zone, settings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked on the command line. `assumed` is the zone where neither `zone` nor the text names one; None: that of
+    this process."""
+
+    text: str
+    zone: str | None
+    language: Language
+    after: str | None = None
+    until: str | None = None
+    number: int = 3
+    gap: Gap | None = None
+    fold: Fold | None = None
+    assumed: AssumedZone | None = None
+
+
+def ask(question: Question, now: datetime) -> Answer:
+    now = now.replace(microsecond=0)  # people read whole seconds
+    default = home_zone(question.zone, settings_of(None))
+    assumed = question.assumed or zone_of_process(default)
+    zone = known_zone(default) if question.zone is not None else assumed.name
+    text = question.text.strip()
+    local_zone = _zone_in(text, now) or zone
+    after = now if question.after is None else _instant("after", question.after, local_zone)
+    until = None if question.until is None else _instant("until", question.until, local_zone, last=True)
+    reading = read(text, zone=zone, now=after)
+    schedule = reading.schedule.with_defaults(zone, question.gap, question.fold)
+    instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
+    warnings = lint(schedule, after, notes=reading.notes)
+    if default.origin != "flag" and not reading.named_zone and needs_zone(text, after):
+        warnings.insert(0, assumed.warning())
+    return Answer(text, schedule, fires_in(local_zone, instants), warnings, after, question.language, to_json(schedule))
+
+
+def ask_task(task: Task, standing: Standing, question: Question, now: datetime) -> Answer:
+    """The same of a task that is there: its schedule goes on from its past."""
+    now = now.replace(microsecond=0)
+    schedule, zone = task.schedule, task.schedule.zone or "UTC"
+    after = now if question.after is None else _instant("after", question.after, zone)
+    until = None if question.until is None else _instant("until", question.until, zone, last=True)
+    instants = islice(iterate(schedule, after, past_of(task, standing), until=until), question.number)
+    return Answer(
+        task.name,
+        schedule,
+        fires_in(zone, instants),
+        lint(schedule, after),
+        after,
+        question.language,
+        to_json(schedule),
+    )
+
+
+def _zone_in(text: str, now: datetime) -> str | None:
+    """A zone in the text is also the zone of wall times in the options; it is known only once the text is read."""
+    try:
+        return read(text, zone=None, now=now).schedule.zone
+    except InvalidSchedule:
+        return None  # whatever is wrong with it is said when it is read in earnest
+
+
+def known_zone(default: DefaultZone) -> str:
+    """Cities are understood too; what the machine says is only used when it is known."""
+    try:
+        return zone_named(default.name, None)
+    except InvalidSchedule as refusal:
+        if default.origin == "machine":
+            return "UTC"
+        if default.origin == "environment":
+            raise refuse("unknown_zone_setting", variable=default.source, value=default.name) from None
+        raise refusal from None
+
+
+def _instant(option: str, text: str, zone: str, *, last: bool = False) -> datetime:
+    """A date as the end includes its day, as it does in the text itself."""
+    moment = read_moment(text.strip())
+    if moment is None:
+        wanted = "a time such as 2026-03-01T15:00 or 2026-03-01T15:00Z"
+        raise refuse("bad_value", key=f"--{option}", value=text, wanted=wanted)
+    resolve = last_instant if last else first_instant
+    return to_datetime(resolve(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
+
+
+def zone_of_process(default: DefaultZone) -> AssumedZone:
+    """The zone of this machine or of its settings, with the reason."""
+    reasons = {
+        "environment": (f"{default.source} says so", f" {default.source} 是这样设置的"),
+        "machine": ("it is this machine's", "这是本机的时区"),
+        "nowhere": ("this machine names none either", "本机也没有设置时区"),
+        "flag": (f"{default.source} says so", f" {default.source} 是这样设置的"),
+    }
+    return AssumedZone(known_zone(default), reasons[default.origin])

@@ -1,0 +1,130 @@
+"""Servers that this user has logged in to: a file that nobody else may read, with one of them in use."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ..messages.account_refusals import refuse
+
+_FILE: Final = "contexts.json"
+_OTHERS: Final = 0o077
+
+
+class Context(NamedTuple):
+    """A server under a name. The token is kept nowhere else, and shown nowhere."""
+
+    name: str
+    server: str
+    token: str
+    owner: str = ""
+    plain_http: bool = False
+    """Whoever logged in allowed that it is asked without encryption."""
+
+    def __repr__(self) -> str:
+        return f"Context({self.name!r}, {self.server!r})"
+
+
+class Contexts(NamedTuple):
+    """All of them, by name; `current` is the one in use."""
+
+    known: tuple[Context, ...] = ()
+    current: str | None = None
+
+    def named(self, name: str) -> Context | None:
+        return next((each for each in self.known if each.name == name), None)
+
+    def at(self, server: str) -> Context | None:
+        """The one for this address; of several, the one in use."""
+        same = [each for each in self.known if each.server == server]
+        return next((each for each in same if each.name == self.current), same[0] if same else None)
+
+    @property
+    def in_use(self) -> Context | None:
+        return None if self.current is None else self.named(self.current)
+
+    def with_one(self, context: Context) -> Contexts:
+        """With this one among them, in use from now on."""
+        others = tuple(each for each in self.known if each.name != context.name)
+        return Contexts(tuple(sorted((*others, context))), context.name)
+
+    def using(self, name: str | None) -> Contexts:
+        return self._replace(current=name)
+
+    def without(self, name: str) -> Contexts:
+        left = tuple(each for each in self.known if each.name != name)
+        return Contexts(left, None if self.current == name else self.current)
+
+
+def contexts_file() -> Path:
+    from platformdirs import user_config_path  # noqa: PLC0415 - only where files are looked for
+
+    return user_config_path("horae", appauthor=False) / _FILE
+
+
+def read_contexts() -> Contexts:
+    """None where there is no file; one that others can read is refused, for it holds tokens."""
+    path = contexts_file()
+    try:
+        with path.open(encoding="utf-8") as file:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
+                raise refuse("contexts_open_to_others", path=path)
+            return _read(json.load(file))
+    except FileNotFoundError:
+        return Contexts()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        # What went wrong is told without what the file holds.
+        raise refuse("contexts_unreadable", path=path, problem=type(error).__name__) from None
+
+
+def _read(value: Mapping[str, Any]) -> Contexts:
+    found = value["contexts"].items()
+    known = tuple(
+        Context(name, each["server"], each["token"], each.get("owner", ""), each.get("plain_http") is True)
+        for name, each in found
+    )
+    return Contexts(tuple(sorted(known)), value.get("current"))
+
+
+def write_contexts(contexts: Contexts) -> None:
+    """Whole or not at all, and never, not even for a moment, for others to read."""
+    path = contexts_file()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(prefix=".contexts-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(_shape(contexts), file, indent=2, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _shape(contexts: Contexts) -> dict[str, Any]:
+    return {
+        "current": contexts.current,
+        "contexts": {
+            each.name: {"server": each.server, "token": each.token, "owner": each.owner, "plain_http": each.plain_http}
+            for each in contexts.known
+        },
+    }
+
+
+def read_token(said: str) -> str:
+    """One line, as a pipe or an editor leaves it; what is none is refused without being shown."""
+    token = said.strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise refuse("no_token_given")
+    return token
+
+
+def token_from_input() -> str:
+    return read_token(sys.stdin.read())

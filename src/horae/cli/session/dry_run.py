@@ -1,0 +1,35 @@
+"""What a wish would come to, found out by the same code that would do it, without writing anything."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from ...model.change import Facts
+from ...model.task import Task
+from ...service.tasks.advisories import Advisory
+from ...service.tasks.task_request import Wish
+from .workplace import Workplace
+
+Turn: TypeAlias = Literal["new", "changed", "same"]
+
+
+class Planned(NamedTuple):
+    """A wish, the task that it meets, and the task that it would leave."""
+
+    wish: Wish
+    before: Facts | None
+    after: Task
+    warnings: tuple[Advisory, ...] = ()
+
+    @property
+    def turn(self) -> Turn:
+        if self.before is None:
+            return "new"
+        return "same" if self.before.task == self.after else "changed"
+
+
+async def planned(app: Workplace, wish: Wish, *, paused: str | None = None) -> Planned:
+    """Everything that would refuse it refuses it now."""
+    resolved = await app.resolve(wish)
+    before, after = await app.service.tasks.rehearse(app.who, resolved.wish, paused=paused)
+    return Planned(resolved.wish, before, after, app.advised(resolved).warnings)

@@ -1,0 +1,230 @@
+"""What most commands work at: the use cases of an opened store, without engine, functions and listeners.
+
+It is the library's `Horae` for those who only ask and order: loading that costs a command a tenth of a second more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from ...clock import Clock, SystemClock
+from ...errors import NotFound, Refusal
+from ...lifecycle.explain import RunningNodes
+from ...model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
+from ...model.change import Facts
+from ...model.events.event import Sequenced
+from ...model.page import LARGEST_PAGE
+from ...model.record import Writing
+from ...model.run import Run
+from ...model.task import Target, Task
+from ...outgoing.addresses import read_networks
+from ...outgoing.guard import check_url
+from ...outgoing.refusals import refused_networks
+from ...ports.full_store import Keeping
+from ...ports.records import Record
+from ...runtime.default_quotas import usual_quotas
+from ...runtime.encryption_key import sealing_of
+from ...runtime.node_policy import node_networks, with_policy
+from ...runtime.process_settings import chosen_wake
+from ...runtime.stores import make_store, make_wakeup
+from ...service.accounts.approval_policy import Gate, digest_of
+from ...service.accounts.secrets import SecretBox
+from ...service.events.listeners import Audience
+from ...service.events.webhook_signer import is_signer_without_key
+from ...service.service import Service
+from ...service.tasks.advisories import Advisory, advise, advise_each
+from ...service.tasks.default_zone import own_zone
+from ...service.tasks.edits import Edited, Edits
+from ...service.tasks.functions import Resolved
+from ...service.tasks.task_request import Wish
+from ...settings import Settings
+from ..node.node_start import Readiness
+from .open_store import home_zone, opened_url, settings_of
+
+T = TypeVar("T")
+GROUP: Final = "group"
+"""The kind of record that keeps a group of another scheduler."""
+_HTTP: Final = "http"
+_BETWEEN_LOOKS: Final = 0.2
+"""Seconds. Another process does the work, so nothing here is rung."""
+
+
+class Desk:
+    """An open store, who is asking, and in which zone; every write rings for the engines of other processes."""
+
+    who: Final[Principal] = LOCAL._replace(actor=LOCAL_OWNER, via="cli")
+
+    def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
+        self.store = store
+        self.default_zone = home_zone(None, settings)
+        self.zone = self.default_zone.name
+        self.clock: Clock = SystemClock()
+        self._ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
+        self._url, self._key_file = url, settings.value("key_file")
+        secrets = SecretBox(store, sealing_of(url, self._key_file), self.clock)
+        self.service = Service(
+            store,
+            self.clock,
+            self.zone,
+            secrets,
+            check=partial(_checked, settings),
+            told=self.told,
+            members=usual_quotas(settings),
+            networks=read_networks(settings.value("outgoing_networks")),
+            gate=Gate(frozenset(settings.value("agent_functions") or ())),
+        )
+
+    def told(self, _due: datetime | None) -> None:
+        self._ring.ring()
+
+    async def anybody(self) -> bool:
+        """Whether somebody is there to run what is due; who has died without a word does not count."""
+        from ...engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
+
+        return not all(is_gone(node.home) for node in await self.store.nodes())
+
+    async def readiness(self, target: Target) -> Readiness:
+        from ...engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
+
+        nodes = [node for node in await self.store.nodes() if not is_gone(node.home)]
+        running = RunningNodes(
+            tuple(node.id for node in nodes if not node.draining), tuple(node.id for node in nodes if node.draining)
+        )
+        return Readiness(running, (await self.service.functions.load(fresh=True)).missing(target))
+
+    async def resolve(self, wish: Wish) -> Resolved:
+        resolved = await self.service.resolve(self.who, wish)
+        if wish.target.kind != _HTTP:
+            return resolved
+        found = await self.network_advisories(json.loads(wish.target.spec).get("url"))
+        return resolved._replace(warnings=(*resolved.warnings, *found))
+
+    async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
+        """Warn where this process may call the address, but the nodes that are running may not."""
+        if not await self.anybody():
+            return ()
+        try:
+            check_url(url, await node_networks(self.store))
+        except Refusal as refusal:
+            if not refused_networks(refusal):
+                return ()
+            english, chinese = refusal.in_language("en").hint, refusal.in_language("zh").hint
+            return (advise_each("network_refused", {"hint": english}, {"hint": chinese}),)
+        return ()
+
+    async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
+        """Warn where the running nodes may not call the address of a webhook, or cannot sign for it."""
+        found = await self.network_advisories(url)
+        if await is_signer_without_key(self.store) and await self.anybody():
+            return *found, advise("nodes_without_key")
+        return found
+
+    def advised(self, resolved: Resolved) -> Resolved:
+        return resolved
+
+    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+        return await self.service.review(self.who, done, edits)
+
+    async def tried(self, wish: Wish) -> Facts:
+        """The task that such a wish would make; nothing is written."""
+        seen: list[Facts] = []
+
+        def keep(made: Sequence[Facts]) -> tuple[Writing, ...]:
+            seen[:] = made
+            return ()
+
+        await self.service.rehearsal.tasks.create(self.who, wish, beside=keep)
+        return seen[0]
+
+    async def owner(self) -> str:
+        return self.who.owner
+
+    def digest(self, task: Task) -> str:
+        return digest_of(task)
+
+    async def facts(self, task_id: str) -> Facts | None:
+        return await self.store.facts(task_id, self.who.scope)
+
+    async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
+        """The tasks of these runs, each asked for once."""
+        found = [await self.facts(name) for name in {run.task_id for run in runs}]
+        return {each.task.id: each.task for each in found if each is not None}
+
+    async def groups(self) -> list[Any]:
+        found: list[Any] = []
+        after: str | None = None
+        while True:
+            page = await self.store.records(GROUP, None, after, LARGEST_PAGE)
+            found += [json.loads(record.body) for record in page.items]
+            after = page.after
+            if after is None:
+                return found
+
+    async def keep_group(self, folder: str, owner: str, body: str) -> None:
+        known = await self.store.get_record(GROUP, folder)
+        if known is None or known.body != body:
+            version = None if known is None else known.version
+            await self.store.put_record(Record(GROUP, folder, owner, body), replacing=version)
+
+    async def check_key(self) -> None:
+        """To set a secret may make the key. Of what is on a server, another machine may have made it already: two keys
+        would be one too many."""
+        from ...runtime.encryption_key import key_is_elsewhere  # noqa: PLC0415 - few commands seal anything
+
+        missing = key_is_elsewhere(self._url, self._key_file)
+        if missing is not None and (await self.service.secrets.names(self.who, limit=1)).items:
+            raise missing
+
+    async def news(self, number: int) -> AsyncIterator[Sequenced]:
+        """Every event after this number, as it happens; for ever."""
+        async with self.service.presence.announced(Audience("terminal")):
+            while True:
+                found = await self.service.events.after(self.who, number, LARGEST_PAGE)
+                for each in found:
+                    number = each.cursor
+                    yield each
+                if not found:
+                    await self.clock.pause(_BETWEEN_LOOKS)
+
+    async def close(self) -> None:
+        await self.service.webhooks.close()
+        await self._ring.finish()
+
+
+def at_desk(store: str | None, work: Callable[[Desk], Awaitable[T]], *, create: bool = False) -> T:
+    """Open the store, do it, close it again. Unless it is to be made, a file that is not there is refused."""
+    url = opened_url(store, create=create)
+    return asyncio.run(_within(url, settings_of(store), work))
+
+
+async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
+    store = make_store(url)
+    try:
+        await store.open()
+        desk = Desk(url, store, await with_policy(store, settings))
+        # Moments are read and shown in the zone of the person; the zone of this process is for those who have none.
+        desk.zone = await own_zone(desk.service, desk.who) or desk.zone
+        try:
+            return await work(desk)
+        except NotFound as refusal:
+            if refusal.code != "no_such_task":
+                raise
+            from ..nearest_name import with_nearest  # noqa: PLC0415 - only for what was mistyped
+
+            raise await with_nearest(desk, refusal) from None
+        finally:
+            await desk.close()
+    finally:
+        await store.close()
+
+
+def _checked(settings: Settings, target: Target, payload: str) -> Target:
+    from ...runtime.target_kinds import Kinds  # noqa: PLC0415 - only what makes or edits a task looks at targets
+
+    return Kinds(settings).check(target, payload)

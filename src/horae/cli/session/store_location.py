@@ -1,0 +1,85 @@
+"""Where a store is, for commands that are about the store itself: a file, or an address that may be shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ..messages.operating_refusals import refuse
+from ..output.printer import Out
+
+
+def place(out: Out) -> Path | str:
+    """A file, or the address of a store on a server."""
+    return server_address(out) or store_file(out)
+
+
+def server_address(out: Out) -> str | None:
+    """Without its password; None where the store is on no server."""
+    from ...runtime.url_schemes import is_on_server  # noqa: PLC0415 - `--help` does without
+
+    url = _url(out)
+    return _masked(url) if is_on_server(url) else None
+
+
+def existing_place(out: Out) -> Path | str:
+    here = place(out)
+    return here if isinstance(here, str) else existing_file(out)
+
+
+def place_json(here: Path | str) -> dict[str, Any]:
+    """`path` is that of a file; a store on a server has an address."""
+    return {"path": str(here), "store": None} if isinstance(here, Path) else {"path": None, "store": here}
+
+
+def schema_of(out: Out, here: Path | str) -> int:
+    """Before anything is done to it; 0 where there is none."""
+    import asyncio  # noqa: PLC0415
+
+    from ...clock import SystemClock  # noqa: PLC0415
+    from ...runtime.store_status import server_condition, store_condition  # noqa: PLC0415
+
+    if isinstance(here, Path):
+        return store_condition(str(here)).schema
+    found = asyncio.run(server_condition(_url(out), SystemClock()))
+    return 0 if found is None else found.schema
+
+
+def _url(out: Out) -> str:
+    from ...runtime.process_settings import store_url  # noqa: PLC0415
+    from .open_store import settings_of  # noqa: PLC0415
+    from .servers import refuse_server_for  # noqa: PLC0415
+
+    refuse_server_for(out, "horae db")
+    return store_url(settings_of(out.store))
+
+
+def _masked(url: str) -> str:
+    from ...runtime.stores import masked  # noqa: PLC0415
+
+    return masked(url)
+
+
+def store_file(out: Out) -> Path:
+    """Where the store is, or would be; only one in a file is anywhere."""
+    from ...runtime.stores import sqlite_path  # noqa: PLC0415
+
+    url = _url(out)
+    found = sqlite_path(url)
+    if found is None:
+        raise refuse("only_a_file", url=_masked(url))
+    return Path(found).absolute()
+
+
+def real_path(path: Path) -> Path:
+    """Links followed, as far as they lead anywhere; one that leads to itself is left to whoever opens it."""
+    return Path(os.path.realpath(path))
+
+
+def existing_file(out: Out) -> Path:
+    from .open_store import opened_url  # noqa: PLC0415
+
+    here = store_file(out)
+    opened_url(out.store, create=False)
+    return here

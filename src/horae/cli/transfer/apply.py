@@ -1,0 +1,165 @@
+"""`horae apply`: the tasks become what a file says; what would change is shown first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from ..command import command
+from ..messages import operating_messages as words
+from ..messages.operating_refusals import refuse
+from ..output.printer import Out
+from ..output.styled_text import Piece, Style
+
+if TYPE_CHECKING:
+    from ...errors import Refusal
+    from ..session.workplace import Workplace
+    from .diff import Difference, Differences
+
+_SIGNS: Final[dict[str, tuple[str, Style]]] = {
+    "new": ("+", "good"),
+    "changed": ("~", "odd"),
+    "same": ("=", "dim"),
+    "gone": ("-", "bad"),
+}
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "apply", asks=True)(apply)
+
+
+def apply(
+    out: Out,
+    file: Path = typer.Option(..., "-f", "--file", metavar="FILE", help="YAML or JSON: see docs/tasks-file.md."),
+    diff: bool = typer.Option(False, "--diff", help="Show every field that changes."),
+    prune: bool = typer.Option(False, "--prune", help="Remove what the file no longer has, with its history."),
+    label: list[str] | None = typer.Option(None, "--label", metavar="K=V", help="Prune only what carries this label."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
+) -> None:
+    """Make the tasks what a file says."""
+    from .import_export import at_work_or_in_memory  # noqa: PLC0415 - `--help` does without
+    from .tasks_file import read_tasks_file  # noqa: PLC0415
+
+    if label and not prune:
+        raise refuse("label_without_prune")
+    read = read_tasks_file(file.expanduser())
+    labels = _labels(label or [])
+
+    async def do(app: Workplace) -> list[tuple[Difference, Refusal]] | None:
+        from .diff import differences  # noqa: PLC0415
+
+        found = await differences(app, read, out.language, prune=prune, labels=labels)
+        if not out.json:
+            _show(out, found, full=diff)
+        refused = None
+        if not found.nothing and not dry_run:
+            out.confirm(words.APPLY)
+            refused = await _write(app, found)
+        if out.json:
+            out.data(_shape(out, found, dry_run=dry_run, applied=refused is not None))
+        return refused
+
+    _tell_end(out, at_work_or_in_memory(out, do, dry_run=dry_run), dry_run=dry_run)
+
+
+def _labels(said: list[str]) -> tuple[tuple[str, str], ...]:
+    from ..task_filter import labels_of  # noqa: PLC0415
+
+    return tuple(sorted(labels_of(said).items()))
+
+
+async def _write(app: Workplace, found: Differences) -> list[tuple[Difference, Refusal]]:
+    """Lanes first, so that no new task meets a limit that is about to change."""
+    from ...errors import Refusal  # noqa: PLC0415
+
+    for lane in found.lanes:
+        await app.service.lanes.limit(app.who, lane.name, lane.after)
+    refused: list[tuple[Difference, Refusal]] = []
+    for each in found.tasks:
+        if each.turn in ("new", "changed") and each.wish is not None:
+            await app.service.tasks.declare(app.who, each.wish)
+        elif each.turn == "gone":
+            try:
+                await app.service.tasks.delete(app.who, each.task.id)
+            except Refusal as error:
+                refused.append((each, error))
+    return refused
+
+
+def _tell_end(out: Out, refused: list[tuple[Difference, Refusal]] | None, *, dry_run: bool) -> None:
+    for each, error in refused or []:
+        out.note(words.NOT_REMOVED, name=each.task.name, because=error.in_language(out.language).message)
+    if not out.json:
+        if dry_run:
+            out.note(words.NOTHING_WRITTEN)
+        elif refused is None:
+            out.note(words.NOTHING_TO_DO)
+        elif not refused:
+            out.line(("✓ ", out.told(words.APPLIED)))
+    if refused:
+        raise typer.Exit(5)
+
+
+# --- told ----------------------------------------------------------------------------------------------------------
+
+
+def _show(out: Out, found: Differences, *, full: bool) -> None:
+    for zone in found.zones:
+        out.warn(zone.warning().in_language(out.language))
+    for lane in found.lanes:
+        before = "-" if lane.before is None else lane.before
+        out.line(("~ ", out.told(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
+    for each in found.tasks:
+        if each.turn != "same" or full:
+            _show_one(out, each, full=full)
+            for warning in each.warnings:
+                out.note(words.ABOUT, source=each.task.name, note=warning.in_language(out.language))
+    counts = {turn: found.count(turn) for turn in ("new", "changed", "same", "gone")}
+    out.line(out.told(words.APPLY_SUMMARY, **counts))
+
+
+def _show_one(out: Out, each: Difference, *, full: bool) -> None:
+    from ...schedule.describe import sentence  # noqa: PLC0415
+
+    sign, style = _SIGNS[each.turn]
+    rest = f"  {sentence(each.task.schedule, out.language)}" if each.turn in ("new", "gone") else ""
+    if each.turn == "changed":
+        shown = each.fields if full else {name: each.fields[name] for name in each.fields if name == "when"}
+        parts = [f"{name}: {_text(before)} → {_text(after)}" for name, (before, after) in shown.items()]
+        if not full:
+            parts += [name for name in each.fields if name != "when"]
+        if each.removed or each.added:
+            parts.append(out.told(words.FIRES_CHANGE, removed=each.removed, added=each.added))
+        rest = "  " + "  ".join(parts)
+    out.line((Piece(sign, style), f" {each.task.name}{rest}"))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _shape(out: Out, found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any]:
+    from ...wire.previews import warnings_json  # noqa: PLC0415
+
+    return {
+        "dry_run": dry_run,
+        "applied": applied,
+        **{turn: found.count(turn) for turn in ("new", "changed", "same", "gone")},
+        "tasks": [
+            {
+                "change": each.turn,
+                "name": each.task.name,
+                "key": each.task.key,
+                "owner": each.task.owner,
+                "fields": {name: {"before": before, "after": after} for name, (before, after) in each.fields.items()},
+                "fires": {"removed": each.removed, "added": each.added},
+                "warnings": [{"code": one.code, "message": one.in_language(out.language)} for one in each.warnings],
+            }
+            for each in found.tasks
+        ],
+        "lanes": [lane._asdict() for lane in found.lanes],
+        "warnings": warnings_json([zone.warning() for zone in found.zones], out.language),
+    }

@@ -1,0 +1,131 @@
+"""What a file of tasks would change: task by task, field by field, with the fires that come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from ...choices import Language
+from ...errors import Refusal
+from ...model.change import Facts
+from ...model.page import LARGEST_PAGE
+from ...model.task import Task, past_of
+from ...ports.store import TaskFilter
+from ...schedule import iterate
+from ...schedule.describe import sentence
+from ...service.tasks.advisories import Advisory
+from ...service.tasks.default_zone import AssumedZone
+from ...service.tasks.task_request import Wish
+from ...wire.tasks import definition_json
+from ..messages.operating_refusals import placed
+from ..session.dry_run import Planned, planned
+from ..session.owner_zone import with_assumed_zone
+from ..session.workplace import Workplace
+from .tasks_file import APPLIED, TasksFile
+
+Turn: TypeAlias = Literal["new", "changed", "same", "gone"]
+AHEAD: Final = timedelta(days=7)
+_MOST_FIRES: Final = 10_000
+
+
+class Difference(NamedTuple):
+    turn: Turn
+    task: Task
+    wish: Wish | None = None
+    fields: Mapping[str, tuple[Any, Any]] = {}
+    removed: int = 0
+    added: int = 0
+    warnings: tuple[Advisory, ...] = ()
+
+
+class LaneChange(NamedTuple):
+    name: str
+    before: int | None
+    after: int
+
+
+class Differences(NamedTuple):
+    tasks: tuple[Difference, ...]
+    lanes: tuple[LaneChange, ...]
+    zones: tuple[AssumedZone, ...] = ()
+    """Zones that were taken for schedules that name none."""
+
+    def count(self, turn: Turn) -> int:
+        return sum(each.turn == turn for each in self.tasks)
+
+    @property
+    def nothing(self) -> bool:
+        return not self.lanes and all(each.turn == "same" for each in self.tasks)
+
+
+async def differences(
+    app: Workplace, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
+) -> Differences:
+    now, found = app.clock.now(), []
+    zones: dict[str, AssumedZone] = {}
+    for number, each in enumerate(file.tasks, 1):
+        try:
+            wish, assumed = await with_assumed_zone(app, each.wish)
+            found.append(_difference(await planned(app, wish), language, now))
+            if assumed is not None:
+                zones[assumed.name] = assumed
+        except Refusal as refused:
+            en, zh = f"task {number} ({each.wish.name})", f"第 {number} 个任务（{each.wish.name}）"
+            raise placed(refused, en, zh) from None
+    if prune:
+        kept = {each.task.id for each in found}
+        found += [
+            Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in kept
+        ]
+    known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.who)}
+    lanes = [LaneChange(name, known.get(name), limit) for name, limit in file.lanes.items() if known.get(name) != limit]
+    return Differences(tuple(found), tuple(lanes), tuple(zones.values()))
+
+
+async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:
+    """What carries these labels; without any, what such a file has made."""
+    found: list[Facts] = []
+    after: str | None = None
+    owner = file.owner or await app.owner()
+    while True:
+        page = await app.service.tasks.page(app.who, TaskFilter(owner, labels=labels), after, LARGEST_PAGE)
+        found += [each for each in page.items if labels or (each.task.key or "").startswith(APPLIED)]
+        after = page.after
+        if after is None:
+            return found
+
+
+def _difference(step: Planned, language: Language, now: datetime) -> Difference:
+    if step.before is None or step.turn == "same":
+        return Difference(step.turn, step.after, step.wish, warnings=step.warnings)
+    before, after = step.before.task, step.after
+    old, new = _shown(before, language), _shown(after, language)
+    fields = {name: (old[name], new[name]) for name in new if old[name] != new[name]}
+    removed, added = _fires(step.before, after, now)
+    return Difference("changed", after, step.wish, fields, removed, added, step.warnings)
+
+
+def _shown(task: Task, language: Language) -> dict[str, Any]:
+    """The schedule as a sentence, policies one by one."""
+    shape = definition_json(task)
+    policies = {f"policies.{name}": value for name, value in shape.pop("policies").items()}
+    return {**shape, **policies, "when": sentence(task.schedule, language)}
+
+
+def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:
+    if before.task.schedule == after.schedule:
+        return 0, 0
+    standing = before.standing
+    old = _ahead(before.task, before, now)
+    new = set(
+        islice(
+            iterate(after.schedule, now, past_of(after, standing._replace(counted=0)), until=now + AHEAD), _MOST_FIRES
+        )
+    )
+    return len(old - new), len(new - old)
+
+
+def _ahead(task: Task, facts: Facts, now: datetime) -> set[datetime]:
+    return set(islice(iterate(task.schedule, now, past_of(task, facts.standing), until=now + AHEAD), _MOST_FIRES))

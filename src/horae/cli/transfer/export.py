@@ -1,0 +1,49 @@
+"""Everything that a deployment holds, as JSON lines: what `horae import` reads back, anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from ...model.page import LARGEST_PAGE
+from ...ports.store import RunFilter, TaskFilter
+from ...version import __version__
+from ...wire.instants import utc
+from ...wire.overview import lane_json
+from ...wire.runs import run_json
+from ...wire.tasks import task_json
+from ..session.workplace import Workplace
+
+VERSION: Final = 1
+
+
+async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
+    """A header, then one object for each thing. Secrets are named in tasks, and never held by them."""
+    yield {"horae": "export", "version": VERSION, "at": utc(app.clock.now()), "by": __version__, "zone": app.zone}
+    for lane in await app.service.lanes.all(app.who):
+        yield {"lane": {name: value for name, value in lane_json(lane).items() if name != "taken"}}
+    for group in await app.groups():
+        yield {"group": group}
+    after: str | None = None
+    while True:
+        page = await app.service.tasks.page(app.who, TaskFilter(), after, LARGEST_PAGE)
+        for facts in page.items:
+            yield {"task": task_json(facts)}
+            if runs:
+                async for run in _runs(app, facts.task.id, facts.task.name, facts.task.schedule.zone):
+                    yield {"run": run}
+        after = page.after
+        if after is None:
+            return
+
+
+async def _runs(app: Workplace, task_id: str, name: str, zone: str | None) -> AsyncIterator[dict[str, Any]]:
+    after: str | None = None
+    while True:
+        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, LARGEST_PAGE)
+        for run in page.items:
+            if not run.live:
+                yield run_json(run, name, zone)
+        after = page.after
+        if after is None:
+            return

@@ -1,0 +1,140 @@
+"""An export of our own, read line by line; a mistake in it refuses the whole file, with the place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ...errors import Refusal
+from ...interchange import Found, Group, Harvest
+from ...interchange.fields import bad_field, needed_text
+from ...interchange.json_text import is_sound, read_json
+from ...model.task import TaskState
+from ...schedule.durations import parse_duration
+from ...wire.instants import utc
+from ...wire.tasks import read_task
+from ..messages.operating_refusals import placed, refuse
+from .export import VERSION
+from .export_rows import instant, read_group, read_lane, read_run
+from .import_batch import Incoming, OldRun
+
+_OVER: Final = ("completed", "cancelled")
+_PAUSED: Final = ("paused", "failed")
+MOST_CHARACTERS: Final = 1_000_000
+"""Of one line: more than the largest task, with its payload, needs."""
+
+
+def read_export(path: str, lines: Iterable[str], owner: str | None) -> Incoming:
+    reading = _Reading(path, owner)
+    for number, line in enumerate(lines, 1):
+        if len(line) > MOST_CHARACTERS:
+            problem = f"it has more than {MOST_CHARACTERS:,} characters"
+            raise refuse("bad_export", path=path, line=number, problem=problem)
+        if line.strip():
+            _read_line(reading, number, line)
+    return reading.done()
+
+
+def _read_line(reading: _Reading, number: int, line: str) -> None:
+    try:
+        reading.take(number, read_json(line))
+    except Refusal as refused:
+        own = refused.code in ("bad_export", "newer_export")
+        raise refused if own else placed(refused, f"line {number}", f"第 {number} 行") from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # Whatever else a file makes the readers of tasks stumble over: it is the file that is wrong.
+        raise refuse("bad_export", path=reading.path, line=number, problem=repr(error)) from None
+
+
+class _Reading:
+    def __init__(self, path: str, owner: str | None) -> None:
+        self.path = path
+        self._owner = owner
+        self._begun = False
+        self._over = 0
+        self._keys: dict[str, tuple[str | None, str]] = {}
+        self._found: list[Found] = []
+        self._runs: list[OldRun] = []
+        self._lanes: list[tuple[str, int]] = []
+        self._groups: list[Group] = []
+
+    def done(self) -> Incoming:
+        harvest = Harvest(tuple(self._found), groups=tuple(self._groups))
+        return Incoming(harvest, tuple(self._runs), tuple(self._lanes), self._over, exact=True)
+
+    def take(self, number: int, value: Any) -> None:
+        if not self._begun:
+            _check_header(self.path, number, value)
+            self._begun = True
+            return
+        name, body = _only(self.path, number, value)
+        match name:
+            case "task":
+                self._task(number, body)
+            case "run":
+                self._runs.append(read_run(body, self._keys, f"line {number}"))
+            case "lane":
+                self._lanes.append(read_lane(body))
+            case "group":
+                self._groups.append(read_group(body))
+            case _:
+                problem = f"'{name}' is nothing that is exported"
+                raise refuse("bad_export", path=self.path, line=number, problem=problem)
+
+    def _task(self, number: int, body: dict[str, Any]) -> None:
+        """One without a key of its own is known by what it was called there."""
+        state = body.get("state", TaskState.ACTIVE)
+        if not isinstance(state, str) or state not in {each.value for each in TaskState}:
+            raise bad_field("state", state, f"one of {', '.join(TaskState)}")
+        key = _key(body)
+        if state in _OVER:
+            self._over += 1
+            return
+        wish = read_task({**body, "when": carried_on(body)}, exported=True)._replace(key=key)
+        if self._owner is not None:
+            wish = wish._replace(owner=self._owner)
+        self._keys[str(body.get("id"))] = wish.owner, key
+        self._found.append(Found(wish, state in _PAUSED, f"line {number}"))
+
+
+def _key(body: dict[str, Any]) -> str:
+    return needed_text(body, "key") if body.get("key") else f"import:{body.get('id')}"
+
+
+def _check_header(path: str, number: int, value: Any) -> None:
+    if not isinstance(value, Mapping) or value.get("horae") != "export":
+        raise refuse("bad_export", path=path, line=number, problem="it has no header")
+    version = value.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise refuse("bad_export", path=path, line=number, problem="its header has no version")
+    if version > VERSION:
+        raise refuse("newer_export", path=path, version=version, known=VERSION)
+
+
+def _only(path: str, number: int, value: Any) -> tuple[str, dict[str, Any]]:
+    if not isinstance(value, dict) or len(value) != 1:
+        raise refuse("bad_export", path=path, line=number, problem="it is no object with one name")
+    ((name, body),) = value.items()
+    if not isinstance(body, dict):
+        raise refuse("bad_export", path=path, line=number, problem=f"'{name}' is no object")
+    if not is_sound(value):
+        raise refuse("bad_export", path=path, line=number, problem="it has halves of letters")
+    return name, body
+
+
+def carried_on(body: dict[str, Any]) -> Any:
+    """The schedule as it goes on from where it was: a grid keeps its beat, and what has run counts as run."""
+    when = body.get("when")
+    if not isinstance(when, dict):
+        return when
+    when = dict(when)
+    created, counted = body.get("created"), body.get("counted") or 0
+    if "start" not in when and isinstance(created, str):
+        made = instant(body, "created")
+        if when.get("kind") == "every" and when.get("from", "grid") == "grid":
+            when["start"] = utc(made + parse_duration(when["interval"]))
+        elif when.get("kind") == "calendar" and when.get("every", 1) > 1:
+            when["start"] = utc(made)
+    if isinstance(when.get("repeat"), int) and 0 < counted < when["repeat"]:
+        when["repeat"] -= counted
+    return when

@@ -1,0 +1,82 @@
+"""Files that tasks come from, read into one shape: our own export, and those of other schedulers."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from ...interchange import Harvest, crontab, nanoclaw, openclaw
+from ...interchange.files import read_bytes
+from ...interchange.zone_evidence import Home, SeenZone, ZoneEvidence, choose_zone
+from ..messages.operating_refusals import refuse
+from .export_reader import MOST_CHARACTERS, read_export
+from .import_batch import Incoming, OldRun
+
+Format: TypeAlias = Literal["auto", "jsonl", "crontab", "nanoclaw", "openclaw"]
+_SQLITE: Final = b"SQLite format 3\0"
+
+
+class Options(NamedTuple):
+    format: Format
+    zone: Home
+    owner: str | None = None
+    system: bool = False
+
+
+def read_file(path: Path | None, piped: bytes, options: Options) -> Incoming:
+    """`path` None: what came in is in `piped`."""
+    kind = options.format if options.format != "auto" else _kind(path, piped)
+    if kind == "jsonl":
+        lines = piped.decode(errors="replace").split("\n") if path is None else _lines(path)
+        return read_export(str(path or "-"), lines, options.owner)
+    if kind == "nanoclaw":
+        if path is None:
+            raise refuse("only_from_a_file")
+        seen = choose_zone(nanoclaw.zone_evidence(path), options.zone)
+        return _foreign(nanoclaw.read(path, zone=seen.zone), seen)
+    data = piped if path is None else read_bytes(path)
+    if kind == "openclaw":
+        seen = choose_zone(openclaw.zone_evidence(data), options.zone)
+        return _foreign(openclaw.read(data, zone=seen.zone), seen)
+    seen = choose_zone(ZoneEvidence(is_needed=True), options.zone, same_machine=True)
+    read = crontab.read(data, zone=seen.zone, user=getpass.getuser(), system=options.system, owner=options.owner)
+    return _foreign(read, seen)
+
+
+def _kind(path: Path | None, piped: bytes) -> Format:
+    start = piped[:4096] if path is None else _beginning(path)
+    if start.startswith(_SQLITE):
+        return "nanoclaw"
+    text = start.decode(errors="replace").removeprefix("\ufeff").lstrip()
+    if not text:
+        raise refuse("unknown_format", path=path or "-")
+    if text[0] not in "{[":
+        return "crontab"
+    return "jsonl" if '"horae"' in text.splitlines()[0] else "openclaw"
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except OSError as error:
+        raise refuse("unreadable_file", path=path, problem=error.strerror) from None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            # A file without any line ends is not read as a whole to find that out.
+            while line := file.readline(MOST_CHARACTERS + 1):
+                yield line
+    except (OSError, UnicodeDecodeError) as error:
+        raise refuse("unreadable_file", path=path, problem=getattr(error, "strerror", None) or "no UTF-8") from None
+
+
+def _foreign(harvest: Harvest, seen: SeenZone) -> Incoming:
+    if seen.note is not None and harvest.found:
+        harvest = harvest._replace(notes=(seen.note, *harvest.notes))
+    runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past)
+    return Incoming(harvest, runs)

@@ -1,0 +1,237 @@
+"""What was read is written: everything is tried first, then tasks, their history, lanes and groups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import NamedTuple, TypeAlias
+
+from ...errors import Refusal
+from ...interchange import Found, Group, Unclear
+from ...interchange.import_result import excerpt, not_carried
+from ...interchange.notes import told
+from ...model.ids import run_id
+from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
+from ...model.page import LARGEST_PAGE
+from ...model.refusals import NOT_CARRIED
+from ...model.refusals import refuse as refuse_task
+from ...model.run import Run, RunState
+from ...model.task import Task
+from ...ports.store import RunFilter
+from ...service.tasks.tasks import check_past
+from ..messages.operating_refusals import placed, refuse
+from ..session.dry_run import Planned, planned
+from ..session.workplace import Workplace
+from .import_batch import Incoming, OldRun
+
+_ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+_AT_ONCE = 200
+_ANY_NOTE = "import"
+_Key: TypeAlias = tuple[str | None, str]
+_Made: TypeAlias = dict[_Key, Task]
+"""By owner and key; without an owner too, for files that know of one key only once."""
+
+
+class Plan(NamedTuple):
+    """`found` and `planned` go side by side."""
+
+    found: tuple[Found, ...]
+    planned: tuple[Planned, ...]
+    unclear: tuple[Unclear, ...]
+
+
+class Taken(NamedTuple):
+    runs: int = 0
+    left: int = 0
+    groups: int = 0
+    there: int = 0
+    """Runs that an earlier import has brought."""
+    tasks: tuple[Task, ...] = ()
+    """As they are stored, side by side with those of the plan."""
+
+
+async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
+    """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
+    found: list[Found] = []
+    made: list[Planned] = []
+    unclear = list(incoming.harvest.unclear)
+    keys: set[tuple[str | None, str | None]] = set()
+    for each in incoming.harvest.found:
+        place = each.wish.owner, each.wish.key
+        if place in keys:
+            raise refuse("twice_in_file", key=each.wish.key, path=path)
+        keys.add(place)
+        try:
+            each, step = await _planned(app, each)
+        except Refusal as refused:
+            if incoming.exact:
+                raise placed(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
+            unclear.append(Unclear(each.source, excerpt(each.wish.name), told(refused)))
+        else:
+            found.append(each)
+            made.append(step)
+    if incoming.exact:
+        _check_runs(incoming.runs, path, app.clock.now())
+    return Plan(tuple(found), tuple(made), tuple(unclear))
+
+
+async def _planned(app: Workplace, each: Found) -> tuple[Found, Planned]:
+    """What nothing here can run is taken over as paused, with a note that says what is missing."""
+    try:
+        return each, await planned(app, each.wish, paused=_ANY_NOTE if each.paused else None)
+    except Refusal as refused:
+        if refused.code != NOT_CARRIED:
+            raise
+        return not_carried(each), await planned(app, each.wish, paused=_ANY_NOTE)
+
+
+def _check_runs(runs: tuple[OldRun, ...], path: str, now: datetime) -> None:
+    for run in runs:
+        if run.past.status in _ENDS and not _is_past(run, now):
+            ended = (run.over_by or run.planned).isoformat()
+            raise placed(refuse_task("not_past", value=ended), f"{path}, {run.source}", f"{path},{run.source}")
+
+
+def _is_past(run: OldRun, now: datetime) -> bool:
+    try:
+        check_past(run.planned, run.past.started, run.over_by, now=now)
+    except Refusal:
+        return False
+    return run.over_by is not None
+
+
+async def take_over(
+    app: Workplace, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]
+) -> Taken:
+    tasks: _Made = {}
+    stored: list[Task] = []
+    new: set[str] = set()
+    for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
+        if each.paused and step.turn == "new":
+            task = await app.service.tasks.create(app.who, each.wish, paused=note)
+        elif step.turn == "same":
+            task = step.after
+        else:
+            task = await app.service.tasks.declare(app.who, each.wish, paused=note if each.paused else None)
+        stored.append(task)
+        if step.turn == "new":
+            new.add(task.id)
+        if each.wish.key is not None:
+            tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = task
+        progress(number)
+    lanes = {lane.name for lane in await app.service.lanes.all(app.who)}
+    for name, limit in incoming.lanes:
+        if name not in lanes:
+            await app.service.lanes.limit(app.who, name, limit)
+    for group in incoming.harvest.groups:
+        await _keep_group(app, group, lanes)
+    history = await _history(app, incoming.runs, tasks, new)
+    await _keep(app, history)
+    return _counted(incoming, history)._replace(tasks=tuple(stored))
+
+
+async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
+    """A lane that somebody has given another limit keeps it."""
+    owner = f"group:{group.folder}"
+    body = json.dumps(group.to_json(), ensure_ascii=False)
+    await app.keep_group(group.folder, owner, body)
+    if owner not in lanes:
+        await app.service.lanes.limit(app.who, owner, 1)
+
+
+async def would_take(app: Workplace, incoming: Incoming, plan: Plan) -> Taken:
+    """What `take_over` will say that it took."""
+    tasks: _Made = {}
+    would = tuple(step.after for step in plan.planned)
+    for each, step in zip(plan.found, plan.planned, strict=True):
+        if each.wish.key is not None:
+            tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = step.after
+    new = {step.after.id for step in plan.planned if step.turn == "new"}
+    return _counted(incoming, await _history(app, incoming.runs, tasks, new))._replace(tasks=would)
+
+
+class _History(NamedTuple):
+    """`rows` are still to be written, by task; so many others are there already."""
+
+    rows: dict[str, list[Run]]
+    there: int
+
+
+def _counted(incoming: Incoming, history: _History) -> Taken:
+    taken = sum(map(len, history.rows.values()))
+    return Taken(taken, len(incoming.runs) - taken - history.there, len(incoming.harvest.groups), history.there)
+
+
+async def _history(app: Workplace, runs: tuple[OldRun, ...], tasks: _Made, new: Collection[str]) -> _History:
+    """As rows that have ended. The same run has the same name, so that the second time nothing is written.
+
+    `new` are the tasks that have no history yet."""
+    rows: dict[str, list[Run]] = {}
+    there = 0
+    for key, old in _of_tasks(runs, tasks, app.clock.now()).items():
+        task = tasks[key]
+        named = {row.id: row for row in (_row(task, each) for each in old)}
+        known = set() if task.id in new else await _known(app, task.id)
+        fresh = [row for name, row in named.items() if name not in known]
+        rows.setdefault(task.id, []).extend(fresh)
+        there += len(old) - len(fresh)
+    return _History(rows, there)
+
+
+async def _known(app: Workplace, task_id: str) -> set[str]:
+    found: set[str] = set()
+    after: str | None = None
+    while True:
+        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, LARGEST_PAGE)
+        found.update(run.id for run in page.items)
+        after = page.after
+        if after is None:
+            return found
+
+
+def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -> dict[_Key, list[OldRun]]:
+    """What can be kept: runs that are over, of tasks that are taken."""
+    found: dict[_Key, list[OldRun]] = {}
+    for run in runs:
+        if (run.owner, run.key) in keys and run.past.status in _ENDS and _is_past(run, now):
+            found.setdefault((run.owner, run.key), []).append(run)
+    return found
+
+
+async def _keep(app: Workplace, history: _History) -> None:
+    for task_id, rows in history.rows.items():
+        for start in range(0, len(rows), _AT_ONCE):
+            await app.service.tasks.keep_history(app.who, task_id, rows[start : start + _AT_ONCE])
+
+
+def _row(task: Task, old: OldRun) -> Run:
+    past = old.past
+    result = past.result
+    if result is not None and len(result.encode()) > RESULT_BYTES:
+        result = None
+    return Run(
+        id=run_id(task.id, old.origin, old.planned, old.attempt),
+        task_id=task.id,
+        owner=task.owner,
+        origin=old.origin,
+        planned=old.planned,
+        due=old.planned,
+        attempt=old.attempt,
+        state=past.status,
+        started=past.started,
+        ended=old.over_by,
+        result_json=_as_json(result),
+        error=None if past.error is None else shortened(past.error, ERROR_CHARACTERS),
+    )
+
+
+def _as_json(result: str | None) -> str | None:
+    """Other schedulers keep plain text, a result here is JSON."""
+    if result is None:
+        return None
+    try:
+        json.loads(result)
+    except ValueError:
+        return json.dumps(result, ensure_ascii=False)
+    return result

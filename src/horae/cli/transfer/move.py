@@ -1,0 +1,211 @@
+"""`horae move`: a whole deployment goes from one store to another."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import typer
+
+from ..command import command
+from ..messages import move_messages as words
+from ..output.printer import Out
+
+if TYPE_CHECKING:
+    from ...ports.transfer import Part
+    from ...transfer import Begun, Carried, Side
+    from ...transfer.copy import Tell
+
+_MANY: Final = 1_000
+"""Fewer are moved before a bar could be read."""
+_WHICH: Final = frozenset({"host", "port", "schema", "prefix", "socket"})
+"""What else an address may say of which store it is."""
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "move")(move_store)
+
+
+def move_store(
+    out: Out,
+    source: str = typer.Argument(..., metavar="FROM_URL", help="The store that holds the deployment."),
+    target: str = typer.Argument(..., metavar="TO_URL", help="A new store, or one to which this was begun before."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
+) -> None:
+    """Move everything to another store: resumable, and compared at the end."""
+    from ..messages.refusals import refuse as refuse_store  # noqa: PLC0415 - `--help` does without
+    from ..session.open_store import is_there, opened_url, place_of  # noqa: PLC0415 - `--help` does without
+
+    _refuse_memory(source, target)
+    if not is_there(source):
+        raise refuse_store("no_such_store", path=place_of(source))
+    here = opened_url(source, create=False)
+    there = None if dry_run and not is_there(target) else opened_url(target, create=not dry_run)
+    told = asyncio.run(_move(out, here, there, target, dry_run=dry_run))
+    _tell(out, told, _Keys.of(here, target, sealed=told.sealed))
+
+
+class _Told(NamedTuple):
+    """What came of it, or would: `parts` have no digests where nothing was done. `sealed`: there are secrets."""
+
+    source: str
+    target: str
+    dry_run: bool
+    begun: Begun | None
+    parts: dict[Part, Carried]
+    sealed: bool
+
+
+def _refuse_memory(*urls: str) -> None:
+    from ..session.open_store import refuse_memory  # noqa: PLC0415
+
+    for url in urls:
+        refuse_memory(url)
+
+
+async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_run: bool) -> _Told:
+    from ...clock import SystemClock  # noqa: PLC0415
+    from ...service.accounts.secrets import KIND as SECRET  # noqa: PLC0415
+    from ...transfer import Carried, move, survey  # noqa: PLC0415
+    from ...transfer.idle_check import Watching, refuse_who_lives_here  # noqa: PLC0415
+
+    watching = Watching(SystemClock())
+    async with _opened(here) as source:
+        await refuse_who_lives_here(source, watching)
+        sealed = bool((await source.store.records(SECRET, limit=1)).items)
+        if there is None:
+            plan, name = await survey(source, None), _name_of(asked_for)
+        else:
+            async with _opened(there) as target:
+                plan, name = await survey(source, target), target.name
+                await refuse_who_lives_here(target, watching)
+                if not dry_run:
+                    _tell_of(out, plan.begun)
+                    with _bars(out, shown=sum(plan.stock.values()) >= _MANY) as tell:
+                        moved = await move(source, target, watching, tell)
+                    return _Told(source.name, name, False, moved.begun, moved.parts, sealed)
+        parts = {part: Carried(number) for part, number in plan.stock.items()}
+        return _Told(source.name, name, True, plan.begun, parts, sealed)
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[Side]:
+    from ...runtime import make_store  # noqa: PLC0415
+    from ...transfer import Side  # noqa: PLC0415
+
+    store = make_store(url)
+    try:
+        await store.open()
+        yield Side(_name_of(url), store)
+    finally:
+        await store.close()
+
+
+def _name_of(url: str) -> str:
+    """The same for the same store from one try to the next, and nothing in it that nobody may read."""
+    from urllib.parse import parse_qsl, urlencode, urlsplit  # noqa: PLC0415
+
+    from ...runtime.stores import sqlite_path  # noqa: PLC0415
+
+    path = sqlite_path(url)
+    if path is not None:
+        return f"sqlite:///{os.path.realpath(path)}"
+    parts = urlsplit(url)
+    place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    which = urlencode([each for each in parse_qsl(parts.query) if each[0] in _WHICH], safe="/")
+    return f"{place}?{which}" if which else place
+
+
+@contextmanager
+def _bars(out: Out, *, shown: bool) -> Iterator[Tell]:
+    """One bar for each stage, as it comes."""
+    from ...transfer import Stage  # noqa: PLC0415
+
+    titles = {Stage.WATCHING: words.WATCHING, Stage.COPYING: words.COPYING, Stage.COMPARING: words.COMPARING}
+    with ExitStack() as going:
+        bars: dict[Stage, Any] = {}
+
+        def tell(stage: Stage, share: float) -> None:
+            if not shown and stage is not Stage.WATCHING:
+                return
+            if stage not in bars:
+                going.close()
+                bars[stage] = going.enter_context(out.progress(titles[stage], 1))
+            bars[stage].share(share)
+
+        yield tell
+
+
+# --- told ----------------------------------------------------------------------------------------------------------
+
+
+class _Keys(NamedTuple):
+    """Where the key of the secrets is, and where nodes on the target look for theirs; None: wherever it is named.
+
+    Both None: nothing has to be done.
+    """
+
+    path: Path | None
+    wanted: Path | None
+
+    @classmethod
+    def of(cls, source: str, target: str, *, sealed: bool) -> _Keys:
+        from ...encryption.key_location import key_path  # noqa: PLC0415
+        from ...runtime.stores import sqlite_path  # noqa: PLC0415
+        from ..session.open_store import settings_of  # noqa: PLC0415
+
+        named = settings_of(None).value("key_file")
+        # Of a store on a server, only a file that is named is known.
+        paths = [sqlite_path(url) or named for url in (source, target)]
+        here, there = (None if path is None else key_path(path, named) for path in paths)
+        if here is None:
+            # It is on the nodes of the server, wherever that may be.
+            return cls(None, there if sealed and there is not None and not there.exists() else None)
+        return cls(here, there) if here.exists() and here != there else cls(None, None)
+
+
+def _tell_of(out: Out, begun: Begun | None) -> None:
+    if begun is not None and begun.part is not None:
+        out.note(words.GOES_ON, part=begun.part)
+
+
+def _tell(out: Out, told: _Told, keys: _Keys) -> None:
+    if out.json:
+        out.data(_shape(told, keys))
+        return
+    titles = [out.told(each) for each in (words.PART, words.NUMBER, words.DIGEST)]
+    digests = {part: "" if told.dry_run else carried.text for part, carried in told.parts.items()}
+    out.table(titles, [[part.value, f"{told.parts[part].parcels}", digests[part]] for part in told.parts])
+    names = {"source": told.source, "target": told.target}
+    if told.dry_run:
+        _tell_of(out, told.begun)
+        out.note(words.WOULD_MOVE, **names)
+        return
+    before = told.begun is not None and told.begun.done
+    if not out.plain:
+        out.line(("✓ ", out.told(words.MOVED_BEFORE if before else words.MOVED, **names)))
+    if keys.path is not None:
+        out.note(words.NAME_THE_KEY if keys.wanted is None else words.TAKE_THE_KEY, **keys._asdict())
+    elif keys.wanted is not None:
+        out.note(words.BRING_THE_KEY, wanted=keys.wanted)
+    out.note(words.ONLY_THERE, **names)
+
+
+def _shape(told: _Told, keys: _Keys) -> dict[str, Any]:
+    return {
+        "from": told.source,
+        "to": told.target,
+        "dry_run": told.dry_run,
+        "resumed": told.begun is not None and not told.begun.done,
+        "moved_before": told.begun is not None and told.begun.done,
+        "parts": [
+            {"part": part.value, "number": carried.parcels, "digest": None if told.dry_run else carried.text}
+            for part, carried in told.parts.items()
+        ],
+        "key_file": None if keys.path is None else str(keys.path),
+        "key_file_wanted": None if keys.wanted is None else str(keys.wanted),
+    }

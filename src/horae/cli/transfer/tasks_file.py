@@ -1,0 +1,115 @@
+"""A file of tasks, in YAML or JSON: one description of all that a team wants to run, kept beside its code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ...errors import Refusal
+from ...interchange.files import as_text, read_bytes
+from ...interchange.json_text import read_json
+from ...model.field_checks import check_number
+from ...model.refusals import refuse as refuse_task
+from ...service.tasks.task_request import Duration, Wish
+from ...wire.fields import check_fields, text_or_none
+from ...wire.tasks import DEFINITION, SHORT_TARGETS, read_task
+from ..messages.operating_refusals import placed, refuse
+
+APPLIED: Final = "apply:"
+"""How the natural key of a task begins for which the file gives none."""
+_FIELDS: Final = ("zone", "owner", "defaults", "lanes", "tasks")
+_DEFAULTS: Final = ("policies", "labels", "lane", "zone")
+_TASK: Final = (*DEFINITION, *SHORT_TARGETS, "takes")
+_MOST_IN_LANE: Final = 1_000_000
+
+
+class FileTask(NamedTuple):
+    """`takes` is how long a run is expected to go on; only a simulation asks."""
+
+    wish: Wish
+    takes: Duration | None = None
+
+
+class TasksFile(NamedTuple):
+    path: str
+    zone: str | None
+    owner: str | None
+    lanes: Mapping[str, int]
+    tasks: tuple[FileTask, ...]
+
+
+def read_tasks_file(path: Path) -> TasksFile:
+    data = read_bytes(path)
+    try:
+        value = read_json(data) if path.suffix == ".json" else _read_yaml(as_text(data))
+    except Refusal as refused:
+        if refused.code == "missing_part":
+            raise
+        raise refuse("bad_tasks_file", path=path, problem=refused.message.rstrip(".")) from None
+    if not isinstance(value, Mapping):
+        raise refuse("bad_tasks_file", path=path, problem="it is no mapping with 'tasks' in it")
+    said = check_fields(str(path), value, _FIELDS)
+    tasks = said.get("tasks")
+    if not isinstance(tasks, list):
+        raise refuse("bad_tasks_file", path=path, problem="'tasks' is no list")
+    read = tuple(_task(path, number, each, said) for number, each in enumerate(tasks, 1))
+    _check_keys(path, read)
+    zone, owner = text_or_none("zone", said.get("zone")), text_or_none("owner", said.get("owner"))
+    return TasksFile(str(path), zone, owner, _lanes(said.get("lanes") or {}), read)
+
+
+def _read_yaml(text: str) -> Any:
+    try:
+        from .yaml_text import read_yaml  # noqa: PLC0415 - the library is an extra
+    except ModuleNotFoundError:
+        raise refuse_task("missing_part", library="PyYAML", extra="yaml") from None
+    return read_yaml(text)
+
+
+def _task(path: Path, number: int, value: Any, file: Mapping[str, Any]) -> FileTask:
+    name = value.get("name") if isinstance(value, Mapping) else None
+    try:
+        said = check_fields("task", value, _TASK)
+        whole = _with_defaults(said, file)
+        return FileTask(read_task(whole), said.get("takes"))
+    except Refusal as refused:
+        en, zh = f"task {number} of {path.name} ({name})", f"{path.name} 第 {number} 个任务（{name}）"
+        raise placed(refused, en, zh) from None
+
+
+def _with_defaults(said: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str, Any]:
+    """What the task says itself comes first, then the defaults of the file, then its zone and owner."""
+    defaults = check_fields("defaults", file.get("defaults") or {}, _DEFAULTS)
+    whole = {name: value for name, value in said.items() if name != "takes"}
+    for name in ("policies", "labels"):
+        usual, own = defaults.get(name) or {}, said.get(name) or {}
+        if not isinstance(usual, Mapping) or not isinstance(own, Mapping):
+            raise refuse_task("bad_policy", name=name, value=own, wanted="JSON object")
+        if usual or own:
+            whole[name] = {**usual, **own}
+    if defaults.get("lane") is not None:
+        whole.setdefault("lane", defaults["lane"])
+    zone = said.get("zone") or defaults.get("zone") or file.get("zone")
+    if zone is not None:
+        whole["zone"] = zone
+    whole["owner"] = said.get("owner") or file.get("owner")
+    whole["key"] = said.get("key") or f"{APPLIED}{said.get('name')}"
+    return whole
+
+
+def _check_keys(path: Path, tasks: tuple[FileTask, ...]) -> None:
+    seen: set[tuple[str | None, str | None]] = set()
+    for task in tasks:
+        place = task.wish.owner, task.wish.key
+        if place in seen:
+            raise refuse("twice_in_file", key=task.wish.key, path=path)
+        seen.add(place)
+
+
+def _lanes(value: object) -> dict[str, int]:
+    if not isinstance(value, Mapping):
+        raise refuse_task("bad_policy", name="lanes", value=value, wanted="JSON object")
+    for name, limit in value.items():
+        check_number(f"lane {name}", limit, 0, _MOST_IN_LANE)
+    return {str(name): limit for name, limit in value.items()}

@@ -1,0 +1,55 @@
+"""Reads YAML that nobody vouches for: plain values only, no key twice, no aliases, and no times or yes that are not meant."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from ..messages.operating_refusals import refuse
+
+
+class _Plain(yaml.SafeLoader):
+    """`9:30` is a text here, not 570; `on` and `no` are texts, not truths: as JSON would have it."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read; use 'defaults'")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = set()
+        for name, _ in node.value:
+            key = self.construct_object(name, deep=True)
+            if not isinstance(key, str):
+                raise yaml.YAMLError(f"line {name.start_mark.line + 1}: the key {key!r} is no text")
+            if key in keys:
+                raise yaml.YAMLError(f"line {name.start_mark.line + 1}: the key '{key}' stands twice")
+            keys.add(key)
+        return super().construct_mapping(node, deep)
+
+
+_Plain.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)", list("-+0123456789")),
+    ("float", r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", list("-+0123456789")),
+):
+    _Plain.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), _first)
+
+
+def read_yaml(text: str) -> Any:
+    try:
+        return yaml.load(text, _Plain)  # noqa: S506 - a safe loader, made safer
+    except RecursionError:
+        raise refuse("bad_yaml", problem="it is nested too deeply") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise refuse("bad_yaml", problem=_short(error)) from None
+
+
+def _short(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    return problem if mark is None else f"line {mark.line + 1}: {problem}"

@@ -1,0 +1,162 @@
+"""How a server stands: its overview, its lanes, its nodes, its events and the names of its secrets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, TypeVar
+
+from ..clock import Clock
+from ..errors import NotFound
+from ..model.accounts.principal import Principal
+from ..model.events.event import Sequenced
+from ..model.lane import LaneUse
+from ..model.page import Page
+from ..ports.store import Node
+from ..service.accounts.secrets import SecretName
+from ..service.runs.nodes import NodeSeen
+from ..service.runs.overview import Overview
+from ..wire.instants import instant
+from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
+from .connection import Asked, Connection, segment
+from .decode import paged, understood
+from .event_stream import sequenced_from, streamed
+
+T = TypeVar("T")
+_LARGEST: Final = 200
+"""So many events a server tells at once."""
+
+
+class RemoteOverviews:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def now(self, who: Principal) -> Overview:
+        del who
+        return await understood(self._connection, read_overview, await self._connection.get("/v1/overview"))
+
+
+class RemoteLanes:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self, who: Principal) -> tuple[LaneUse, ...]:
+        del who
+        return await _listed(self._connection, "/v1/lanes", read_lane)
+
+    async def limit(self, who: Principal, name: str, limit: int) -> LaneUse:
+        del who
+        said = await self._connection.put(f"/v1/lanes/{segment(name)}", {"limit": limit})
+        return await understood(self._connection, read_lane, said)
+
+
+class RemoteFunctions:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def zone(self, name: str) -> str | None:
+        """The zone that a function declares; None where it declares none, or is not known there."""
+        try:
+            said = await self._connection.get(f"/v1/functions/{segment(name)}")
+        except NotFound:
+            return None
+        return await understood(self._connection, _declared_zone, said)
+
+
+def _declared_zone(said: Any) -> str | None:
+    zone = said["defaults"]["zone"]
+    return None if zone is None else str(zone)
+
+
+class RemoteNodes:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
+        """Only the server could know of its neighbours that they are dead."""
+        del who, is_gone
+        return await _listed(self._connection, "/v1/nodes", read_node_seen)
+
+    async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
+        del who
+        (node,) = await self._drain(name, draining=draining)
+        return node
+
+    async def drain_host(self, who: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
+        del who
+        return await self._drain(host, [("host", "true")], draining=draining)
+
+    async def _drain(self, name: str, asked: Asked = (), *, draining: bool) -> tuple[Node, ...]:
+        said = await self._connection.post(f"/v1/nodes/{segment(name)}/drain", {"draining": draining}, asked)
+        return await understood(self._connection, lambda each: tuple(map(read_node, each["items"])), said)
+
+
+async def _listed(connection: Connection, path: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+    """What comes all at once."""
+    said = await connection.get(path)
+    return await understood(connection, lambda each: tuple(map(read, each["items"])), said)
+
+
+class RemoteEvents:
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
+        del who
+        found: list[Sequenced] = []
+        while len(found) < limit:
+            asked = [("after", str(number)), ("limit", str(min(limit - len(found), _LARGEST)))]
+            said = await self._connection.get("/v1/events", asked)
+            page = await understood(self._connection, lambda each: [sequenced_from(one) for one in each["items"]], said)
+            found += page
+            if not page:
+                break
+            number = page[-1].cursor
+        return tuple(found)
+
+    async def last(self, who: Principal) -> int:
+        del who
+        said = await self._connection.get("/v1/events", [("limit", "1")])
+        return await understood(self._connection, lambda each: int(each["last"]), said)
+
+    def follow(self, who: Principal, number: int) -> AsyncIterator[Sequenced]:
+        del who
+        return streamed(self._connection, self._clock, number)
+
+
+class RemoteSecrets:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
+        del who
+        said = await self._connection.put(f"/v1/secrets/{segment(name)}", {"value": value}, _of(owner))
+        return await understood(self._connection, _secret, said)
+
+    async def names(
+        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[SecretName]:
+        del who
+        return await paged(self._connection, "/v1/secrets", _secret, _of(owner), after, limit)
+
+    async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
+        del who
+        await self._connection.delete(f"/v1/secrets/{segment(name)}", _of(owner))
+
+    async def grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        del who
+        path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
+        return await understood(self._connection, _secret, await self._connection.put(path, None, _of(owner)))
+
+    async def revoke_grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        del who
+        path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
+        return await understood(self._connection, _secret, await self._connection.delete(path, _of(owner)))
+
+
+def _secret(said: Any) -> SecretName:
+    return SecretName(said["name"], said["owner"], instant(said["updated"]), tuple(said.get("agents", ())))
+
+
+def _of(owner: str | None) -> list[tuple[str, str]]:
+    return [] if owner is None else [("owner", owner)]

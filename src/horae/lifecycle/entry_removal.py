@@ -1,0 +1,52 @@
+"""Entries leave the agenda without being run: each occurrence that they stood for gets its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import assert_never
+
+from ..model.change import Facts
+from ..model.entry import Entry, EntryKind
+from ..model.reason import Reason
+from ..model.run import Run, Span
+from ..model.task import past_of
+from ..schedule import count
+from .due_backlog import Pile, planned_pile, without_repeat
+from .event_rows import given_up, skipped
+
+
+def account_for(facts: Facts, entries: Iterable[Entry], reason: Reason, now: datetime) -> tuple[Run, ...]:
+    rows = (_row(facts, entry, reason, now) for entry in entries)
+    return tuple(row for row in rows if row is not None)
+
+
+def occurrences_in(facts: Facts, entry: Entry, now: datetime) -> int:
+    """How many an entry stands for by now: one, all of a range, or a pile."""
+    if entry.kind is EntryKind.NEXT:
+        return 0 if entry.planned > now else _pile(facts, entry, now).size
+    if entry.through is None:
+        return 1
+    past = past_of(facts.task, facts.standing)
+    return 1 + count(without_repeat(facts.task.schedule), entry.planned, entry.through, past)
+
+
+def _row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | None:
+    match entry.kind:
+        case EntryKind.NEXT if entry.planned <= now:
+            paused = facts.standing.pause is not None
+            return skipped(facts.task, _pile(facts, entry, now).span, Reason.PAUSED if paused else reason, now)
+        case EntryKind.WAITING if entry.through is not None:
+            span = Span(entry.planned, entry.through, occurrences_in(facts, entry, now))
+            return given_up(facts.task, entry._replace(planned=span.last, span=span), reason, now)
+        case EntryKind.WAITING | EntryKind.RETRY | EntryKind.MANUAL:
+            return given_up(facts.task, entry, reason, now)
+        case EntryKind.NEXT | EntryKind.RESUME | EntryKind.DEADLINE:
+            return None
+        case never:
+            assert_never(never)
+
+
+def _pile(facts: Facts, entry: Entry, now: datetime) -> Pile:
+    """What has been planned by now. An occurrence whose jitter is still running had its instant, so it has its row."""
+    return planned_pile(facts.task, facts.standing, entry.planned, now)

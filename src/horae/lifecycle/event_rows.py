@@ -1,0 +1,68 @@
+"""Rows that explain: runs that were born skipped, and the events that tell of each change."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ..model.entry import Entry
+from ..model.events.event import Event, EventKind
+from ..model.ids import run_id
+from ..model.reason import Reason
+from ..model.run import Origin, Run, RunState, Span
+from ..model.task import Task
+
+_ENDED = {
+    RunState.SUCCEEDED: EventKind.RUN_SUCCEEDED,
+    RunState.FAILED: EventKind.RUN_FAILED,
+    RunState.TIMED_OUT: EventKind.RUN_TIMED_OUT,
+    RunState.LOST: EventKind.RUN_LOST,
+    RunState.CANCELLED: EventKind.RUN_CANCELLED,
+    RunState.SKIPPED: EventKind.RUN_SKIPPED,
+    RunState.WAITING: EventKind.RUN_WAITING,
+}
+
+
+def skipped(task: Task, span: Span, reason: Reason, now: datetime) -> Run:
+    """One row for a stretch of scheduled occurrences that were given no run, however long it is."""
+    return Run(
+        id=run_id(task.id, Origin.SCHEDULED, span.last, 1),
+        task_id=task.id,
+        owner=task.owner,
+        origin=Origin.SCHEDULED,
+        planned=span.last,
+        due=span.last,
+        attempt=1,
+        state=RunState.SKIPPED,
+        reason=reason,
+        ended=now,
+        span=span if span.count > 1 else None,
+    )
+
+
+def given_up(task: Task, entry: Entry, reason: Reason, now: datetime) -> Run:
+    """The row for a waiter or a retry that leaves the agenda without being run."""
+    return Run(
+        id=run_id(task.id, entry.origin, entry.planned, entry.attempt),
+        task_id=task.id,
+        owner=task.owner,
+        origin=entry.origin,
+        planned=entry.planned,
+        due=entry.due,
+        attempt=entry.attempt,
+        state=RunState.SKIPPED,
+        reason=reason,
+        ended=now,
+        span=entry.span,
+        forgiven=entry.forgiven,
+        deaths=entry.deaths,
+    )
+
+
+def told(run: Run, at: datetime) -> Event:
+    """The event that belongs to a run's new state."""
+    detail = None if run.reason is None else run.reason.value
+    return Event(_ENDED[run.state], at, run.owner, run.task_id, run.id, detail)
+
+
+def task_event(kind: EventKind, task: Task, at: datetime, detail: str | None = None) -> Event:
+    return Event(kind, at, task.owner, task.id, None, detail)

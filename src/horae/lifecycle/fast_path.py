@@ -1,0 +1,94 @@
+"""The ordinary case in one breath: a lone occurrence on time with nothing in its way, and a run that simply succeeds.
+
+Nearly every decision is one of these two, and a busy node makes tens of thousands of them a second. Each either answers
+exactly as the long way would (a property test compares them), or says None, and the long way is asked.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from ..model.change import Change, Facts
+from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand
+from ..model.events.event import Event, EventKind
+from ..model.limits import SUMMARY_CHARACTERS, shortened
+from ..model.outcome import Settlement, Succeeded
+from ..model.run import Origin, Run, RunState
+from ..model.task import Standing, Task, TaskState, past_of
+from ..schedule import Every, Now, Once, next  # noqa: A004 - the product's own question
+from .failure_notices import is_failing
+from .start import Claimant, born, started
+
+# Values are made field by field from here on: a third of the time of a call with that many arguments.
+_new: Final = tuple.__new__
+_NEXT: Final = (NEXT_SLOT,)
+_ONE_SHOT: Final = (Once, Now)
+_STILL: Final = (Stand.HELD, Stand.ASLEEP)
+
+
+def ordinary_claim(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change | None:
+    """The next occurrence of an active task that has nothing else on its agenda, met in time."""
+    task, standing, entries, live, lanes, barred, _ = facts
+    alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or barred or entry.waited)
+    if not alone or standing.state is not TaskState.ACTIVE or standing.skips_left:
+        return None
+    schedule = task.schedule
+    if claim.now - entry.due > claim.poll_ceiling or schedule.repeat is not None or schedule.jitter is not None:
+        return None
+    put: tuple[Entry, ...] = ()
+    if schedule.__class__ not in _ONE_SHOT:
+        following = _following(task, standing, entry, claim.now)
+        if following is None:
+            return None
+        put = (following,)
+    run = born(facts, entry, token, claim)
+    counted = standing.counted + 1
+    _, _, failures, _, last_end, last_result, pause, reason, ended = standing
+    after = _new(Standing, (TaskState.ACTIVE, counted, failures, 0, last_end, last_result, pause, reason, ended))
+    return _new(Change, (None, after, (run,), (), (), put, () if put else _NEXT, (started(run, claim.now),), False, ()))
+
+
+def _following(task: Task, standing: Standing, entry: Entry, now: datetime) -> Entry | None:
+    """The one after it, if it is still to come; otherwise there is a pile, or an end, and more to decide."""
+    schedule = task.schedule
+    if schedule.__class__ is Every and schedule.since == "end":
+        return None
+    planned = next(schedule, entry.planned, past_of(task, standing))
+    if planned is None or planned <= now:
+        return None
+    return Entry(task.id, NEXT_SLOT, EntryKind.NEXT, planned, planned, task.owner, task.policies.priority)
+
+
+def ordinary_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:
+    """A scheduled run of an active task succeeded, and nothing of the task waited for that."""
+    task, standing, entries, live, _, _, _ = facts
+    outcome = report.outcome
+    if not isinstance(outcome, Succeeded) or run.state is not RunState.RUNNING or run.origin is not Origin.SCHEDULED:
+        return None
+    if standing.state is not TaskState.ACTIVE or len(live) != 1 or run.cancel is not None:
+        return None
+    if outcome.tells is not None or (standing.failures and is_failing(task, standing)):
+        return None
+    if task.schedule.__class__ is Every and task.schedule.since == "end":
+        return None
+    for entry in entries:
+        if entry.stand in _STILL:
+            return None
+    return _succeeded(facts, run, report, outcome.result)
+
+
+def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -> Change:
+    task, standing, entries = facts.task, facts.standing, facts.entries
+    now = report.ended
+    started_at = report.started or run.started
+    row = _new(Run, (*run[:7], RunState.SUCCEEDED, None, *run[9:12], started_at, now, None, *run[15:22], result, None))
+    told = _new(Event, (EventKind.RUN_SUCCEEDED, now, run.owner, run.task_id, run.id, None))
+    shown = None if result is None else shortened(result, SUMMARY_CHARACTERS)
+    _, counted, _, skips, _, _, pause, reason, _ = standing
+    if entries:
+        after = _new(Standing, (TaskState.ACTIVE, counted, 0, skips, now, shown, pause, reason, standing.ended))
+        return _new(Change, (None, after, (), (row,), (), (), (), (told,), False, ()))
+    after = _new(Standing, (TaskState.COMPLETED, counted, 0, skips, now, shown, pause, reason, now))
+    over = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
+    return _new(Change, (None, after, (), (row,), (), (), (), (told, over), False, ()))

@@ -1,0 +1,146 @@
+"""Tools that hold a task, let it go on, end it, or run it once more."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from ..errors import NotFound
+from ..model.change import Facts
+from ..model.run import Run
+from ..model.task import TaskState
+from ..service.query.instants import coming_moment
+from ..service.tasks.drafts import another_key
+from ..wire.runs import run_json
+from ..wire.tasks import task_json
+from .call import Call, Said, Told
+from .lines import brief
+from .messages import (
+    BECAUSE_OF,
+    CANCELLED,
+    NOTE,
+    PAUSED,
+    RESUMED,
+    RUN_ASKED,
+    RUN_QUEUED,
+    RUNS_THOUGH_PAUSED,
+    STILL_GOING,
+    STILL_WAITS,
+    UNTIL,
+    WITH_OTHER_KEY,
+)
+from .receipt import approval_of, awaits_approval, list_zone, moment_line, no_engine, receipt_of, with_cautions
+from .run_tools import run_line
+from .task_arguments import id_of
+
+_FIRST_LOOK_SECONDS: Final = 0.05
+_LAST_LOOK_SECONDS: Final = 1.0
+"""Who waits for long looks less and less often."""
+
+
+async def pause_task(call: Call, said: Said) -> Told:
+    found = await call.service.tasks.named(call.who, id_of(said))
+    until = _until(call, said, found)
+    facts = await call.service.tasks.pause(call.who, found.task.id, note=said.get("reason", ""), until=until)
+    if awaits_approval(facts):
+        line = call.told(STILL_WAITS, name=brief(facts.task.name), id=facts.task.id)
+    else:
+        line = _paused_line(call, facts)
+    return Told({"task": task_json(facts, call.language)}, line)
+
+
+def _paused_line(call: Call, facts: Facts) -> str:
+    """With the pause as it stands: pausing again keeps what was said before and is not said anew."""
+    pause = facts.standing.pause
+    until, note = (None, "") if pause is None else (pause.until, pause.note)
+    zone = facts.task.schedule.zone or list_zone(call)
+    return PAUSED.told(
+        call.language,
+        name=brief(facts.task.name),
+        id=facts.task.id,
+        until="" if until is None else UNTIL.told(call.language, until=moment_line(until, zone)),
+        reason=BECAUSE_OF.told(call.language, reason=brief(note)) if note else "",
+    )
+
+
+def _until(call: Call, said: Said, facts: Facts) -> datetime | None:
+    if "until" not in said:
+        return None
+    zone = facts.task.schedule.zone or call.who.zone or "UTC"
+    return coming_moment(said["until"], zone, call.clock.now())
+
+
+async def resume_task(call: Call, said: Said) -> Told:
+    found = await call.service.tasks.named(call.who, id_of(said))
+    facts = await call.service.tasks.resume(call.who, found.task.id, said.get("missed", "skip"))
+    receipt = await with_cautions(call, receipt_of(call, facts), facts)
+    data = {
+        "task": task_json(facts, call.language),
+        **approval_of(call, facts),
+        **receipt.values(call),
+    }
+    return Told(data, receipt.told(call, RESUMED, name=brief(facts.task.name), id=facts.task.id))
+
+
+async def cancel_task(call: Call, said: Said) -> Told:
+    found = await call.service.tasks.named(call.who, id_of(said))
+    facts = await call.service.tasks.cancel(call.who, found.task.id)
+    line = CANCELLED.told(call.language, name=brief(facts.task.name), id=facts.task.id, key=_other_key(call, facts))
+    return Told({"task": task_json(facts, call.language)}, line)
+
+
+def _other_key(call: Call, facts: Facts) -> str:
+    """A cancelled task keeps its key, so that a new one needs another; keys are shown as the caller passes them."""
+    if facts.task.key is None:
+        return ""
+    key = facts.task.key.removeprefix("" if call.who.agent is None else f"agent:{call.who.agent}/")
+    return WITH_OTHER_KEY.told(call.language, key=key, other=another_key(key, facts.task.id))
+
+
+async def run_task_now(call: Call, said: Said) -> Told:
+    """One more run, beside the schedule; with `wait_seconds`, its end when it comes in that time."""
+    found = await call.service.tasks.named(call.who, id_of(said))
+    run_id = await call.service.tasks.run_now(call.who, found.task.id)
+    seconds: int = said.get("wait_seconds", 0)
+    run = await _ended(call, run_id, seconds) if seconds else None
+    task = found.task
+    is_over = run is not None and not run.live
+    is_queued = run is None and call.house.anybody is not None and not await call.house.anybody()
+    warnings: list[tuple[str, str]] = []
+    if is_queued:
+        warnings.append(("no_engine", await no_engine(call, found)))
+    if found.standing.state is TaskState.PAUSED and not is_over:
+        warnings.append(("task_paused", RUNS_THOUGH_PAUSED.told(call.language)))
+    data: dict[str, Any] = {
+        "task_id": task.id,
+        "run_id": run_id,
+        "ended": is_over,
+        "run": None if run is None else run_json(run, task.name, task.schedule.zone, call.language),
+        "warnings": [{"code": code, "message": message} for code, message in warnings],
+    }
+    if run is not None and is_over:
+        return Told(data, run_line(call, run, task.name))
+    words = RUN_QUEUED if is_queued else STILL_GOING if seconds else RUN_ASKED
+    notes = "".join(NOTE.told(call.language, note=message) for code, message in warnings if code != "no_engine")
+    line = call.told(words, name=brief(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
+    return Told(data, line)
+
+
+async def _ended(call: Call, run_id: str, seconds: float) -> Run | None:
+    """The run when it has ended, or as it stands when the time is over; None: it has not begun."""
+    end, pause = call.clock.steady() + seconds, _FIRST_LOOK_SECONDS
+    while True:
+        run = await _run(call, run_id)
+        left = end - call.clock.steady()
+        if left <= 0 or (run is not None and not run.live):
+            return run
+        await call.clock.pause(min(pause, left))
+        pause = min(2 * pause, _LAST_LOOK_SECONDS)
+
+
+async def _run(call: Call, run_id: str) -> Run | None:
+    try:
+        return await call.service.runs.get(call.who, run_id)
+    except NotFound:
+        # Its row is written when a node claims it.
+        return None

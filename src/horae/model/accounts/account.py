@@ -1,0 +1,257 @@
+"""Who has tasks here, and with what in their hands they ask for them: owners and tokens, as values and as records keep them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..record import Record
+from .principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, Quotas, Role, Scope
+
+OWNER_KIND: Final = "owner"
+TOKEN_KIND: Final = "token"  # noqa: S105 - the kind of a record
+AGENT_KIND: Final = "agent"
+ALL_AGENTS: Final = "*"
+"""In the place of an agent's name: all agents of an owner, unless something else was chosen for one of them."""
+OWNER_CHARACTERS: Final = 100
+AGENT_CHARACTERS: Final = 64
+RESERVED_OWNERS: Final = "horae:"
+KEPT_AFTER_ITS_END: Final = timedelta(days=90)
+"""So long a token that is over is still listed."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]*")
+_FAR: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_LENGTHS: Final = frozenset({"shortest_interval", "longest_life"})
+
+Limit: TypeAlias = int | timedelta | None
+"""None is without a limit."""
+
+
+class FullStorage(NamedTuple):
+    """Since when the stored bytes of an owner have been used up, and how many they were then."""
+
+    since: datetime
+    bytes: int
+
+
+class Owner(NamedTuple):
+    """`quotas` are those that count: what was `chosen` for this owner, and the rest as is usual for its role.
+
+    `exhausted` is the day (UTC) on which its runs were used up, if that is today; `spent` are the agents of which the
+    same is true. `storage_full` is None while there is room for more bytes.
+    """
+
+    name: str
+    role: Role
+    created: datetime
+    zone: str | None = None
+    quotas: Quotas = NO_QUOTAS
+    note: str = ""
+    revoked: datetime | None = None
+    version: int = 1
+    chosen: tuple[tuple[str, Limit], ...] = ()
+    exhausted: date | None = None
+    spent: tuple[tuple[str, date], ...] = ()
+    demoted: bool = False
+    """It had tasks, and became a viewer: they fire no more."""
+    storage_full: FullStorage | None = None
+    last_storage_full: tuple[datetime, datetime] | None = None
+    """From when to when that was so the last time, for explanations of runs that were skipped."""
+
+
+class Agent(NamedTuple):
+    """`quotas` are those that count; `chosen` those that an admin set for this agent, or (under `*`) for all of its owner.
+
+    `revoked`: the last token of this agent was revoked, and its tasks stopped with it."""
+
+    name: str
+    owner: str
+    quotas: Quotas
+    chosen: tuple[tuple[str, Limit], ...] = ()
+    stopped: bool = False
+    revoked: bool = False
+
+
+class Token(NamedTuple):
+    """`hash` is all that is kept of the secret. With `agent`, its bearer is a guest of the owner under that name."""
+
+    id: str
+    owner: str
+    name: str
+    scopes: frozenset[Scope]
+    created: datetime
+    hash: str
+    agent: str | None = None
+    expires: datetime | None = None
+    revoked: datetime | None = None
+    version: int = 1
+
+    def valid(self, now: datetime) -> bool:
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+def is_owner_name(name: object) -> bool:
+    """Letters, digits and `-_.:@`; what begins with `horae:` is not for owners."""
+    return (
+        isinstance(name, str)
+        and len(name) <= OWNER_CHARACTERS
+        and _NAME.fullmatch(name) is not None
+        and not name.startswith(RESERVED_OWNERS)
+    )
+
+
+def is_agent_name(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= AGENT_CHARACTERS and _NAME.fullmatch(name) is not None
+
+
+# --- quotas ------------------------------------------------------------------------------------------------------
+
+
+def loses_right_to_run(owner: Owner) -> bool:
+    """Whether nothing of it may start: it was revoked, or became a viewer."""
+    return owner.revoked is not None or owner.demoted
+
+
+def quotas_of(role: Role, chosen: Collection[tuple[str, Limit]], members: Quotas = MEMBER_QUOTAS) -> Quotas:
+    """What was chosen for an owner, and the rest as is usual for its role."""
+    limits: dict[str, Any] = dict(chosen)
+    return (NO_QUOTAS if role is Role.ADMIN else members)._replace(**limits)
+
+
+def strictest(one: Quotas, other: Quotas) -> Quotas:
+    """Of two limits the one that allows less; of intervals that is the longer one."""
+    return Quotas(
+        *(_stricter(name, *pair) for name, pair in zip(Quotas._fields, zip(one, other, strict=True), strict=True))
+    )
+
+
+def agent_quotas(owner: Quotas, chosen: Collection[tuple[str, Limit]] = (), usual: Quotas = AGENT_QUOTAS) -> Quotas:
+    """What was chosen for an agent, the rest as is usual for agents; and never more than its owner may have."""
+    limits: dict[str, Any] = dict(chosen)
+    return strictest(usual._replace(**limits), owner)
+
+
+def _stricter(name: str, one: Any, other: Any) -> Any:
+    given = [each for each in (one, other) if each is not None]
+    return (max if name == "shortest_interval" else min)(given, default=None)
+
+
+def limits_json(chosen: Collection[tuple[str, Limit]]) -> dict[str, float | None]:
+    """Lengths of time are seconds."""
+    return {name: limit.total_seconds() if isinstance(limit, timedelta) else limit for name, limit in chosen}
+
+
+def limits_from(value: Mapping[str, Any]) -> tuple[tuple[str, Limit], ...]:
+    return tuple(
+        (name, timedelta(seconds=value[name]) if name in _LENGTHS and value[name] is not None else value[name])
+        for name in Quotas._fields
+        if name in value
+    )
+
+
+# --- as records --------------------------------------------------------------------------------------------------
+
+
+def owner_record(owner: Owner) -> Record:
+    body = {
+        "role": owner.role,
+        "zone": owner.zone,
+        "quotas": limits_json(owner.chosen),
+        "note": owner.note,
+        "created": owner.created.isoformat(),
+        "revoked": _text(owner.revoked),
+        "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
+        "spent": {agent: day.isoformat() for agent, day in owner.spent},
+        "demoted": owner.demoted,
+        "storage_full": None
+        if owner.storage_full is None
+        else {"since": owner.storage_full.since.isoformat(), "bytes": owner.storage_full.bytes},
+        "last_storage_full": [each.isoformat() for each in owner.last_storage_full or ()],
+    }
+    return Record(OWNER_KIND, owner.name, owner.name, json.dumps(body, ensure_ascii=False))
+
+
+def owner_from(record: Record, members: Quotas = MEMBER_QUOTAS) -> Owner:
+    body = json.loads(record.body)
+    role, chosen = Role(body["role"]), limits_from(body["quotas"])
+    return Owner(
+        record.key,
+        role,
+        datetime.fromisoformat(body["created"]),
+        body["zone"],
+        quotas_of(role, chosen, members),
+        body["note"],
+        _instant(body["revoked"]),
+        record.version,
+        chosen,
+        None if body["exhausted"] is None else date.fromisoformat(body["exhausted"]),
+        tuple((agent, date.fromisoformat(day)) for agent, day in body.get("spent", {}).items()),
+        body.get("demoted", False),
+        _full_storage(body.get("storage_full")),
+        _stretch(body.get("last_storage_full", ())),
+    )
+
+
+def agent_key(owner: str, agent: str) -> str:
+    """No owner's name has a slash."""
+    return f"{owner}/{agent}"
+
+
+def agent_record(owner: str, agent: str, chosen: Collection[tuple[str, Limit]]) -> Record:
+    return Record(AGENT_KIND, agent_key(owner, agent), owner, json.dumps({"quotas": limits_json(chosen)}))
+
+
+def agent_limits(record: Record | None) -> tuple[tuple[str, Limit], ...]:
+    return () if record is None else limits_from(json.loads(record.body)["quotas"])
+
+
+def token_record(token: Token) -> Record:
+    body = {
+        "name": token.name,
+        "scopes": sorted(token.scopes),
+        "agent": token.agent,
+        "created": token.created.isoformat(),
+        "expires": _text(token.expires),
+        "revoked": _text(token.revoked),
+        "hash": token.hash,
+    }
+    return Record(TOKEN_KIND, token.id, token.owner, json.dumps(body, ensure_ascii=False), expires=_gone(token))
+
+
+def _gone(token: Token) -> datetime | None:
+    ends = [end for end in (token.expires, token.revoked) if end is not None and end < _FAR]
+    return min(ends) + KEPT_AFTER_ITS_END if ends else None
+
+
+def token_from(record: Record) -> Token:
+    body = json.loads(record.body)
+    return Token(
+        record.key,
+        record.owner,
+        body["name"],
+        frozenset(Scope(scope) for scope in body["scopes"]),
+        datetime.fromisoformat(body["created"]),
+        body["hash"],
+        body["agent"],
+        _instant(body["expires"]),
+        _instant(body["revoked"]),
+        record.version,
+    )
+
+
+def _full_storage(value: Mapping[str, Any] | None) -> FullStorage | None:
+    return None if value is None else FullStorage(datetime.fromisoformat(value["since"]), value["bytes"])
+
+
+def _stretch(texts: Sequence[str]) -> tuple[datetime, datetime] | None:
+    return (datetime.fromisoformat(texts[0]), datetime.fromisoformat(texts[1])) if texts else None
+
+
+def _text(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat()
+
+
+def _instant(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,109 @@
+"""How a process of a deployment lets others look: its log, its observer, and its door, put together from the settings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from ..clock import Clock
+from ..observe import catalogue
+from ..observe.catalogue import Process
+from ..observe.health import TOLERANCE
+from ..observe.logs import RUNS, begin_logging
+from ..observe.loop_lag import watch_lag
+from ..observe.metrics_server import Neighbour, Room, opened
+from ..observe.observer import Observer
+from ..observe.scrape_access import read_policy
+from ..observe.scrape_settings import Looking
+from ..observe.traces import tracing_of
+from ..service.events.background_work import read_watches
+from ..service.service import Service
+from ..settings import Settings
+from .process_settings import chosen_tolerance
+
+if TYPE_CHECKING:
+    from ..engine.engine import Engine
+
+_VIA: Final = "metrics"
+
+
+def begin_log(
+    settings: Settings,
+    zone: str | None = None,
+    *,
+    failures: bool = True,
+    on_terminal: Callable[[str], logging.Formatter] | None = None,
+) -> None:
+    """`zone` is that of a log for people. Without `failures`, that log leaves out runs that failed: the caller shows each of
+    them in a line of its own. `on_terminal` makes the formatter for a terminal."""
+    manner, file = str(settings.value("log")), settings.value("log_file")
+    begin_logging(
+        manner,
+        str(settings.value("log_level")),
+        file=None if file is None else str(file),
+        zone=zone or "UTC",
+        on_terminal=on_terminal,
+    )
+    quiet = not failures and manner.strip().lower() == "text"
+    logging.getLogger(RUNS).setLevel(logging.ERROR if quiet else logging.NOTSET)
+
+
+def make_observer(process: Process, clock: Clock) -> Observer:
+    return Observer(process, clock, tracing_of(os.environ, process))
+
+
+def looking_of(observer: Observer, settings: Settings, neighbour: Neighbour | None = None) -> Looking:
+    """Refuses what nobody could mean, before anything listens."""
+    policy = read_policy(str(settings.value("metrics")))
+    tolerance = chosen_tolerance(settings) or TOLERANCE
+    return Looking(observer, policy, neighbour, tolerance, read_watches(settings).grace)
+
+
+@asynccontextmanager
+async def watched(observer: Observer, clock: Clock) -> AsyncIterator[None]:
+    """For as long as the process does its work; at the end, its last spans go out."""
+    job = asyncio.ensure_future(watch_lag(clock, observer.figures))
+    try:
+        yield
+    finally:
+        job.cancel()
+        with suppress(asyncio.CancelledError):
+            await job
+        if observer.tracing is not None:
+            await asyncio.to_thread(observer.tracing.close)
+
+
+def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
+    """What can only be asked of the engine itself."""
+    figures, runner, lease = observer.figures, engine.runner, engine.lease
+    figures.gauge(catalogue.GOING).is_(lambda: runner.going)
+    settler = engine.settler
+    figures.gauge(catalogue.SETTLEMENTS_WAITING).is_(lambda: settler.waiting)
+    figures.gauge(catalogue.CAPACITY).is_(lambda: capacity)
+    figures.gauge(catalogue.LEASE_LEFT).is_(lambda: max(0.0, lease.left))
+
+
+@asynccontextmanager
+async def node_door(
+    number: int | None, key: str, service: Service, clock: Clock, looking: Looking
+) -> AsyncIterator[None]:
+    """The node's own door, on the socket of this number, which whoever started us has opened; None: it has none."""
+    if number is None:
+        yield
+        return
+    room = Room(
+        looking.observer,
+        service.store,
+        clock,
+        lambda text: service.tokens.authenticate(text, via=_VIA),
+        looking.policy,
+        key,
+    )
+    with socket.socket(fileno=os.dup(number)) as line:
+        async with opened(room, line):
+            yield

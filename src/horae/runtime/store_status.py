@@ -1,0 +1,51 @@
+"""What an operator asks of a store before it is opened."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Final
+
+from ..clock import Clock
+from ..stores.sql.status import ServerCondition as ServerCondition  # noqa: PLC0414 - shown here too
+from .url_schemes import MYSQL, POSTGRES
+
+if TYPE_CHECKING:
+    from ..stores.sqlite.status import Condition
+
+_DRIVERS: Final = {POSTGRES: "asyncpg", MYSQL: "asyncmy"}
+
+
+def store_condition(path: str) -> Condition:
+    """Which schema and settings the file has. A file that is none of ours raises `StoreDamaged`."""
+    from ..stores.sqlite.status import condition_of  # noqa: PLC0415 - each store loads only where it is used
+
+    return condition_of(path)
+
+
+async def server_condition(url: str, clock: Clock) -> ServerCondition | None:
+    """Which server it is, and how it keeps what it is given; None where the store is on none."""
+    if url.startswith(POSTGRES):
+        from ..stores.postgres.status import condition_of as of_postgres  # noqa: PLC0415
+
+        return await of_postgres(url, clock)
+    if url.startswith(MYSQL):
+        from ..stores.mysql.status import condition_of as of_mysql  # noqa: PLC0415
+
+        return await of_mysql(url, clock)
+    return None
+
+
+def driver_of(url: str) -> str:
+    """The library that speaks with the server, and its version where it is installed."""
+    name = next(driver for schemes, driver in _DRIVERS.items() if url.startswith(schemes))
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return name
+
+
+def library_versions() -> tuple[str, str]:
+    """SQLite, and what brings it."""
+    from ..stores.sqlite.status import versions  # noqa: PLC0415
+
+    return versions()

@@ -1,0 +1,61 @@
+"""Daily budget of idempotency keys per owner: each key is kept for a day, so their number is bounded by a quota."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final, NamedTuple
+
+from ...clock import Clock
+from ...model.accounts.principal import Principal
+from ...model.record import Record
+from ...ports.records import Records
+from .refusals import refuse
+
+KIND: Final = "key_budget"
+BLOCK: Final = 50
+"""A process takes so many at once from the record, and hands them out from memory: one write for fifty requests."""
+_TRIES: Final = 100
+_MOST_OWNERS: Final = 10_000
+_KEPT: Final = timedelta(days=2)
+
+
+class _Block(NamedTuple):
+    day: date
+    left: int
+
+
+class KeyBudget:
+    def __init__(self, records: Records, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+        self._blocks: dict[str, _Block] = {}
+
+    async def take(self, who: Principal) -> None:
+        """One more key for this owner today; refused beyond the quota. What a stopped process had left is not given back."""
+        most = who.quotas.idempotency_keys
+        if most is None:
+            return
+        now = self._clock.now().astimezone(UTC)
+        block = self._blocks.get(who.owner)
+        if block is None or block.day != now.date() or block.left < 1:
+            block = _Block(now.date(), await self._reserve(who.owner, most, now))
+        if len(self._blocks) >= _MOST_OWNERS:
+            self._blocks.clear()
+        self._blocks[who.owner] = block._replace(left=block.left - 1)
+
+    async def _reserve(self, owner: str, most: int, now: datetime) -> int:
+        """How many this process may hand out; the record of an owner counts all processes."""
+        for _ in range(_TRIES):
+            known = await self._records.get_record(KIND, owner)
+            body = {} if known is None else json.loads(known.body)
+            taken = body["taken"] if body.get("day") == now.date().isoformat() else 0
+            number = min(BLOCK, most - taken)
+            if number < 1:
+                break
+            text = json.dumps({"day": now.date().isoformat(), "taken": taken + number})
+            record = Record(KIND, owner, owner, text, expires=now + _KEPT)
+            if await self._records.put_record(record, replacing=None if known is None else known.version):
+                return number
+        midnight = datetime.combine(now.date() + timedelta(days=1), time(), UTC)
+        raise refuse("too_many_keys", most=most, retry_after=max(1, int((midnight - now).total_seconds())))

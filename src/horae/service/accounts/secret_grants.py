@@ -1,0 +1,64 @@
+"""Which secrets an agent's task may reference: those that were granted to that agent, by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Final
+
+from ...model.accounts.agent_label import agent_of
+from ...model.accounts.secret_reference import secret_names
+from ...model.task import Target, Task
+from ...ports.records import Record, Records
+from .refusals import refuse
+
+SECRET_KIND: Final = "secret"  # noqa: S105 - the kind of a record
+
+
+def secret_key(owner: str, name: str) -> str:
+    """Names have no slash, so that the last one always stands between owner and name."""
+    return f"{owner}/{name}"
+
+
+def granted_agents(record: Record) -> tuple[str, ...]:
+    """The agents that may reference this secret; none for a record that was damaged."""
+    try:
+        body = json.loads(record.body)
+    except ValueError:
+        return ()
+    return tuple(body.get("agents", ())) if isinstance(body, dict) else ()
+
+
+class SecretGrants:
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    async def check(self, owner: str, agent: str | None, target: Target, payload: str) -> None:
+        """Refuses a reference to a secret that this agent was not granted. A secret that does not exist answers alike."""
+        if agent is None:
+            return
+        missing = await self.missing(owner, agent, target, payload)
+        if missing is not None:
+            raise refuse("secret_not_granted", agent=agent, name=missing, owner=owner)
+
+    async def check_tasks(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            await self.check(task.owner, agent_of(task), task.target, task.payload)
+
+    async def missing(self, owner: str, agent: str, target: Target, payload: str) -> str | None:
+        """The first referenced secret without a grant; None if all are granted."""
+        for name in dict.fromkeys((*_names_in(target.spec), *_names_in(payload))):
+            record = await self._records.get_record(SECRET_KIND, secret_key(owner, name), owner)
+            if record is None or agent not in granted_agents(record):
+                return name
+        return None
+
+
+def _names_in(text: str) -> tuple[str, ...]:
+    # Most tasks reference none, and need not be parsed for it.
+    if '"secret"' not in text and "\\u" not in text:
+        return ()
+    try:
+        return tuple(secret_names(json.loads(text)))
+    except (ValueError, RecursionError):
+        return ()

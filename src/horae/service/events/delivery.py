@@ -1,0 +1,121 @@
+"""Brings one message to one address: signed, guarded, bounded; and always comes back with what happened there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...clock import Clock
+from ...errors import Refusal
+from ...model.accounts.principal import Principal
+from ...model.events.webhook import NO_KEY, Attempt, Delivery, Webhook
+from ...model.limits import shortened
+from ...outgoing.addresses import Networks, is_reachable, read_networks
+from ...outgoing.client import Client
+from ...outgoing.exchange import Request, Unreachable
+from ...outgoing.guard import CheckedUrl, check_url
+from ...outgoing.headers import Headers
+from ...outgoing.refusals import refused_networks
+from ...outgoing.signatures import signed
+from ...version import __version__
+from ..accounts.secrets import SecretBox
+
+WITHIN: Final = 15.0
+"""Seconds for all of it."""
+ANSWER_BYTES: Final = 2_048
+ANSWER_CHARACTERS: Final = 300
+CONTENT_TYPE: Final = "application/cloudevents+json"
+_KEY_REFUSALS: Final = frozenset(
+    {
+        "key_file_exposed",
+        "key_file_missing",
+        "key_file_not_named",
+        "key_file_unusable",
+        "key_length",
+        "secret_sealed_otherwise",
+    }
+)
+_HOLDER: Final = "horae:webhook:"
+
+
+class Postman:
+    """Used on one event loop. `allowed` are the networks besides the public ones that an operator allows."""
+
+    def __init__(self, secrets: SecretBox, clock: Clock, allowed: Networks = ()) -> None:
+        self._secrets = secrets
+        self._clock = clock
+        self._allowed = allowed
+        self._client = Client(allowed)
+
+    def checked(self, url: object) -> CheckedUrl:
+        """Refuses what may never be called."""
+        return check_url(url, self._allowed)
+
+    async def bring(self, webhook: Webhook, delivery: Delivery) -> Attempt:
+        now = self._clock.now()
+        try:
+            body = delivery.body.encode()
+            headers = await self._headers(webhook, delivery, body)
+            request = Request("POST", self.checked(webhook.url), headers, body, WITHIN, most=ANSWER_BYTES)
+        except Refusal as refusal:
+            blocked = (NO_KEY,) if refusal.code in _KEY_REFUSALS else refused_networks(refusal)
+            return Attempt(now, None, _one_line(str(refusal)), blocked)
+        reply = await self._client.send(request)
+        if isinstance(reply, Unreachable):
+            return Attempt(now, None, _one_line(reply.message), reply.networks)
+        return Attempt(now, reply.status, _short(reply.body.decode(errors="replace")))
+
+    def allows(self, url: str, networks: tuple[str, ...]) -> bool:
+        """Whether this process may call `url`, which an earlier attempt could not because of these networks."""
+        if networks == (NO_KEY,):
+            return True  # the key is read anew for each delivery
+        try:
+            self.checked(url)
+            wanted = read_networks(networks)
+        except Refusal:
+            return False
+        return any(is_reachable(network.network_address, self._allowed) for network in wanted)
+
+    @property
+    def can_sign(self) -> bool:
+        return self._secrets.has_key
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _headers(self, webhook: Webhook, delivery: Delivery, body: bytes) -> Headers:
+        secrets = [await self.secret(webhook.id, number) for number in webhook.secrets_at(self._clock.now())]
+        signatures = signed([each for each in secrets if each is not None], delivery.message, self._clock.now(), body)
+        return ("Content-Type", CONTENT_TYPE), ("User-Agent", f"Horae/{__version__}"), *signatures
+
+    # --- secrets of webhooks: sealed like any other, under a holder that nobody can be --------------------------------
+
+    async def keep(self, webhook: str, number: int, secret: str) -> None:
+        await self._secrets.set(_holder(webhook), _name(number), secret)
+
+    async def secret(self, webhook: str, number: int) -> str | None:
+        return await self._secrets.reveal(_HOLDER + webhook, _name(number))
+
+    async def forget(self, webhook: str, *numbers: int) -> None:
+        for number in numbers:
+            try:
+                await self._secrets.remove(_holder(webhook), _name(number))
+            except Refusal:
+                continue  # it was gone already
+
+
+def _holder(webhook: str) -> Principal:
+    return Principal(_HOLDER + webhook)
+
+
+def _name(number: int) -> str:
+    return f"signing.{number}"
+
+
+def _short(text: str) -> str:
+    """What can be kept and shown: one line, and no more than says what it is about."""
+    return shortened(_one_line(text), ANSWER_CHARACTERS)
+
+
+def _one_line(text: str) -> str:
+    """A message of our own is kept whole: its end says what to set."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

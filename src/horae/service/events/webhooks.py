@@ -1,0 +1,310 @@
+"""Webhooks in and out: made, changed, rotated, tried; and what was sent there, to be looked at and sent again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from ...clock import Clock
+from ...model.accounts.principal import Principal, Scope
+from ...model.events.cloud_event import encoded, envelope, type_of
+from ...model.events.event import Event, EventKind
+from ...model.events.webhook import (
+    KEPT,
+    MOST_ATTEMPTS_KEPT,
+    ROTATION,
+    Attempt,
+    Delivery,
+    DeliveryState,
+    Disabled,
+    Webhook,
+)
+from ...model.events.webhook_records import (
+    DELIVERY,
+    WEBHOOK,
+    delivery_from,
+    delivery_key,
+    made,
+    rewritten,
+    webhook_from,
+    webhook_record,
+)
+from ...model.ids import ENTROPY, microseconds, named
+from ...model.page import Page
+from ...model.record import Record, Writing
+from ...outgoing.signatures import new_secret
+from ...ports.records import Records
+from ...ports.store import Feed
+from ..accounts.audit import Audit
+from ..query.argument_checks import check_page
+from ..query.id_prefix import resolve_record
+from .delivery import Postman
+from .owner_sequence import OwnerEvents
+from .refusals import refuse
+from .webhook_checks import acting_for, check_note, checked_types, might_be, must
+
+MOST_WEBHOOKS: Final = 20
+"""Of one owner."""
+SEAT: Final = "webhook.seat"
+TEST: Final = "webhook.test"
+_TRIES: Final = 20
+_SECRET_BYTES: Final = 32
+_NUMBER_BYTES: Final = 4
+
+
+class Keeping(Records, Feed, Protocol):
+    """What is asked of the store."""
+
+
+class Webhooks:
+    """`changed` is called after each change: a courier of this process need not wait for its next look."""
+
+    def __init__(
+        self,
+        store: Keeping,
+        postman: Postman,
+        audit: Audit,
+        clock: Clock,
+        entropy: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self.postman = postman
+        self.changed: Callable[[], None] = lambda: None
+        self._store = store
+        self._events = OwnerEvents(store)
+        self._audit = audit
+        self._clock = clock
+        self._entropy = entropy
+
+    async def create(
+        self, who: Principal, url: object, types: object = (), note: str = "", owner: str | None = None
+    ) -> tuple[Webhook, str]:
+        """The webhook and its secret, which is shown this once. It hears of what happens from now on."""
+        must(who, Scope.WRITE)
+        whose = acting_for(who, owner)
+        checked = self.postman.checked(url).text
+        kept = checked_types(types)
+        check_note(note)
+        now = self._clock.now()
+        name = named("whk", now, self._entropy(ENTROPY))
+        since = await self._store.last_event()
+        webhook = Webhook(name, whose, checked, now, since, kept, note, after=await self._events.count(whose, since))
+        secret = new_secret(self._entropy(_SECRET_BYTES))
+        row = self._audit.row(who, "webhook.create", name, owner=whose)
+        for _ in range(_TRIES):
+            seat = await self._seat(whose)
+            await self.postman.keep(name, webhook.secret, secret)
+            if await self._store.write_records([Writing(webhook_record(webhook)), seat, *row]):
+                self.changed()
+                return webhook, secret
+            await self.postman.forget(name, webhook.secret)
+        raise refuse("webhook_contested", id=name)
+
+    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
+        must(who, Scope.READ)
+        check_page(after, limit)
+        page = await self._store.records(WEBHOOK, who.scope, after, limit)
+        return Page(tuple(webhook_from(record) for record in page.items), page.after)
+
+    async def get(self, who: Principal, name: str) -> Webhook:
+        must(who, Scope.READ)
+        return await self._found(who, name)
+
+    async def edit(self, who: Principal, name: str, expected: int | None = None, **fields: Any) -> Webhook:
+        """`url`, `types`, `note`, `enabled`: what is given is changed. Enabled again, it hears of what happens then."""
+        must(who, Scope.WRITE)
+        if "url" in fields:
+            fields["url"] = self.postman.checked(fields["url"]).text
+        if "types" in fields:
+            fields["types"] = checked_types(fields["types"])
+        check_note(fields.get("note", ""))
+        owner = (await self._found(who, name)).owner
+        since = await self._store.last_event()
+        after = await self._events.count(owner, since) if fields.get("enabled") else 0
+
+        def change(webhook: Webhook) -> Webhook:
+            plain = {key: value for key, value in fields.items() if key != "enabled"}
+            if "url" in plain:
+                plain["blocked"] = ()
+            return self._switched(webhook._replace(**plain), fields.get("enabled"), since, after)
+
+        return await self._changed(who, name, "webhook.edit", change, expected, {"fields": sorted(fields)})
+
+    async def remove(self, who: Principal, name: str) -> None:
+        """For good, with its secrets; what was sent there can be looked at no more."""
+        must(who, Scope.WRITE)
+        for _ in range(_TRIES):
+            webhook = await self._found(who, name)
+            gone = Writing(webhook_record(webhook), webhook.version, dropped=True)
+            row = self._audit.row(who, "webhook.remove", webhook.id, owner=webhook.owner)
+            if await self._store.write_records([gone, *row]):
+                await self.postman.forget(webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None))
+                self.changed()
+                return
+        raise refuse("webhook_contested", id=name)
+
+    async def rotate(self, who: Principal, name: str) -> tuple[Webhook, str]:
+        """A new secret, shown this once; for a day both sign, so that nobody has to hurry."""
+        must(who, Scope.WRITE)
+        for _ in range(_TRIES):
+            before = await self._found(who, name)
+            secret = new_secret(self._entropy(_SECRET_BYTES))
+            # A number that nobody else comes to: who rotates at the same time must not overwrite what is shown here.
+            number = before.secret + 1 + int.from_bytes(self._entropy(_NUMBER_BYTES))
+            # First the secret, then the word that it signs: broken off between the two, nothing has changed.
+            await self.postman.keep(before.id, number, secret)
+            until = self._clock.now() + ROTATION
+            after = before._replace(secret=number, former=before.secret, former_until=until)
+            if await self._write(who, before, after, "webhook.rotate"):
+                if before.former is not None:
+                    await self.postman.forget(before.id, before.former)
+                return after._replace(version=before.version + 1), secret
+            await self.postman.forget(before.id, number)
+        raise refuse("webhook_contested", id=name)
+
+    # --- deliveries --------------------------------------------------------------------------------------------------
+
+    async def deliveries(self, who: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
+        """Of one webhook, newest first."""
+        must(who, Scope.READ)
+        check_page(after, limit)
+        webhook = await self._found(who, name)
+        begin = delivery_key(webhook.id, "~" if after is None else after)
+        page = await self._store.records(DELIVERY, webhook.owner, begin, limit + 1, newest=True)
+        mine = [record for record in page.items if record.key.startswith(f"{webhook.id}/")]
+        shown = tuple(delivery_from(record) for record in mine[:limit])
+        return Page(shown, shown[-1].id if len(mine) > limit else None)
+
+    async def delivery(self, who: Principal, name: str, delivery: str) -> Delivery:
+        must(who, Scope.READ)
+        return await self._delivery(await self._found(who, name), delivery)
+
+    async def test(self, who: Principal, name: str) -> Delivery:
+        """Send a message that says that it is a test, now, and say what came of it. It is not tried again."""
+        must(who, Scope.WRITE)
+        webhook = await self._found(who, name)
+        now = self._clock.now()
+        mark = self._entropy(6).hex()
+        message = f"evt_test_{mark}"
+        delivery = Delivery(
+            f"dlv_{max(0, microseconds(now)):014x}{mark}",
+            webhook.id,
+            webhook.owner,
+            message,
+            TEST,
+            "",
+            _test_body(message, webhook, now),
+            now,
+            DeliveryState.FAILED,
+        )
+        attempt = await self.postman.bring(webhook, delivery)
+        tried = _tried(delivery, attempt)
+        row = self._audit.row(who, "webhook.test", webhook.id, owner=webhook.owner)
+        await self._store.write_records([*made(tried), *row])
+        return tried
+
+    async def redeliver(self, who: Principal, name: str, delivery: str) -> Delivery:
+        """Send it once more, now, under the name that it had; what was planned for it stays planned."""
+        must(who, Scope.WRITE)
+        webhook = await self._found(who, name)
+        if not webhook.enabled:
+            raise refuse("webhook_disabled", id=name)
+        found = await self._delivery(webhook, delivery)
+        attempt = await self.postman.bring(webhook, found)
+        row = self._audit.row(who, "webhook.redeliver", webhook.id, {"delivery": found.id}, owner=webhook.owner)
+        for _ in range(_TRIES):
+            before = await self._delivery(webhook, found.id)
+            after = _tried(before, attempt)
+            if await self._store.write_records([*rewritten(before, after), *row]):
+                return after._replace(version=before.version + 1)
+        raise refuse("webhook_contested", id=name)
+
+    async def close(self) -> None:
+        await self.postman.close()
+
+    async def _delivery(self, webhook: Webhook, delivery: str) -> Delivery:
+        record = None
+        if might_be(delivery):
+            within = delivery_key(webhook.id, "")
+            whole = await resolve_record(self._store, webhook.owner, DELIVERY, "dlv", delivery, within)
+            record = await self._store.get_record(DELIVERY, delivery_key(webhook.id, whole))
+        if record is None:
+            raise refuse("no_such_delivery", id=delivery, days=KEPT.days)
+        return delivery_from(record)
+
+    # --- one webhook, changed ----------------------------------------------------------------------------------------
+
+    async def _found(self, who: Principal, name: str) -> Webhook:
+        found = await self._resolved(who, name)
+        record = None if found is None else await self._store.get_record(WEBHOOK, found, who.scope)
+        if record is None:
+            raise refuse("no_such_webhook", id=name)
+        return webhook_from(record)
+
+    async def _resolved(self, who: Principal, name: str) -> str | None:
+        return await resolve_record(self._store, who.scope, WEBHOOK, "whk", name) if might_be(name) else None
+
+    async def _changed(
+        self,
+        who: Principal,
+        name: str,
+        action: str,
+        change: Callable[[Webhook], Webhook],
+        expected: int | None,
+        detail: dict[str, Any],
+    ) -> Webhook:
+        for _ in range(_TRIES):
+            before = await self._found(who, name)
+            if expected is not None and before.version != expected:
+                raise refuse("stale_webhook", id=name, version=before.version, expected=expected)
+            after = change(before)
+            if await self._write(who, before, after, action, detail):
+                return after._replace(version=before.version + 1)
+        raise refuse("webhook_contested", id=name)
+
+    async def _write(
+        self, who: Principal, before: Webhook, after: Webhook, action: str, detail: dict[str, Any] | None = None
+    ) -> bool:
+        row = self._audit.row(who, action, before.id, detail or {}, owner=before.owner)
+        written = await self._store.write_records([Writing(webhook_record(after), before.version), *row])
+        if written:
+            self.changed()
+        return written
+
+    def _switched(
+        self,
+        webhook: Webhook,
+        enabled: bool | None,  # noqa: FBT001 - as it was said
+        since: int,
+        after: int,
+    ) -> Webhook:
+        if enabled is None or enabled == webhook.enabled:
+            return webhook
+        if enabled:
+            return webhook._replace(
+                disabled=None, disabled_at=None, failing_since=None, blocked=(), since=since, after=after
+            )
+        return webhook._replace(disabled=Disabled.REQUESTED, disabled_at=self._clock.now())
+
+    async def _seat(self, owner: str) -> Writing:
+        """Written with a new webhook: of several who come at once and see the same room, only one gets it."""
+        known = await self._store.get_record(SEAT, owner)
+        page = await self._store.records(WEBHOOK, owner, limit=MOST_WEBHOOKS)
+        if len(page.items) >= MOST_WEBHOOKS:
+            raise refuse("too_many_webhooks", owner=owner, most=MOST_WEBHOOKS)
+        return Writing(Record(SEAT, owner, owner, "{}"), None if known is None else known.version)
+
+
+def _test_body(message: str, webhook: Webhook, now: datetime) -> str:
+    told = Event(EventKind.TASK_TRIGGERED, now, webhook.owner, "")
+    shape = envelope(message, told, {"kind": TEST, "owner": webhook.owner, "webhook": webhook.id})
+    return encoded(shape | {"type": type_of(TEST), "subject": webhook.id}).decode()
+
+
+def _tried(delivery: Delivery, attempt: Attempt) -> Delivery:
+    """Somebody asked for this attempt: a success ends what was planned, a failure leaves it as it was."""
+    attempts = (*delivery.attempts, attempt)[-MOST_ATTEMPTS_KEPT:]
+    if attempt.ok:
+        return delivery._replace(attempts=attempts, state=DeliveryState.DELIVERED, due=None)
+    return delivery._replace(attempts=attempts)

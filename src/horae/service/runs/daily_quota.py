@@ -1,0 +1,190 @@
+"""Runs per day, of owners and agents, and stored bytes, of owners: while one of them is used up, occurrences are skipped on
+record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+
+from ...errors import StoreError
+from ...model.accounts.account import (
+    AGENT_KIND,
+    ALL_AGENTS,
+    OWNER_KIND,
+    Limit,
+    Owner,
+    agent_key,
+    agent_limits,
+    agent_quotas,
+)
+from ...model.accounts.principal import AGENT_QUOTAS
+from ...model.counts import AGENT, Counts, hour_of, lateness_in
+from ...model.page import LARGEST_PAGE
+from ..accounts.owners import Accounts, Keeping
+from ..accounts.quota_sweep import QuotaSweep
+from ..accounts.storage_limit import StorageLimit
+
+Limits: TypeAlias = tuple[tuple[str, Limit], ...]
+_ANY: Final = timedelta(0)
+_MOST_ERRORS: Final = 3
+"""After so many owners in one enforcement that could not be measured, the store is taken to be away."""
+
+
+class Daily:
+    """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
+    has not less."""
+
+    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep, storage: StorageLimit) -> None:
+        self._store = store
+        self._sweeps = sweeps
+        self._storage = storage
+        self._accounts = accounts
+        self.agents = AGENT_QUOTAS
+
+    async def enforce(self, now: datetime) -> int:
+        """Bar whoever has reached their limit of this day (UTC) or of stored bytes, and lift what another day, retention or
+        deleted tasks have left. How many changed.
+
+        It costs three reads, another one of each owner whose limit, or whose agents', all together have reached, and a
+        measurement of each owner whose stored bytes are due for one. Those come last: they may take seconds.
+        """
+        await self._sweeps.sweep_all()
+        changed, day = 0, _Day(self._store, now)
+        chosen = await self._chosen()
+        async for owner in self._owners():
+            changed += await self._runs_enforced(owner, day, chosen)
+        return changed + await self._storage_enforced(day)
+
+    async def _storage_enforced(self, day: _Day) -> int:
+        """An owner that cannot be measured in time keeps no other from being looked at."""
+        changed, errors = 0, list[StoreError]()
+        async for owner in self._owners():
+            try:
+                changed += await self._storage_settled(owner, day) is not None
+            except StoreError as error:
+                errors.append(error)
+                if len(errors) == _MOST_ERRORS:
+                    break
+        if errors:
+            raise errors[0]
+        return changed
+
+    async def enforce_owner(self, name: str, now: datetime) -> int:
+        """The same for one owner, whose quotas have just changed."""
+        owner = await self._accounts.find(name)
+        if owner is None:
+            return 0
+        day = _Day(self._store, now)
+        changed = await self._storage_settled(owner, day, fresh=True) is not None
+        # It has another version now, if that has changed it.
+        owner = await self._accounts.find(name)
+        return changed + (0 if owner is None else await self._runs_enforced(owner, day, await self._chosen()))
+
+    async def _runs_enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
+        after = await self._settled(owner, day)
+        return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
+
+    async def _storage_settled(self, owner: Owner, day: _Day, *, fresh: bool = False) -> Owner | None:
+        """As it is now, where that has changed. `fresh`: its bytes are measured now."""
+        limit = owner.quotas.stored_bytes
+        used = 0 if limit is None else await self._storage.used(owner.name, limit, fresh=fresh)
+        if limit is None or (used is not None and used < limit):
+            return None if owner.storage_full is None else await self._accounts.free_storage(owner, day.now)
+        if used is None or owner.storage_full is not None or owner.revoked is not None:
+            return None
+        return await self._accounts.fill_storage(owner, day.now, used)
+
+    async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
+        """As it is now, where that has changed."""
+        most = owner.quotas.runs_per_day
+        if most is not None and await day.has_reached(owner, most):
+            known = owner.exhausted == day.date or owner.revoked is not None
+            return None if known else await self._accounts.exhaust(owner, day.now)
+        return None if owner.exhausted is None else await self._accounts.refresh(owner)
+
+    async def _agents_settled(self, owner: Owner, day: _Day, chosen: Mapping[str, Limits]) -> int:
+        """`chosen` are the limits that were set for agents of this owner, by name."""
+        changed = 0
+        limits = {agent: self._runs_per_day(owner, chosen, agent) for agent in (ALL_AGENTS, *chosen)}
+        least = min((each for each in limits.values() if each is not None), default=None)
+        for agent in sorted(dict(owner.spent).keys() | await day.agents(least)):
+            most = limits.get(agent, limits[ALL_AGENTS])
+            over = most is not None and await day.has_reached(owner, most, agent)
+            spent = day.date if over else None
+            if spent == dict(owner.spent).get(agent):
+                continue
+            after = await self._accounts.settle_agent(owner, agent, spent)
+            if after is not None:
+                owner, changed = after, changed + 1
+        return changed
+
+    def _runs_per_day(self, owner: Owner, chosen: Mapping[str, Limits], agent: str) -> int | None:
+        both = {**dict(chosen.get(ALL_AGENTS, ())), **dict(chosen.get(agent, ()))}
+        return agent_quotas(owner.quotas, tuple(both.items()), self.agents).runs_per_day
+
+    async def _chosen(self) -> dict[str, dict[str, Limits]]:
+        """What was chosen for agents, by owner and agent; most deployments have none of it."""
+        found: dict[str, dict[str, Limits]] = {}
+        after: str | None = None
+        while True:
+            page = await self._store.records(AGENT_KIND, None, after, LARGEST_PAGE)
+            for record in page.items:
+                agent = record.key.removeprefix(agent_key(record.owner, ""))
+                found.setdefault(record.owner, {})[agent] = agent_limits(record)
+            after = page.after
+            if after is None:
+                return found
+
+    async def _owners(self) -> AsyncIterator[Owner]:
+        after: str | None = None
+        while True:
+            page = await self._store.records(OWNER_KIND, None, after, LARGEST_PAGE)
+            for record in page.items:
+                yield self._accounts.read(record)
+            after = page.after
+            if after is None:
+                return
+
+
+class _Day:
+    """What began and ended since midnight, read no more often than it is needed."""
+
+    def __init__(self, store: Keeping, now: datetime) -> None:
+        self.now = now
+        self.date = now.astimezone(UTC).date()
+        self._store = store
+        self._known: dict[str | None, Counts] = {}
+        self._added_up: dict[str | None, Counter[str]] = {}
+
+    async def has_reached(self, owner: Owner, most: int, agent: str | None = None) -> bool:
+        """Nobody has more than all together have."""
+        return await self._runs(None, agent) >= most and await self._runs(owner.name, agent) >= most
+
+    async def agents(self, most: int | None) -> set[str]:
+        """Those that may have reached it: of all owners together, agents of that name have."""
+        if most is None:
+            return set()
+        return {agent for agent, number in (await self._runs_of_agents(None)).items() if number >= most}
+
+    async def _runs(self, owner: str | None, agent: str | None) -> int:
+        if agent is None:
+            return lateness_in(await self._counts(owner), _ANY).counted
+        return (await self._runs_of_agents(owner))[agent]
+
+    async def _runs_of_agents(self, owner: str | None) -> Counter[str]:
+        """Added up once: there may be hundreds of agents, and hundreds of owners to look at."""
+        if owner not in self._added_up:
+            found: Counter[str] = Counter()
+            for (_, name), number in (await self._counts(owner)).items():
+                if name.startswith(AGENT):
+                    found[name.removeprefix(AGENT)] += number
+            self._added_up[owner] = found
+        return self._added_up[owner]
+
+    async def _counts(self, owner: str | None) -> Counts:
+        if owner not in self._known:
+            hour = hour_of(self.now)
+            self._known[owner] = await self._store.counts(owner, range(hour - hour % 24, hour + 1))
+        return self._known[owner]

@@ -1,0 +1,45 @@
+"""The last look before an agent's task runs: it runs with at most the rights that its agent and its owner have now."""
+
+from __future__ import annotations
+
+import json
+
+from ...model.accounts.account import OWNER_KIND, is_owner_name, loses_right_to_run, owner_from
+from ...model.accounts.agent_label import agent_of
+from ...model.outcome import Failed, Outcome, Skipped
+from ...model.reason import Reason, sentence
+from ...model.task import Task
+from ...ports.records import Records
+from ..accounts.approval_policy import Gate
+from ..accounts.refusals import refuse
+from ..accounts.secret_grants import SecretGrants
+from ..tasks.task_quota import SEATS, guest_key
+
+
+class FireRights:
+    def __init__(self, records: Records, gate: Gate) -> None:
+        self._records = records
+        self._gate = gate
+        self._grants = SecretGrants(records)
+
+    async def refused(self, task: Task) -> Outcome | None:
+        """How a run ends that may not start any more; None where it may. Tasks that no agent made always may."""
+        agent = agent_of(task)
+        if agent is None:
+            return None
+        if self._gate.is_closed(task):
+            return Skipped(sentence(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
+        if await self._is_revoked(task.owner, agent):
+            return Skipped(sentence(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)
+        missing = await self._grants.missing(task.owner, agent, task.target, task.payload)
+        if missing is not None:
+            refusal = refuse("secret_not_granted", agent=agent, name=missing, owner=task.owner)
+            return Failed(f"{refusal.message} {refusal.hint}", permanent=True, reason=Reason.TARGET_FAILED)
+        return None
+
+    async def _is_revoked(self, owner: str, agent: str) -> bool:
+        seat = await self._records.get_record(SEATS, guest_key(owner, agent))
+        if seat is not None and json.loads(seat.body).get("revoked"):
+            return True
+        account = await self._records.get_record(OWNER_KIND, owner) if is_owner_name(owner) else None
+        return account is not None and loses_right_to_run(owner_from(account))

@@ -1,0 +1,170 @@
+"""How it stands, at a glance: alive, on time, what broke, what is next. It costs the same however long the history is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
+
+from ...clock import Clock
+from ...model.accounts.principal import Principal, Scope
+from ...model.change import Facts
+from ...model.counts import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
+from ...model.entry import CLAIMABLE, Stand
+from ...model.lane import LaneUse
+from ...model.reason import Reason
+from ...model.route import is_route
+from ...model.run import LIVE, Run
+from ...model.task import PauseCause, TaskState
+from ...ports.clock_steps import ClockStep, clock_steps
+from ...ports.lease_terms import agreed_lease
+from ...ports.records import Records
+from ...ports.settlement_delays import SettlementDelay, settlement_delay
+from ...ports.store import Book, Node, RunFilter, TaskFilter, Waiting
+from ..accounts.rights import refuse_agent
+
+ON_TIME: Final = timedelta(seconds=1)
+_HOURS: Final = 24
+_SHOWN: Final = 20
+_MOST_NEEDS: Final = 3 * _SHOWN
+_LOOKED_AT: Final = 200
+
+
+class NeedKind(StrEnum):
+    FAILED = "failed"
+    """The task has given up."""
+    FAILING = "failing"
+    """Its last occurrences failed, and it goes on trying."""
+    ORPHANED = "orphaned"
+    """The code that declared it is gone."""
+    AWAITING_APPROVAL = "awaiting_approval"
+    STRANDED = "stranded"
+    """Due, and no running node can run it."""
+    OVERDUE = "overdue"
+    """Due, and nobody has claimed it."""
+    OWNER_REVOKED = "owner_revoked"
+    """Nothing of it starts: its owner was revoked or is a viewer, or its agent has lost its last token."""
+
+
+class Need(NamedTuple):
+    """Something that waits for a person."""
+
+    kind: NeedKind
+    facts: Facts
+
+
+class Overview(NamedTuple):
+    """`outcomes` counts the runs that ended in the last 24 full hours and in the current one, by state or by state and
+    reason."""
+
+    at: datetime
+    tasks: dict[TaskState, int]
+    outcomes: dict[str, int]
+    lateness: Lateness
+    waiting: Waiting
+    running: tuple[Run, ...]
+    upcoming: tuple[Facts, ...]
+    needs: tuple[Need, ...]
+    lanes: tuple[LaneUse, ...]
+    nodes: tuple[Node, ...]
+    alive: bool
+    """Whether some node lives, for those too who may not see which."""
+    settlement_delay: SettlementDelay = SettlementDelay()
+    """How long after the end of a run this end was recorded, in the last five minutes."""
+    clock_steps: tuple[ClockStep, ...] = ()
+    """Of the last day; for admins."""
+
+    @property
+    def on_time(self) -> float | None:
+        """The share of runs that started within a second of their due instant; None when nothing ran."""
+        return self.lateness.on_time / self.lateness.counted if self.lateness.counted else None
+
+
+class Keeping(Book, Records, Protocol):
+    """What it asks of the store."""
+
+
+class Overviews:
+    def __init__(self, book: Keeping, clock: Clock) -> None:
+        self._book = book
+        self._clock = clock
+
+    async def now(self, who: Principal) -> Overview:
+        """A fixed number of indexed reads. Lanes and nodes are the operator's business, and only an admin sees them."""
+        refuse_agent(who, "overviews")
+        who.must(Scope.READ)
+        book, scope, now = self._book, who.scope, self._clock.now()
+        hour = hour_of(now)
+        counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
+        upcoming = await book.upcoming(scope, _SHOWN)
+        # One by one: many that somebody has paused must not hide the one that has given up.
+        states = {state: counts.get((NO_HOUR, STATE + state), 0) for state in TaskState}
+        failed = await self._those(scope, TaskState.FAILED, states, _SHOWN)
+        paused = await self._those(scope, TaskState.PAUSED, states, _LOOKED_AT)
+        stranded = await book.stranded(scope, _SHOWN)
+        running = await book.runs(RunFilter(scope, states=LIVE), limit=_SHOWN)
+        nodes = await book.nodes()
+        lease = await agreed_lease(book)
+        return Overview(
+            now,
+            states,
+            _outcomes(counts),
+            lateness_in(counts, ON_TIME),
+            await book.waiting(scope, now),
+            running.items,
+            upcoming,
+            needs_of((*failed, *stranded, *paused, *upcoming), now)[:_MOST_NEEDS],
+            await book.lanes() if scope is None else (),
+            nodes if scope is None else (),
+            any(now - node.renewed <= lease for node in nodes),
+            await settlement_delay(book, scope, now),
+            await clock_steps(book, now) if scope is None else (),
+        )
+
+    async def _those(
+        self, scope: str | None, state: TaskState, counted: Mapping[TaskState, int], most: int
+    ) -> tuple[Facts, ...]:
+        """An owner who has none would be looked for among everybody's."""
+        if not counted[state]:
+            return ()
+        return (await self._book.tasks(TaskFilter(scope, frozenset({state})), limit=most)).items
+
+
+def _outcomes(counts: Counts) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for (_, name), number in sorted(counts.items()):
+        if name.startswith(OUTCOME):
+            short = name.removeprefix(OUTCOME)
+            found[short] = found.get(short, 0) + number
+    return found
+
+
+def needs_of(tasks: tuple[Facts, ...], now: datetime) -> tuple[Need, ...]:
+    """What of these waits for a person, each task once."""
+    found: dict[str, Need] = {}
+    for facts in tasks:
+        kind = _need(facts, now)
+        if kind is not None:
+            found.setdefault(facts.task.id, Need(kind, facts))
+    return tuple(found.values())
+
+
+_OVERDUE_AFTER: Final = timedelta(seconds=30)
+
+
+def _need(facts: Facts, now: datetime) -> NeedKind | None:
+    standing = facts.standing
+    if standing.state is TaskState.FAILED:
+        return NeedKind.FAILED
+    if standing.pause is not None:
+        cause = standing.pause.cause
+        kinds = {PauseCause.ORPHANED: NeedKind.ORPHANED, PauseCause.AWAITING_APPROVAL: NeedKind.AWAITING_APPROVAL}
+        return kinds.get(cause)
+    if facts.barred is Reason.OWNER_REVOKED and standing.state is TaskState.ACTIVE:
+        return NeedKind.OWNER_REVOKED
+    if any(entry.stand is Stand.PARKED and is_route(entry.lane) for entry in facts.entries):
+        return NeedKind.STRANDED
+    if any(entry.stand in CLAIMABLE and now - entry.due > _OVERDUE_AFTER for entry in facts.entries):
+        return NeedKind.OVERDUE
+    return NeedKind.FAILING if standing.failures else None

@@ -1,0 +1,96 @@
+"""Warnings about a task that is accepted: a code, and a sentence in English and Chinese."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ...choices import Language
+from ...plural import agree
+from ...typography import full_width
+
+_CATALOGUE: Final[dict[str, tuple[str, str]]] = {
+    "function_unknown": (
+        "No node has registered a function '{name}'. The task waits until a node has it.",
+        "没有节点注册过函数“{name}”。任务会一直等待,直到有节点提供它。",
+    ),
+    "function_unknown_near": (
+        "No node has registered a function '{name}'. Did you mean '{near}'? The task waits until a node has it.",
+        "没有节点注册过函数“{name}”。是不是“{near}”?任务会一直等待,直到有节点提供它。",
+    ),
+    "function_completed": (
+        "The function '{name}' is registered as '{whole}'.",
+        "函数“{name}”的注册名是“{whole}”。",
+    ),
+    "function_not_running": (
+        "No running node has the function '{name}'. The task waits until one starts: {command}",
+        "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动:{command}",
+    ),
+    "function_not_running_anywhere": (
+        "No running node has the function '{name}'. The task waits until one starts: horae up with the file that has it.",
+        "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动:用 horae up 加上含有该函数的文件。",
+    ),
+    "function_draining": (
+        (
+            "The function '{name}' is only on a node that is draining, which starts nothing new. Let it start work again "
+            "(horae nodes drain {node} --undo), or start another: {command}"
+        ),
+        (
+            "只有正在排空的节点提供函数“{name}”,它不再启动新的运行。让它继续(horae nodes drain {node} --undo),"
+            "或另启动一个:{command}"
+        ),
+    ),
+    "no_listener": (
+        "No listener is there to receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
+        "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
+    ),
+    "network_refused": (
+        "No running node allows this network: nothing is sent until one does. {hint}",
+        "正在运行的节点都不允许该网络:在允许之前不会发送。{hint}",
+    ),
+    "nodes_without_key": (
+        "The running nodes do not have the key of the secrets: nothing is sent until they do. Set HORAE_KEY_FILE for them.",
+        "正在运行的节点没有机密所用的密钥:在拥有之前不会发送。请在节点上设置 HORAE_KEY_FILE。",
+    ),
+    "arguments_unsure": (
+        "The arguments do not fit the newest '{name}' ({problem}), but running nodes have different versions of it.",
+        "参数与最新的“{name}”不符({problem}),但正在运行的节点有不同的版本。",
+    ),
+}
+_CODES: Final = {
+    "function_unknown_near": "function_unknown",
+    "function_not_running_anywhere": "function_not_running",
+}
+"""Sentences that share a code."""
+FUNCTION_CODES: Final = frozenset({"function_unknown", "function_not_running", "function_draining"})
+"""Warnings that no node can start the function now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """`source`: the file or module with the missing function. The sentence has only the name of a file, for front ends on
+    other machines; a front end on this machine may show the path."""
+
+    code: str
+    sentences: dict[Language, str]
+    source: str | None = None
+
+    def in_language(self, language: Language) -> str:
+        return self.sentences[language]
+
+
+def advise(sentence: str, **facts: object) -> Advisory:
+    return advise_each(sentence, facts, facts)
+
+
+def advise_each(sentence: str, english: dict[str, object], chinese: dict[str, object]) -> Advisory:
+    """For facts that are words themselves."""
+    en, zh = _CATALOGUE[sentence]
+    return Advisory(
+        _CODES.get(sentence, sentence),
+        {"en": agree(en, english).format_map(english), "zh": full_width(zh).format_map(chinese)},
+    )
+
+
+def advisory_codes() -> frozenset[str]:
+    return frozenset(_CODES.get(name, name) for name in _CATALOGUE)

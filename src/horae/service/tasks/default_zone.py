@@ -1,0 +1,75 @@
+"""The zone that counts where a request names none, with the reason that is told back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ...errors import Refusal
+from ...model.accounts.principal import Principal
+from ...schedule import Past, iterate
+from ...schedule.text import read
+from ...schedule.warnings import ScheduleWarning, warn_each
+
+if TYPE_CHECKING:
+    from ..service import Service
+
+
+_FAR_APART: Final = ("UTC", "Asia/Kolkata")
+"""Two zones in which no time of day, full or half hour is the same instant."""
+
+
+class AssumedZone(NamedTuple):
+    """`because` completes "… is used, because …", in English and Chinese."""
+
+    name: str
+    because: tuple[str, str]
+
+    def warning(self) -> ScheduleWarning:
+        en, zh = self.because
+        return warn_each("no_zone", {"zone": self.name, "why": en}, {"zone": self.name, "why": zh})
+
+
+def needs_zone(text: str, now: datetime) -> bool:
+    """Whether these words name no zone and would mean other instants in another one: `every day at 9am` does, `every 10s`
+    does not."""
+    here, there = (read(text, zone=zone, now=now) for zone in _FAR_APART)
+    if here.named_zone:
+        return False
+    fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (here, there)]
+    return fires[0] != fires[1]
+
+
+def zone_of_owner(owner: str, zone: str, *, own: bool) -> AssumedZone:
+    """`own`: the owner is the one who asks."""
+    if own:
+        return AssumedZone(zone, ("it is yours", "这是你的默认时区"))
+    return AssumedZone(zone, (f"it is the default zone of {owner}", f"这是 {owner} 的默认时区"))
+
+
+def zone_of_deployment(owner: str, zone: str | None) -> AssumedZone:
+    if zone is None:
+        return AssumedZone("UTC", (f"neither {owner} nor this server has a zone", f"{owner} 和服务器都没有设置时区"))
+    return AssumedZone(zone, (f"{owner} has none and it is this server's", f"{owner} 没有默认时区，这是服务器的时区"))
+
+
+async def assumed_zone(service: Service, who: Principal, owner: str | None = None) -> AssumedZone:
+    """The default zone of the owner of the task, else the deployment's; `owner` None: whoever asks."""
+    wanted = who.owner if owner is None else owner
+    zone = who.zone if wanted == who.owner else await _zone_of_account(service, who, wanted)
+    if zone is not None:
+        return zone_of_owner(wanted, zone, own=wanted == who.owner)
+    return zone_of_deployment(wanted, service.zone)
+
+
+async def _zone_of_account(service: Service, who: Principal, owner: str) -> str | None:
+    """None where there is no such account, or where whoever asks may not look at it."""
+    try:
+        return (await service.accounts.get(who, owner)).zone
+    except Refusal:
+        return None
+
+
+async def own_zone(service: Service, who: Principal) -> str | None:
+    """The default zone of the caller."""
+    return await _zone_of_account(service, who, who.owner)

@@ -1,0 +1,74 @@
+"""What would be: every check is the real one, on what is really there, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from ...lifecycle.conclude import facts_after
+from ...model.change import Change, ControlDecision, Facts
+from ...model.reason import Reason
+from ...model.refusals import refuse
+from ...model.task import FRESH
+from ...ports.full_store import Keeping
+from ...ports.records import Record, Writing
+
+
+def unwritten(store: Keeping) -> Keeping:
+    """The same store for whoever reads; what is written there is decided, and forgotten."""
+    return cast(Keeping, _Unwritten(store))
+
+
+class _Unwritten:
+    def __init__(self, store: Keeping) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def add(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            task = change.task
+            if task is not None and task.key is not None and await self._store.find(task.owner, task.key):
+                raise refuse("key_taken", key=task.key)
+
+    async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        found = await self._store.facts(task_id, owner)
+        return None if found is None else facts_after(found, decide(found))
+
+    async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
+        found = await self._store.find(owner, key)
+        change = decide(found)
+        if found is None and change.task is not None:
+            found = Facts(change.task, FRESH)
+        if found is None:
+            raise refuse("no_such_task", id=key)
+        return facts_after(found, change)
+
+    async def settle(self, *_: object) -> frozenset[str]:
+        return frozenset()
+
+    async def drain(self, node: str, **_: object) -> bool:
+        return any(each.id == node for each in await self._store.nodes())
+
+    async def set_lane(self, name: str, limit: int, **_: object) -> None: ...
+
+    async def bar(self, owner: str, reason: Reason | None, **_: object) -> None: ...
+
+    async def remember(self, name: str, value: str) -> None: ...
+
+    async def write_lines(self, lines: Sequence[object]) -> None: ...
+
+    async def put_record(self, record: Record, *, replacing: int | None) -> bool:
+        return await self._fits(record, replacing)
+
+    async def drop_record(self, kind: str, key: str, version: int) -> bool:
+        found = await self._store.get_record(kind, key)
+        return found is not None and found.version == version
+
+    async def write_records(self, writings: Sequence[Writing]) -> bool:
+        return all([await self._fits(each.record, each.replacing) for each in writings])
+
+    async def _fits(self, record: Record, replacing: int | None) -> bool:
+        found = await self._store.get_record(record.kind, record.key)
+        return (None if found is None else found.version) == replacing

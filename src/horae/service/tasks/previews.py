@@ -1,0 +1,146 @@
+"""A schedule looked at without any task: what it means, when it would fire, what may surprise. Pure but for the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from ...choices import Fold, Gap
+from ...errors import InvalidSchedule
+from ...model.field_checks import check_number
+from ...model.refusals import refuse
+from ...model.task import Standing, Task, past_of
+from ...schedule import Schedule, from_wish, iterate
+from ...schedule.canonical import read_moment
+from ...schedule.instants import to_datetime
+from ...schedule.lint import lint
+from ...schedule.preview import Fire, fires_in
+from ...schedule.text import Reading, read
+from ...schedule.value import Past, first_instant, is_wall, last_instant
+from ...schedule.warnings import ScheduleWarning
+from ...schedule.zones import find_zone
+from .default_zone import AssumedZone, needs_zone
+
+MOST_FIRES: Final = 1_000
+_LASTING: Final = frozenset({"every", "cron", "calendar", "rrule"})
+_ELAPSED: Final = frozenset({"now", "once", "every"})
+"""Kinds that may be relative to now."""
+_SHORT: Final = 200
+_MOST_READ: Final = 512
+_READ: Final[dict[tuple[str, str], Reading]] = {}
+
+
+class Understood(NamedTuple):
+    """A schedule as it was read, and what a person should know of it."""
+
+    schedule: Schedule
+    warnings: tuple[ScheduleWarning, ...]
+
+
+class Preview(NamedTuple):
+    """`after` is where it was looked from."""
+
+    text: str
+    schedule: Schedule
+    after: datetime
+    fires: tuple[Fire, ...]
+    warnings: tuple[ScheduleWarning, ...]
+
+
+class Question(NamedTuple):
+    """`when` is text or canonical JSON; `zone` counts where it names none, `usual` where neither does."""
+
+    when: object
+    zone: str | None
+    usual: AssumedZone
+    after: str | None = None
+    until: str | None = None
+    number: int = 5
+    gap: Gap | None = None
+    fold: Fold | None = None
+
+
+def understand(when: object, zone: str | None, usual: AssumedZone, now: datetime) -> Understood:
+    """As a task with these words would have it; a zone that had to be assumed is said, and where it comes from."""
+    schedule, notes, named = _read(when, zone or usual.name, now)
+    warnings = list(_surprises(schedule, now, notes))
+    if zone is None and not named and _is_local(when, schedule, now):
+        warnings.insert(0, usual.warning())
+    return Understood(schedule, tuple(warnings))
+
+
+def _is_local(when: object, schedule: Schedule, now: datetime) -> bool:
+    """Whether the zone decides about its instants. Of calendars it always does; an interval or a delay has to be looked at."""
+    return schedule.kind not in _ELAPSED or not isinstance(when, str) or needs_zone(when, now)
+
+
+def _surprises(schedule: Schedule, now: datetime, notes: tuple[str, ...]) -> Sequence[ScheduleWarning]:
+    if schedule.kind in _LASTING and schedule.end is None:
+        return _linted(schedule, now.replace(minute=0, second=0, microsecond=0), notes)
+    return lint(schedule, now, notes=notes)
+
+
+@lru_cache(maxsize=256)
+def _linted(schedule: Schedule, hour: datetime, notes: tuple[str, ...]) -> tuple[ScheduleWarning, ...]:
+    """Of what goes on for ever, an hour more or less changes nothing: many make the same kind of task."""
+    return tuple(lint(schedule, hour, notes=notes))
+
+
+def preview(question: Question, now: datetime) -> Preview:
+    now = now.replace(microsecond=0)
+    check_number("number", question.number, 1, MOST_FIRES)
+    known, _, _ = _read(question.when, question.zone or question.usual.name, now)
+    zone = known.zone or question.usual.name
+    after = now if question.after is None else _instant(question.after, zone)
+    until = None if question.until is None else _instant(question.until, zone, last=True)
+    found = understand(question.when, question.zone, question.usual, after)
+    schedule = found.schedule.with_defaults(zone, question.gap, question.fold)
+    instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
+    text = question.when if isinstance(question.when, str) else ""
+    return Preview(text, schedule, after, tuple(fires_in(zone, instants)), found.warnings)
+
+
+def preview_of(task: Task, standing: Standing, now: datetime, number: int = 5, after: str | None = None) -> Preview:
+    """The same of a task that is there: its schedule goes on from its past."""
+    check_number("number", number, 1, MOST_FIRES)
+    schedule, zone = task.schedule, task.schedule.zone or "UTC"
+    start = now.replace(microsecond=0) if after is None else _instant(after, zone)
+    instants = islice(iterate(schedule, start, past_of(task, standing)), number)
+    return Preview(task.name, schedule, start, tuple(fires_in(zone, instants)), tuple(lint(schedule, start)))
+
+
+def _remembered(text: str, zone: str, now: datetime) -> Reading:
+    """What means the same at every moment is read once."""
+    found = _READ.get((text, zone))
+    if found is None:
+        found = read(text, zone=zone, now=now)
+        if not found.relative and len(text) <= _SHORT:
+            if len(_READ) >= _MOST_READ:
+                _READ.clear()
+            _READ[text, zone] = found
+    return found
+
+
+def _read(when: object, zone: str, now: datetime) -> tuple[Schedule, tuple[str, ...], bool]:
+    if isinstance(when, str):
+        reading = _remembered(when, zone, now)
+        return reading.schedule, reading.notes, reading.named_zone
+    if isinstance(when, Mapping):
+        shape: Mapping[str, Any] = when
+        return from_wish(shape).with_defaults(zone), (), shape.get("zone") is not None
+    raise refuse("bad_when", value=type(when).__name__)
+
+
+def _instant(text: object, zone: str, *, last: bool = False) -> datetime:
+    """A date as the end includes its day."""
+    try:
+        moment = read_moment(text.strip()) if isinstance(text, str) else None
+        if moment is None:
+            raise refuse("unclear_moment", value=text)
+        resolve = last_instant if last else first_instant
+        return to_datetime(resolve(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
+    except (InvalidSchedule, OverflowError, ValueError):
+        raise refuse("unclear_moment", value=text) from None

@@ -1,0 +1,369 @@
+"""How many tasks somebody may have at once: counted before each write, and held by a record that only one can replace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Final, NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from ...clock import Clock
+from ...errors import Conflict, Refusal
+from ...model.accounts.account import OWNER_KIND, owner_from
+from ...model.accounts.principal import AGENT_LABEL, MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas
+from ...model.counts import NO_HOUR, STATE
+from ...model.page import LARGEST_PAGE
+from ...model.record import Record, Writing
+from ...model.task import GOING, Standing, TaskState
+from ...ports.records import Records
+from ...ports.store import Book, TaskFilter
+from ..accounts.record_conflicts import lost_over
+from ..accounts.refusals import refuse
+from ..accounts.stored_output import FREQUENT_SECONDS, StoredOutput
+from .quotas import bytes_of, command_for, larger_limit
+
+SEATS: Final = "seats"
+_QUOTA: Final = "active_tasks"
+_TRIES: Final = 200
+"""Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
+_BYTES: Final = "stored_bytes"
+_COUNTED_SECONDS: Final = 10.0
+"""So long a count of bytes is trusted: an owner at its limit cannot make every request read all its tasks and runs."""
+_MOST_COUNTED: Final = 10_000
+_T = TypeVar("_T")
+
+
+class Keeping(Book, Records, Protocol):
+    """What it asks of the store."""
+
+
+class Move(NamedTuple):
+    """What becomes of one task; `before` None: it is new. `growth` is by how many bytes its definition grows."""
+
+    task_id: str
+    before: Standing | None
+    after: Standing
+    growth: int = 0
+
+
+class _UnsureError(Exception):
+    """The bytes of an owner seem to be used up, but were not counted lately: tasks and runs may have gone since."""
+
+
+class _UnmeasuredError(Exception):
+    """A task grows, and the output of its owner was not measured lately."""
+
+
+class _Counted(NamedTuple):
+    """The bytes of an owner, when they were counted, and the version of the record for which the total holds."""
+
+    at: float
+    version: int | None
+    total: int
+
+
+class Stored(NamedTuple):
+    """Tasks in any state, and the bytes of their definitions, with their limits. `output` are the bytes of their results,
+    errors and logs, None when they are to be measured. `bytes` and `output` may be too high unless `exact`."""
+
+    tasks: int = 0
+    most_tasks: int | None = None
+    bytes: int = 0
+    most_bytes: int | None = None
+    exact: bool = True
+    output: int | None = 0
+
+    @property
+    def is_limited(self) -> bool:
+        return self.most_tasks is not None or self.most_bytes is not None
+
+    def check(self, new: int, growth: int, whose: Principal) -> None:
+        if new > 0 and self.most_tasks is not None and self.tasks + new > self.most_tasks:
+            raise refuse("too_many_stored_tasks", used=self.tasks, most=self.most_tasks, wanted=self.tasks + new)
+        if growth > 0 and self.most_bytes is not None:
+            if self.output is None:
+                raise _UnmeasuredError
+            used = self.bytes + self.output
+            if used + growth > self.most_bytes:
+                if not self.exact:
+                    raise _UnsureError
+                raise _too_many_bytes(used, self.most_bytes, used + growth, whose)
+
+
+class Room(NamedTuple):
+    """`used` of `most`, as of a version of the record that stands for it. `snoozed` are the tasks that wake by themselves,
+    and when: they keep their seats meanwhile. A guest's paused tasks keep theirs too."""
+
+    record: Record
+    version: int | None
+    used: int
+    most: int | None
+    snoozed: tuple[tuple[str, str], ...] = ()
+    guest: bool = False
+    stored: Stored = Stored()
+    whose: Principal = Principal("")
+    """Whose limit it is."""
+
+    def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
+        """The writing that takes these seats, none where nothing changes; refused where there are too few."""
+        snoozed = dict(self.snoozed)
+        wanted, new, growth = 0, 0, 0
+        for move in moves:
+            new += move.before is None
+            growth += move.growth
+            wanted += self._holds(move.after) - self._held(move, snoozed)
+            until = _wakes(move.after)
+            snoozed.pop(move.task_id, None)
+            if until is not None and not self.guest:
+                snoozed[move.task_id] = until.isoformat()
+        if wanted > 0 and self.most is not None and self.used + wanted > self.most:
+            raise self.refusal(wanted)
+        self.stored.check(new, growth, self.whose)
+        grows = self.stored.is_limited and (new > 0 or growth != 0)
+        if wanted <= 0 and snoozed == dict(self.snoozed) and not self.guest and not grows:
+            return ()
+        body = json.loads(self.record.body) | {"snoozed": snoozed}
+        if self.stored.most_bytes is not None:
+            body["bytes"] = max(0, self.stored.bytes + growth)
+        return (Writing(self.record._replace(body=json.dumps(body)), self.version),)
+
+    def refusal(self, wanted: int) -> Refusal:
+        return refuse(
+            "too_many_tasks",
+            used=self.used,
+            most=self.most,
+            wanted=self.used + wanted,
+            command=command_for(self.whose, _QUOTA, str(self.used + wanted)),
+        )
+
+    def _holds(self, standing: Standing) -> bool:
+        if self.guest:
+            return standing.state in GOING
+        return standing.state is TaskState.ACTIVE or _wakes(standing) is not None
+
+    def _held(self, move: Move, snoozed: dict[str, str]) -> bool:
+        if move.before is None:
+            return False
+        if self.guest:
+            return move.before.state in GOING
+        return move.before.state is TaskState.ACTIVE or move.task_id in snoozed
+
+
+def _wakes(standing: Standing) -> datetime | None:
+    return standing.pause.until if standing.state is TaskState.PAUSED and standing.pause is not None else None
+
+
+class Pass(NamedTuple):
+    """What whoever asks may still take: of their own, and of their owner's."""
+
+    rooms: tuple[Room, ...] = ()
+
+    def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
+        if not self.rooms:
+            return ()
+        listed = tuple(moves)
+        return tuple(writing for room in self.rooms for writing in room.admit(listed))
+
+
+FREE: Final = Pass()
+
+
+class Seats:
+    def __init__(
+        self, store: Keeping, clock: Clock, members: Quotas = MEMBER_QUOTAS, output: StoredOutput | None = None
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._members = members
+        self._output = output or StoredOutput(store, clock)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._counted: dict[str, _Counted] = {}
+
+    async def within(self, who: Principal, write: Callable[[Pass], Awaitable[_T]]) -> _T:
+        """Write with a pass that still holds when it is written: whoever loses a race looks again."""
+        if who.agent is None and _is_free(who.quotas):
+            return await write(FREE)
+        async with self._turn(who.owner):
+            sure, output = False, None
+            for _ in range(_TRIES):
+                try:
+                    return await write(await self._look(who, sure=sure, output=output))
+                except _UnmeasuredError:
+                    output = await self._output.measure(who.owner, FREQUENT_SECONDS)
+                except _UnsureError:
+                    output = await self._output.measure(who.owner, _COUNTED_SECONDS)
+                    sure = await self._count_bytes(who.owner) is not None
+                except Conflict as conflict:
+                    if not lost_over(conflict, SEATS):
+                        raise
+            return await write(await self._look(who, sure=True, output=output or 0))
+
+    async def check(self, who: Principal, wanted: int) -> None:
+        """Refuses so many new tasks where there is no room for them: before anybody takes the trouble to read them all."""
+        if who.agent is None and _is_free(who.quotas):
+            return
+        rooms = (await self._look(who)).rooms
+        for each in rooms:
+            each.stored.check(wanted, 0, each.whose)
+        room = rooms[0]
+        if room.most is not None and room.used + wanted > room.most:
+            raise room.refusal(wanted)
+
+    async def stop(self, owner: str, agent: str, beside: tuple[Writing, ...], *, stopped: bool) -> bool:
+        """From here on a guest may not touch anything (or may again). False: it was so already."""
+        while True:
+            record, version = await self._record(owner, guest_key(owner, agent))
+            body = json.loads(record.body)
+            if bool(body.get("stopped")) is stopped:
+                return False
+            changed = record._replace(body=json.dumps(body | {"stopped": stopped}))
+            if await self._store.write_records((Writing(changed, version), *beside)):
+                return True
+
+    async def definition_bytes(self, owner: str, *, exact: bool = False) -> int | None:
+        """Bytes of the definitions of an owner's tasks: as last kept, or (`exact`) as counted within the last seconds. None
+        when tasks were written while they were counted."""
+        record, version = await self._record(owner, owner)
+        counts = await self._store.counts(owner, (NO_HOUR,))
+        if not any(counts.get((NO_HOUR, STATE + state), 0) for state in TaskState):
+            return 0
+        counted = self._counted.get(owner)
+        is_recent = counted is not None and self._clock.steady() - counted.at < _COUNTED_SECONDS
+        if counted is not None and is_recent and version == counted.version:
+            return counted.total
+        kept: int | None = json.loads(record.body).get("bytes")
+        return await self._count_bytes(owner) if exact or kept is None else kept
+
+    def forget_output(self, owner: str) -> None:
+        """A task was deleted with its history: the output of its owner is measured again."""
+        self._output.forget(owner)
+
+    @asynccontextmanager
+    async def _turn(self, owner: str) -> AsyncIterator[None]:
+        """Within one process nobody needs to lose a race."""
+        lock = self._turns.get(owner)
+        if lock is None:
+            lock = self._turns[owner] = asyncio.Lock()
+        async with lock:
+            yield
+
+    async def _look(self, who: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
+        """`sure`: the bytes of the owner were just counted. `output` is a measurement that was just made."""
+        if who.agent is None:
+            return Pass((await self._own(who.owner, who.quotas, sure=sure, output=output),))
+        guest = await self._guest(who, who.agent)
+        known = await self._store.get_record(OWNER_KIND, who.owner)
+        quotas = NO_QUOTAS if known is None else owner_from(known, self._members).quotas
+        if _is_free(quotas):
+            return Pass((guest,))
+        return Pass((guest, await self._own(who.owner, quotas, sure=sure, output=output)))
+
+    async def _own(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> Room:
+        # The record first: what somebody takes after this is seen when it is replaced.
+        record, version = await self._record(owner, owner)
+        counts = await self._store.counts(owner, (NO_HOUR,))
+        active = counts.get((NO_HOUR, STATE + TaskState.ACTIVE), 0)
+        tasks = sum(counts.get((NO_HOUR, STATE + state), 0) for state in TaskState)
+        stored = self._stored(owner, quotas, tasks, json.loads(record.body).get("bytes"), version)
+        now = self._clock.now()
+        most = quotas.active_tasks
+        said = json.loads(record.body)["snoozed"]
+        asleep = {name: until for name, until in said.items() if datetime.fromisoformat(until) > now}
+        if asleep and most is not None and active + len(asleep) >= most:
+            asleep = await self._still_asleep(asleep)
+        stored = stored._replace(exact=stored.exact or sure)
+        if output is not None:
+            stored = stored._replace(output=output)
+        return Room(
+            record, version, active + len(asleep), most, tuple(asleep.items()), stored=stored, whose=Principal(owner)
+        )
+
+    def _stored(self, owner: str, quotas: Quotas, tasks: int, kept: int | None, version: int | None) -> Stored:
+        if not tasks:
+            return Stored(0, quotas.stored_tasks, 0, quotas.stored_bytes)
+        counted = self._counted.get(owner)
+        exact = counted is not None and self._clock.steady() - counted.at < _COUNTED_SECONDS
+        if counted is not None and version == counted.version:
+            kept = counted.total
+        if kept is None:
+            # Tasks from before bytes were counted: they are taken for too many, so that they are counted now.
+            kept, exact = quotas.stored_bytes or 0, False
+        if quotas.stored_bytes is None:
+            return Stored(tasks, quotas.stored_tasks, kept, None, exact)
+        measured = self._output.recall(owner, kept, quotas.stored_bytes)
+        exact = exact and measured is not None and self._output.age(measured) < _COUNTED_SECONDS
+        output = None if measured is None else measured.output
+        return Stored(tasks, quotas.stored_tasks, kept, quotas.stored_bytes, exact, output)
+
+    async def _count_bytes(self, owner: str) -> int | None:
+        """Read all tasks of an owner, and write down how many bytes their definitions have; None when tasks were written
+        meanwhile."""
+        record, version = await self._record(owner, owner)
+        total, after = 0, None
+        while True:
+            page = await self._store.tasks(TaskFilter(owner), after, LARGEST_PAGE)
+            total += sum(bytes_of(each.task) for each in page.items)
+            after = page.after
+            if after is None:
+                break
+        body = json.loads(record.body) | {"bytes": total}
+        if not await self._store.put_record(record._replace(body=json.dumps(body)), replacing=version):
+            return None
+        if len(self._counted) >= _MOST_COUNTED:
+            self._counted.clear()
+        # A rehearsal writes nothing, and finds the record as it was.
+        _, now = await self._record(owner, owner)
+        self._counted[owner] = _Counted(self._clock.steady(), now, total)
+        return total
+
+    async def _still_asleep(self, snoozed: dict[str, str]) -> dict[str, str]:
+        """Somebody may have woken, ended or removed them since."""
+        found: dict[str, str] = {}
+        for name, until in snoozed.items():
+            facts = await self._store.facts(name, None)
+            if facts is not None and _wakes(facts.standing) is not None:
+                found[name] = until
+        return found
+
+    async def _guest(self, who: Principal, agent: str) -> Room:
+        record, version = await self._record(who.owner, guest_key(who.owner, agent))
+        body = json.loads(record.body)
+        if body.get("revoked"):
+            raise refuse("agent_revoked", agent=agent, owner=who.owner)
+        if body.get("stopped"):
+            raise refuse("agent_stopped", agent=agent)
+        most = who.quotas.active_tasks
+        wanted = TaskFilter(who.owner, GOING, labels=((AGENT_LABEL, agent),))
+        used = 0 if most is None else len((await self._store.tasks(wanted, limit=min(1_000, most + 1))).items)
+        return Room(record, version, used, most, guest=True, whose=who)
+
+    async def _record(self, owner: str, key: str) -> tuple[Record, int | None]:
+        return await _read(self._store, owner, key)
+
+
+async def seat_of(records: Records, owner: str, agent: str) -> tuple[Record, int | None]:
+    """The record that every write of an agent replaces, and its version: who replaces it too is not overtaken by one."""
+    return await _read(records, owner, guest_key(owner, agent))
+
+
+async def _read(records: Records, owner: str, key: str) -> tuple[Record, int | None]:
+    known = await records.get_record(SEATS, key)
+    if known is not None:
+        return known, known.version
+    return Record(SEATS, key, owner, json.dumps({"snoozed": {}})), None
+
+
+def _too_many_bytes(used: int, most: int, wanted: int, whose: Principal) -> Refusal:
+    command = command_for(whose, _BYTES, str(larger_limit(most, wanted)))
+    return refuse("too_many_bytes", used=used, most=most, wanted=wanted, command=command)
+
+
+def _is_free(quotas: Quotas) -> bool:
+    return quotas.active_tasks is None and quotas.stored_tasks is None and quotas.stored_bytes is None
+
+
+def guest_key(owner: str, agent: str) -> str:
+    return f"{owner}/{agent}"

@@ -1,0 +1,29 @@
+"""What readers of the event log ask of the store in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...model.events.event import REMOVED_EVENTS, Numbered
+from .data import Data
+
+
+class MemoryFeed:
+    _data: Data
+
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
+        with self._data.lock:
+            return self._data.events.after(after, limit, owner)
+
+    async def last_event(self) -> int:
+        with self._data.lock:
+            return self._data.events.last
+
+    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
+        with self._data.lock:
+            kept = self._data.events.counts(frozenset(owners), until)
+            return {owner: self._removed(owner) + kept[owner] for owner in owners}
+
+    def _removed(self, owner: str) -> int:
+        record = self._data.records.get((REMOVED_EVENTS, owner))
+        return 0 if record is None else int(record.body)

@@ -1,0 +1,22 @@
+"""For stores that nobody else has a transaction on, or that cannot join one: they say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..model.change import Change
+from .shared_transaction_refusals import refuse
+
+
+class Unshared:
+    @property
+    def shares_transactions(self) -> bool:
+        return False
+
+    async def add_using(
+        self,
+        connection: object,  # noqa: ARG002 - whatever it is
+        changes: Sequence[Change],  # noqa: ARG002
+        over: Callable[[], None],  # noqa: ARG002
+    ) -> None:
+        raise refuse("no_shared_transaction")

@@ -1,0 +1,135 @@
+"""A few ordinary tasks that came due, claimed in two round trips: a look that holds nothing, and all that is written."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import asyncpg
+
+from ...model.change import Facts, FireDecision
+from ...model.ids import microseconds
+from ...ports.store import Claim, Claimed
+from ..codec.json_codecs import instants
+from ..codec.rows import ENTRY_WIDTH, TASK_WIDTH, Row, entry_from, standing_from, task_from
+from ..owner_rotation import by_priority
+from ..sql.claim import Asked, Claimer, answer, earlier
+from ..sql.connection import Link
+from ..sql.folded_decisions import Folded
+from ..sql.transactions import Session
+from ..task_cache import Familiar, Known
+from .fast_statements import few_births_at_once
+
+FEW: Final = 16
+"""Of more, others may want some at the same moment: who holds them first loses none of them."""
+REST: Final = 16
+"""So many claims go the long way before the short one is tried again, after it was of no use."""
+_ENTRY: Final = 4
+_TASK: Final = _ENTRY + ENTRY_WIDTH
+_STANDING: Final = _TASK + TASK_WIDTH
+_PAYLOAD: Final = _TASK + 7
+
+
+class _Decided(NamedTuple):
+    """What is to be written, and what is known then, by the number of the task."""
+
+    folded: Folded
+    after: dict[int, Known]
+
+
+class FewClaimer(Claimer):
+    def __init__(self, session: Session, familiar: Familiar, most: int) -> None:
+        super().__init__(session, familiar, most)
+        self._long_way = 0
+        """How many claims more go the long way."""
+        self._crowd = False
+        """Whether there was more than the last claim took. Several may be on their way, and all of them go by this."""
+
+    async def claim(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        if room <= 0 or self._crowd or self._long_way:
+            self._long_way = max(0, self._long_way - 1)
+            claim = await super().claim(now, node, room, decide)
+        else:
+            claim = await self._claim_few(Asked(now, node, room, decide))
+        self._crowd = claim.more
+        return claim
+
+    async def _claim_few(self, asked: Asked) -> Claim:
+        rows = await self._session.ask("few_due", asked.node, microseconds(asked.now), FEW + 1)
+        if not rows:
+            return Claim()
+        _, timed, ready, alone = rows[0][:_ENTRY]
+        if rows[0][_ENTRY] is None and (ready is None or instants[ready] > asked.now):
+            self._head = earlier(timed, ready)
+            return Claim((), 0, more=False, next_due=self._head)
+        if ready is not None or len(rows) > FEW:
+            return await self._thoroughly(asked)
+        decided = self._decided(rows, asked) if alone else None
+        claim = None if decided is None else await self._written(decided, asked)
+        if claim is None:
+            self._long_way = REST
+            return await self._thoroughly(asked)
+        self._head = claim.next_due
+        return claim
+
+    def _decided(self, rows: list[Row], asked: Asked) -> _Decided | None:
+        """None where one of them is not of the ordinary kind."""
+        familiar = self._familiar.known({row[_ENTRY]: row[_STANDING] for row in rows})
+        decided = _Decided(Folded(), {})
+        token = rows[0][0]
+        for row in sorted(rows, key=_by_priority)[: asked.room]:
+            known = familiar.get(row[_ENTRY]) or _known(row)
+            if known is None or known.task.lane is not None or row[-1] != 1:
+                return None
+            entry = entry_from(row[_ENTRY:_TASK], known.task.id)
+            change = asked.decide(Facts(known.task, known.standing, (entry,), known.live), entry, token)
+            after = decided.folded.take(known, (entry,), change) if change.born else None
+            if after is None:
+                return None
+            decided.after[known.number] = after
+        return decided
+
+    async def _written(self, decided: _Decided, asked: Asked) -> Claim | None:
+        values = few_births_at_once(decided.folded)
+        if values is None:
+            return None
+        rows = await self._session.at_once(lambda link: _write(link, values))
+        if not rows:
+            return None
+        here, new, taken, timed, ready = rows[0]
+        if not here:
+            return Claim()
+        kept = decided.folded.kept
+        if new < len(kept):
+            return None
+        born = set(map(int, taken.split(","))) if taken else set()
+        learnt = {number: known for number, known in decided.after.items() if number in born}
+        self._familiar.learn(learnt, born.intersection(decided.folded.bare))
+        mine = [noted for noted in kept if noted.known.number in born]
+        if mine:
+            self._turns.last = mine[-1].known.task.owner
+        heads = [entry.due for noted in mine for entry in noted.change.put]
+        heads += [instants[due] for due in (timed, ready) if due is not None]
+        claimed = [Claimed(noted.known.task, noted.change.born[0]) for noted in mine]
+        return answer(claimed, len(claimed), asked.now, min(heads, default=None))
+
+
+async def _write(link: Link, values: list[object]) -> list[Row]:
+    """Nothing where one of the runs goes on already."""
+    try:
+        return await link.query("claim_few", *values)
+    except asyncpg.UniqueViolationError:
+        return []
+
+
+def _known(row: Row) -> Known | None:
+    """The task as it was read; None where more would have to be read."""
+    going = row[-2]
+    if going or row[_PAYLOAD] is None:
+        return None
+    task = task_from(row[_TASK:_STANDING])
+    return Known(row[_TASK], row[_STANDING], task, standing_from(row, _STANDING + 1))
+
+
+def _by_priority(row: Row) -> tuple[int, int, int, str]:
+    return by_priority(row[_ENTRY:_TASK])

@@ -1,0 +1,99 @@
+"""Runs that simply succeeded, settled in one round trip where nothing else of their tasks is queued: what was known of them
+is written over, unless somebody has changed it. A few that have more to come take two: a look that holds nothing first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from ...model.change import Facts, SettleDecision
+from ...model.entry import Entry
+from ...model.outcome import Settlement, Succeeded
+from ..codec.json_codecs import decode
+from ..codec.rows import Row, entry_from, new
+from ..sql.connection import Link
+from ..sql.folded_decisions import Folded
+from ..sql.settle import Carrier
+from ..sql.transactions import Session
+from ..task_cache import Familiar, Known
+from .arrays import array_text
+from .fast_claims import FEW, REST
+from .fast_statements import successes_at_once
+
+_NONE_MADE: Final[frozenset[str]] = frozenset()
+_Seen: TypeAlias = dict[int, tuple[Known, tuple[Entry, ...]]]
+
+
+class FewCarrier(Carrier):
+    def __init__(self, session: Session, familiar: Familiar) -> None:
+        super().__init__(session, familiar)
+        self._long_way = 0
+        """How many settlements more go the long way."""
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        if self._long_way:
+            self._long_way -= 1
+        elif await self._settled(batch, decide):
+            return frozenset()
+        return await super().settle(batch, decide)
+
+    async def _settled(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:
+        """False where nothing was written: one is not of the ordinary kind, or somebody was faster."""
+        numbers = self._familiar.tasks_of([each.run_id for each in batch])
+        alike = all(isinstance(each.outcome, Succeeded) for each in batch)
+        if not alike or len(set(numbers.values())) < len(batch):
+            return False
+        seen = await self._seen(batch, numbers)
+        if seen is None:
+            return False
+        decided = self._decided(batch, numbers, seen, decide)
+        values = None if decided is None else successes_at_once(decided[0], 0)
+        if decided is None or values is None:
+            self._long_way = REST
+            return False
+        folded, after = decided
+        versions = array_text([noted.known.version for noted in folded.kept])
+        if not await self._session.at_once(lambda link: _write(link, [*values, versions])):
+            return False
+        self._familiar.learn(after)
+        return True
+
+    async def _seen(self, batch: Sequence[Settlement], numbers: dict[str, int]) -> _Seen | None:
+        """Each task as it was known, and its agenda, by its number; None where it would take long to find out."""
+        bare = self._familiar.bare(numbers.values())
+        if len(bare) == len(batch):
+            return {number: (known, ()) for number, known in bare.items()}
+        if len(batch) > FEW:
+            return None
+        rows = await self._session.ask("few_carried", sorted(numbers.values()))
+        known = self._familiar.known({row[0]: row[1] for row in rows})
+        if len(known) < len(batch) or not all(row[2] for row in rows):
+            self._long_way = REST
+            return None
+        return {row[0]: (known[row[0]], _entries(row, known[row[0]].task.id)) for row in rows}
+
+    def _decided(
+        self, batch: Sequence[Settlement], numbers: dict[str, int], seen: _Seen, decide: SettleDecision
+    ) -> tuple[Folded, dict[int, Known]] | None:
+        folded, after = Folded(), dict[int, Known]()
+        for each in batch:
+            mine, entries = seen[numbers[each.run_id]]
+            run, _ = mine.run(each.run_id)
+            if run is None or run.token != each.token or mine.task.lane is not None:
+                return None
+            change = decide(new(Facts, (mine[2], mine[3], entries, mine[4], (), None, _NONE_MADE)), run, each)
+            now_known = None if change.born else folded.take(mine, entries, change)
+            if now_known is None:
+                return None
+            after[mine.number] = now_known
+        return folded, after
+
+
+async def _write(link: Link, values: list[object]) -> bool:
+    """False where nothing was written."""
+    ((written,),) = await link.query("settle_few", *values)
+    return bool(written)
+
+
+def _entries(row: Row, task_id: str) -> tuple[Entry, ...]:
+    return () if row[3] is None else tuple([entry_from(tuple(each), task_id) for each in decode(row[3])])

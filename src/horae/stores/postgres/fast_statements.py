@@ -1,0 +1,134 @@
+"""An ordinary claim, or an ordinary settlement, as the values of one statement; None where it is not that ordinary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import accumulate
+from typing import Any, Final
+
+from ...model.counts import bucket_of_microseconds
+from ...model.ids import microseconds
+from ...model.task import TaskState
+from ..codec.json_codecs import numbers, printable
+from ..codec.rows import tells
+from ..counter_deltas import HOUR, Counting
+from ..sql.folded_decisions import Folded
+from .arrays import array_text, columns
+
+_SHARED: Final = (3, 6, 7, 9, 10, 11, 12)
+"""Origin, attempt, state, token, node, claimed and started: the same for all runs of a claim, as a rule."""
+
+_FEW: Final = 16
+"""Of more, what they have in common is told in one row."""
+
+
+def births_at_once(folded: Folded, told: int) -> list[Any] | None:
+    kept = folded.kept
+    if any(noted[2][5] for noted in kept):
+        return None
+    runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
+    ids, task_ids, owners, _, planned, due, *_ = runs
+    shared = [runs[place] for place in _SHARED]
+    if planned != due or any(column.count(column[0]) != len(kept) for column in shared):
+        return None
+    instants = _instants(planned)
+    if not all(map(tells, ids, instants)):
+        return None
+    tasks = [noted[0][0] for noted in kept]
+    arrays = [array_text(column) for column in (tasks, ids, owners, instants, task_ids)]
+    *alike, claimed, started = [column[0] for column in shared]
+    return [*arrays, *alike, numbers[claimed], None if started is None else numbers[started], told, _shared(owners)]
+
+
+def few_births_at_once(folded: Folded) -> list[Any] | None:
+    """With what must still be so, and with the instants of those entries that stay for the next occurrence."""
+    kept = folded.kept
+    runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
+    ids, task_ids, owners, _, planned, due, *_ = runs
+    shared = [runs[place] for place in _SHARED]
+    instants = _instants(planned)
+    if any(column.count(column[0]) != len(kept) for column in shared) or not all(map(tells, ids, instants)):
+        return None
+    known, entries = [noted[0] for noted in kept], [noted[1][0] for noted in kept]
+    following = [noted[2][5][0] if noted[2][5] else None for noted in kept]
+    *alike, claimed, started = [column[0] for column in shared]
+    return [
+        [each[0] for each in known],
+        [each[1] for each in known],
+        [entry[1] for entry in entries],
+        _instants([entry[3] for entry in entries]),
+        list(ids),
+        list(owners),
+        instants,
+        list(task_ids),
+        _instants(due),
+        *alike,
+        numbers[claimed],
+        None if started is None else numbers[started],
+        [None if entry is None else microseconds(entry[3]) for entry in following],
+        [None if entry is None else microseconds(entry[4]) for entry in following],
+    ]
+
+
+def successes_at_once(folded: Folded, told: int) -> list[Any] | None:
+    kept = folded.kept
+    runs = list(zip(*[noted[2][3][0] for noted in kept], strict=True))
+    ids, task_ids, owners, planned, due, results = (runs[place] for place in (0, 1, 2, 4, 5, 22))
+    if not all(map(tells, ids, _instants(planned))):
+        # The ledger keeps what bears a stray name where it is looked for.
+        return None
+    started, ended = _instants(runs[12]), list(map(microseconds, runs[13]))
+    standings = [noted[2][1] for noted in kept]
+    over = [None if standing is None or standing[0] is TaskState.COMPLETED else 1 for standing in standings]
+    spots = accumulate([len(noted[2][7]) for noted in kept[:-1]], initial=told)
+    return [
+        *map(array_text, ([noted[0][0] for noted in kept], ids, task_ids, started, ended, list(spots))),
+        _texts(results),
+        _texts([None if standing is None else standing[5] for standing in standings]),
+        _texts(over),
+        *columns(_counted(owners, _instants(due), started, ended, over)),
+        told + sum([len(noted[2][7]) for noted in kept]),
+        told,
+        *_bundled(owners, over),
+    ]
+
+
+def _instants(found: Sequence[datetime]) -> list[int]:
+    """As whole numbers. Many that came due together, or were begun together, have the same."""
+    if found.count(found[0]) == len(found):
+        return [microseconds(found[0])] * len(found)
+    return list(map(microseconds, found))
+
+
+def _shared(owners: Sequence[str]) -> str | None:
+    """Whose they are; None where that differs, or where they are few: single rows are read sooner."""
+    alike = len(owners) > _FEW and owners.count(owners[0]) == len(owners)
+    return owners[0] if alike else None
+
+
+def _bundled(owners: Sequence[str], over: list[int | None]) -> tuple[str | None, str | None]:
+    """What is told of each, and to whom; None where it is not the same of all."""
+    owner, completed = _shared(owners), over.count(None)
+    if owner is None or completed not in (0, len(over)):
+        return None, None
+    return ("{run.succeeded,task.completed}" if completed else "{run.succeeded}"), owner
+
+
+def _texts(values: Sequence[Any]) -> str | None:
+    """As an array; None where all of them are."""
+    if values.count(None) == len(values):
+        return None
+    return array_text([printable(value) if isinstance(value, str) else value for value in values])
+
+
+def _counted(
+    owners: Sequence[str], due: list[int], started: list[int], ended: list[int], over: list[int | None]
+) -> list[tuple[Any, ...]]:
+    counting = Counting()
+    hours = [at // HOUR for at in ended]
+    for (owner, hour, began, was_due), number in Counter(zip(owners, hours, started, due, strict=True)).items():
+        counting.succeeded[owner, hour, bucket_of_microseconds(began - was_due)] += number
+    counting.completed.update([owner for owner, goes_on in zip(owners, over, strict=True) if goes_on is None])
+    return counting.count_rows()

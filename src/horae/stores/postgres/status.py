@@ -1,0 +1,54 @@
+"""What an operator asks of a PostgreSQL server before it is used. Nothing is written."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Final
+
+from ...clock import Clock
+from ..named_sql import read_steps
+from ..sql.status import Asked, ServerCondition
+from .address import Address
+from .connection_factory import PostgresDoor
+from .migrate import version_of
+
+if TYPE_CHECKING:
+    import asyncpg
+
+_SETTINGS: Final = ("fsync", "full_page_writes", "synchronous_commit")
+_SIZE: Final = (
+    "SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint FROM pg_class"
+    " JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1 AND relkind IN ('r', 'p', 'm')"
+)
+
+
+async def condition_of(url: str, clock: Clock) -> ServerCondition:
+    address = Address.parsed(url)
+    async with PostgresDoor(address).first() as connection:
+        return await _looked_at(connection, address, clock)
+
+
+async def _looked_at(connection: asyncpg.Connection[Any], address: Address, clock: Clock) -> ServerCondition:
+    # The first statement of a connection takes longer than the next one.
+    database, version = await connection.fetchrow(  # type: ignore[misc]
+        "SELECT current_database()::text, current_setting('server_version')"
+    )
+    asked = Asked.at(clock)
+    offset = asked.offset(await connection.fetchval("SELECT clock_timestamp()"), clock)
+    rows = await connection.fetch("SELECT name, setting FROM pg_settings WHERE name = ANY($1)", list(_SETTINGS))
+    settings: dict[str, str] = dict(sorted((name, setting) for name, setting in rows))
+    return ServerCondition(
+        "PostgreSQL",
+        version.split()[0],
+        address.shown.partition("://")[2].rpartition("/")[0],
+        database,
+        "schema",
+        address.schema,
+        await version_of(connection, address) or 0,
+        read_steps(__package__)[-1][0],
+        await connection.fetchval(_SIZE, address.schema),
+        offset,
+        settings,
+        tuple(name for name, value in settings.items() if value == "off"),
+        f"pg_dump --schema={address.schema} --format=custom --file=horae.dump {quote(database)}",
+    )

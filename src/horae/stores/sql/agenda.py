@@ -1,0 +1,85 @@
+"""What the dispatcher, the settler and the keeper ask of a store on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from ...model.change import FireDecision, RunDecision, SettleDecision
+from ...model.ids import microseconds
+from ...model.outcome import Settlement
+from ...model.reason import Reason
+from ...ports.store import Claim, Extension, Node, Order
+from ..codec.json_codecs import decode, instants
+from ..codec.rows import Row, node_from, node_values, span_microseconds
+from .claim import Claimer
+from .connection import Link
+from .settle import Carrier
+from .transactions import Session
+
+
+class ServedAgenda:
+    _session: Session
+    _claimer: Claimer
+    _carrier: Carrier
+
+    async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        return await self._claimer.claim(now, node, room, decide)
+
+    async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
+        return await self._carrier.start(tuple(claims), now) if claims else frozenset()
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        return await self._carrier.settle(tuple(batch), decide) if batch else frozenset()
+
+    async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
+        return await self._carrier.release(tuple(claims), decide) if claims else frozenset()
+
+    async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        return await self._carrier.recover(node, renewals, decide, limit)
+
+    async def admit(self, routes: Collection[str]) -> int:
+        if not routes:
+            return 0
+        doors = sorted(routes)
+        if not (await self._session.ask("somebody_at_the_door", doors))[0][0]:
+            return 0
+        return await self._session.transact(lambda link: _admitted(link, doors))
+
+    async def held(self, node: str) -> tuple[tuple[str, int], ...]:
+        async def work(link: Link) -> list[Row]:
+            # A claim whose answer got lost may still be about to be committed: it holds the node until then.
+            await link.query("hold_node", node)
+            return await link.query("carried_by", node)
+
+        return tuple((run_id, token) for run_id, token in await self._session.transact(work))
+
+    async def join(self, node: Node) -> None:
+        await self._session.ask("join", *node_values(node))
+
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+        rows = await self._session.ask("extend", node, microseconds(now), load, span_microseconds(offset))
+        if not rows:
+            return Extension(held=False)
+        orders, nodes, timed, ready, clock, draining = rows[0]
+        heads = [due for due in (timed, ready) if due is not None]
+        return Extension(
+            held=True,
+            orders=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+            nodes=tuple(node_from(tuple(row)) for row in decode(nodes)),
+            next_due=instants[min(heads)] if heads else None,
+            now=instants[clock],
+            draining=bool(draining),
+        )
+
+    async def leave(self, node: str) -> None:
+        await self._session.ask("leave", node)
+
+    async def next_due(self) -> datetime | None:
+        timed, ready = (await self._session.ask("heads"))[0]
+        heads = [due for due in (timed, ready) if due is not None]
+        return instants[min(heads)] if heads else None
+
+
+async def _admitted(link: Link, doors: list[str]) -> int:
+    return len(await link.query("admit", doors))

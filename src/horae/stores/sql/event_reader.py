@@ -1,0 +1,37 @@
+"""What readers of the event log ask of a store on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...model.events.event import Numbered
+from ..codec.rows import event_from
+from .transactions import Session
+
+
+class ServedFeed:
+    _session: Session
+
+    async def _number_events(self) -> None:
+        """Where numbers are given out when somebody reads, not when it is written."""
+
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
+        await self._number_events()
+        if owner is None:
+            rows = await self._session.ask("events", after, limit)
+        else:
+            rows = await self._session.ask("events_of_owner", after, limit, owner)
+        return tuple(map(event_from, rows))
+
+    async def last_event(self) -> int:
+        await self._number_events()
+        number: int = (await self._session.ask("last_event"))[0][0]
+        return number
+
+    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
+        await self._number_events()
+        rows = await self._session.ask("owner_event_counts", list(owners), until) if owners else []
+        found: dict[str, int] = dict.fromkeys(owners, 0)
+        for owner, number in rows:
+            found[owner] += int(number)
+        return found

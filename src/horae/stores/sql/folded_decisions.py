@@ -1,0 +1,96 @@
+"""Decisions of the two ordinary kinds, kept as they are while a transaction holds nothing else: then it is written at once."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ...model.change import NOTHING, Change
+from ...model.entry import Entry, Stand
+from ...model.events.event import EventKind
+from ...model.run import LIVE, RunState
+from ...model.task import TaskState
+from ..codec.rows import PLAIN_RUN, new
+from ..task_cache import Known
+
+_NOTHING_ELSE: Final = NOTHING[9:]
+
+
+class Noted(NamedTuple):
+    """What a decision said of a task as it was known."""
+
+    known: Known
+    entries: tuple[Entry, ...]
+    change: Change
+
+
+class Folded:
+    """Either births or successes, whichever came first."""
+
+    def __init__(self) -> None:
+        self.kept: list[Noted] = []
+        self.births = False
+
+    @property
+    def bare(self) -> list[int]:
+        """The tasks that are left with nothing on their agenda."""
+        return [noted[0][0] for noted in self.kept if not noted[2][5]] if self.births else []
+
+    def take(self, known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
+        """What is known of the task from here on; None when this is not of the kind that is kept here."""
+        births = bool(change[2])
+        if self.kept and births is not self.births:
+            return None
+        after = _born(known, entries, change) if births else _succeeded(known, change)
+        if after is not None:
+            self.births = births
+            self.kept.append(new(Noted, (known, entries, change)))
+        return after
+
+
+def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
+    """The only entry of a quiet task has become a run; it leaves, or stands for the next occurrence now."""
+    _, standing, born, _, _, put, *_ = change
+    number, version, task, before, live, _ = known
+    if standing is None or live or len(born) != 1 or len(entries) != 1 or entries[0][16] is not None:
+        return None
+    run = born[0]
+    if run[13:] != PLAIN_RUN or run[8] is not None or run[7] not in LIVE:
+        return None
+    told = ((EventKind.RUN_STARTED, run[11], run[2], task[0], run[0], None),)
+    if put and (len(put) != 1 or not _is_only_later(entries[0], put[0])):
+        return None
+    dropped = () if put else (entries[0][1],)
+    if change != (None, standing, born, (), (), put, dropped, told, False, *_NOTHING_ELSE):
+        return None
+    if standing != (before[0], before[1] + 1, *before[2:]):
+        return None
+    return new(Known, (number, version + 1, task, standing, born, (0,)))
+
+
+def _is_only_later(before: Entry, entry: Entry) -> bool:
+    """Whether nothing of it is new but its instants."""
+    return entry == (*before[:3], entry[3], entry[4], *before[5:7], Stand.TIMED, *before[8:])
+
+
+def _succeeded(known: Known, change: Change) -> Known | None:
+    """The only run of a task has succeeded, and its agenda stays as it is: it goes on, or that was all of it."""
+    _, standing, _, moved, *_ = change
+    number, version, task, was, live, _ = known
+    if standing is None or len(live) != 1 or len(moved) != 1 or was[0] is not TaskState.ACTIVE:
+        return None
+    before, run, state = live[0], moved[0], standing[0]
+    now = run[13]
+    ended = (*before[:7], RunState.SUCCEEDED, None, *before[9:12], run[12], now, None, *before[15:22], run[22], None)
+    if run != ended or before[21] or run[12] is None:
+        return None
+    told: tuple[tuple[object, ...], ...] = ((EventKind.RUN_SUCCEEDED, now, run[2], task[0], run[0], None),)
+    if state is TaskState.COMPLETED:
+        told = (*told, (EventKind.TASK_COMPLETED, now, run[2], task[0], None, None))
+    elif state is not TaskState.ACTIVE:
+        return None
+    if change != (None, standing, (), moved, (), (), (), told, False, *_NOTHING_ELSE):
+        return None
+    end = now if state is TaskState.COMPLETED else was[8]
+    if standing != (state, was[1], 0, was[3], now, standing[5], was[6], was[7], end):
+        return None
+    return new(Known, (number, version + 1, task, standing, (), ()))

@@ -1,0 +1,47 @@
+"""The journal on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...model.ids import microseconds
+from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
+from ...ports.journal import Line, NumberedLine
+from ..codec.json_codecs import instants, printable
+from .connection import Link
+from .ledger import read_run
+from .transactions import Session
+
+_CUT: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
+
+
+class ServedJournal:
+    _session: Session
+
+    async def write_lines(self, lines: Sequence[Line]) -> None:
+        given = tuple(lines)
+        if given:
+            await self._session.transact(lambda link: _write(link, given))
+
+    async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
+        rows = await self._session.ask("lines", run_id, after, limit)
+        return tuple(
+            NumberedLine(number, Line(name, instants[at], level, text)) for number, name, at, level, text in rows
+        )
+
+
+async def _write(link: Link, lines: Sequence[Line]) -> None:
+    said: dict[str, int] = dict(await link.query("said", sorted({line.run_id for line in lines})))
+    values: list[Any] = []
+    for run_id, at, level, text in lines:
+        if run_id not in said:
+            # What was said by a run that is gone, or never was, is nobody's to read.
+            said[run_id] = LOG_LINES + 1 if await read_run(link, run_id) is None else 0
+        number = said[run_id] = said[run_id] + 1
+        if number <= LOG_LINES:
+            values += (run_id, number, microseconds(at), level, printable(shortened(text, LOG_LINE_CHARACTERS)))
+        elif number == LOG_LINES + 1:
+            values += (run_id, number, microseconds(at), "warning", _CUT)
+    if values:
+        await link.write_rows("insert_lines", 5, values)

@@ -1,0 +1,68 @@
+"""Records on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from ...model.ids import microseconds
+from ...model.page import LARGEST_PAGE, Page
+from ...ports.records import Record, Writing
+from ..codec.rows import AFTER_ALL_KEYS, record_from
+from .attached_records import write_in_order
+from .connection import Link
+from .transactions import Session
+
+
+class _LateError(Exception):
+    """Somebody else was faster: what was written so far is taken back."""
+
+
+class ServedRecords:
+    _session: Session
+
+    async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
+        rows = await self._session.ask("get_record", kind, key)
+        record = record_from(rows[0]) if rows else None
+        return record if record is not None and owner in (None, record.owner) else None
+
+    async def put_record(self, record: Record, *, replacing: int | None) -> bool:
+        return await self.write_records((Writing(record, replacing),))
+
+    async def drop_record(self, kind: str, key: str, version: int) -> bool:
+        return await self.write_records((Writing(Record(kind, key, "", ""), version, dropped=True),))
+
+    async def write_records(self, writings: Sequence[Writing]) -> bool:
+        given = tuple(writings)
+        if len(given) == 1:
+            return await self._session.at_once(lambda link: link.write_records(given)) is None
+        try:
+            await self._session.transact(lambda link: _all_or_none(link, given))
+        except _LateError:
+            return False
+        return True
+
+    async def records(
+        self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
+    ) -> Page[Record]:
+        size = min(limit, LARGEST_PAGE)
+        place = after if after is not None else AFTER_ALL_KEYS if newest else ""
+        asked_for = (kind, place, size + 1)
+        if owner is None:
+            rows = await self._session.ask("newest_records_page" if newest else "records_page", *asked_for)
+        else:
+            name = "newest_records_page_of_owner" if newest else "records_page_of_owner"
+            rows = await self._session.ask(name, *asked_for, owner)
+        items = tuple(record_from(row) for row in rows[:size])
+        return Page(items, items[-1].key if items and len(rows) > size else None)
+
+    async def drop_expired(self, now: datetime, limit: int) -> int:
+        at = microseconds(now)
+        if not (await self._session.ask("something_expired", at))[0][0]:
+            return 0
+        return len(await self._session.transact(lambda link: link.query("drop_expired", at, limit)))
+
+
+async def _all_or_none(link: Link, writings: Sequence[Writing]) -> None:
+    if await write_in_order(link, writings) is not None:
+        raise _LateError

@@ -9,9 +9,13 @@ from typing import Any, Final
 
 import pytest
 
+from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, MEMBER_QUOTAS, Quotas
+from horae.model.change import Change
+from horae.ports.journal import Line
 from horae.service.accounts import key_budget
 from horae.service.tasks import task_quota
+from horae.testing.factories import an_ended_run
 from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, Reply, served
 
@@ -171,6 +175,46 @@ async def test_bytes_of_removed_and_of_earlier_tasks_are_counted_when_the_limit_
     monkeypatch.setattr(task_quota, "_COUNTED_SECONDS", 0.0)
     async with served() as api:
         await _bytes_are_counted_again(api)
+
+
+async def _add_output(api: Api, task_id: str, *, result: int = 0, line: int = 0) -> None:
+    """A run of the task that has ended, with a result and a log line of so many bytes."""
+    facts = await api.service.store.facts(task_id, None)
+    assert facts is not None
+    run = an_ended_run(facts.task, planned=SystemClock().now(), result_json='"' + "x" * result + '"')
+    await api.service.store.change(task_id, None, lambda _: Change(born=(run,)))
+    await api.service.store.write_lines([Line(run.id, run.planned, "output", "x" * line)])
+
+
+async def _output_counts_as_stored_bytes(api: Api) -> None:
+    await _limited(api, stored_bytes=30_000)
+    task, other = await api.made(), await api.made()
+    await _add_output(api, task["id"], result=3_000, line=3_000)
+    assert (await api.post("/v1/tasks?dry_run=true", TASK)).status == 200
+    for _ in range(3):
+        await _add_output(api, task["id"], result=6_000, line=3_000)
+    # As the server does once a minute; a quota that is set is enforced at once.
+    await _limited(api, stored_bytes=30_001)
+    refused = await api.post("/v1/tasks", TASK)
+    assert (refused.status, refused.code) == (429, "too_many_bytes")
+    assert "results and logs" in refused.json["detail"]
+    owner = (await api.get("/v1/owners/ada")).json
+    assert owner["storage_full"] is not None
+    assert owner["exhausted"] is None
+    why = (await api.get(f"/v1/tasks/{other['id']}/why")).json
+    assert (why["verdict"], why["reason"]) == ("pending", "quota")
+    assert "Quota: stored_bytes" in why["sentence"]
+    assert (await api.get("/v1/owners/bob", who="bob")).json["storage_full"] is None
+    await api.delete(f"/v1/tasks/{task['id']}")
+    assert (await api.post("/v1/tasks", TASK)).status == 201, "its history went with it"
+    await api.service.daily.enforce(SystemClock().now())
+    assert (await api.get("/v1/owners/ada")).json["storage_full"] is None
+    assert (await api.get(f"/v1/tasks/{other['id']}/why")).json["reason"] is None
+
+
+async def test_results_and_logs_of_runs_count_as_stored_bytes(tmp_path: Path) -> None:
+    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
+        await _output_counts_as_stored_bytes(api)
 
 
 # --- event streams --------------------------------------------------------------------------------------------------

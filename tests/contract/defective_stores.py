@@ -345,6 +345,42 @@ class TellsNoEmptyLanes(MemoryStore):
         return tuple(lane for lane in await super().lanes() if lane.taken)
 
 
+class MeasuresNoLogLines(MemoryStore):
+    async def output_bytes(self, owner: str) -> int:
+        lines = [
+            line for each in self._data.runs if each.owner == owner for line in self._data.lines.get(each.id) or ()
+        ]
+        return await super().output_bytes(owner) - sum(len(line.text.encode()) for line in lines)
+
+
+class MeasuresNoErrors(MemoryStore):
+    async def output_bytes(self, owner: str) -> int:
+        errors = [run.error or "" for run in self._data.runs if run.owner == owner]
+        return await super().output_bytes(owner) - sum(len(each.encode()) for each in errors)
+
+
+class MeasuresCharacters(MemoryStore):
+    async def output_bytes(self, owner: str) -> int:
+        results = [run.result_json or "" for run in self._data.runs if run.owner == owner]
+        return await super().output_bytes(owner) - sum(len(each.encode()) - len(each) for each in results)
+
+
+class MeasuresEveryOwner(MemoryStore):
+    async def output_bytes(self, owner: str) -> int:  # noqa: ARG002
+        owners = {task.owner for task in self._data.tasks}
+        return sum([await super(MeasuresEveryOwner, self).output_bytes(each) for each in owners])
+
+
+class MeasuresOnlyUpwards(MemoryStore):
+    """A counter that retention and deletion forget to lower."""
+
+    highest = 0
+
+    async def output_bytes(self, owner: str) -> int:
+        self.highest = max(self.highest, await super().output_bytes(owner))
+        return self.highest
+
+
 DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     EarlyByAMicrosecond: (
         "test_nothing_is_claimed_early_not_even_by_a_microsecond",
@@ -432,4 +468,15 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     ),
     ListsLiveRunsOfEverybody: ("test_runs_in_every_set_of_states_are_found_whatever_else_is_asked",),
     TellsNoEmptyLanes: ("test_lanes_are_told_when_somebody_limits_them_or_sits_in_them",),
+    MeasuresNoLogLines: (
+        "test_results_errors_and_lines_count_by_their_utf8_bytes",
+        "test_lines_of_a_run_that_is_still_running_count",
+    ),
+    MeasuresNoErrors: ("test_results_errors_and_lines_count_by_their_utf8_bytes",),
+    MeasuresCharacters: ("test_results_errors_and_lines_count_by_their_utf8_bytes",),
+    MeasuresEveryOwner: ("test_output_of_other_owners_does_not_count",),
+    MeasuresOnlyUpwards: (
+        "test_retention_lowers_the_output_bytes",
+        "test_deletion_of_a_task_lowers_the_output_bytes",
+    ),
 }

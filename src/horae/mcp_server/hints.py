@@ -123,6 +123,12 @@ HINTS: Final[dict[str, Hint]] = {
             "请所有者删除一些已结束的任务,或请管理员调整“stored_tasks”。删除一个任务:horae rm 任务",
         ),
     ),
+    "too_many_bytes": Hint(
+        Words(
+            "Ask the owner to delete tasks with their history, one with: horae rm TASK. To allow more, ask an admin to run: {command}",
+            "请所有者删除任务及其历史,删除一个任务:horae rm 任务。如需更多,请管理员运行:{command}",
+        ),
+    ),
     "awaiting_approval": Hint(
         Words(
             "Ask the owner to look at it and to run: horae approve {id}",

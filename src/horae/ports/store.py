@@ -236,6 +236,12 @@ class Book(Protocol):
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         """The running counts (`model/counts.py`) of one owner, or (None) of everybody, in these hours."""
 
+    async def output_bytes(self, owner: str) -> int:
+        """Bytes (UTF-8) of the results, errors and log lines that are kept for the runs of one owner.
+
+        It reads every run of the owner, so callers cache it (`service/accounts/stored_output.py`).
+        """
+
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         """What is due and does not start, counted up to a bound."""
 

@@ -26,6 +26,7 @@ from .maintenance import Steward
 from .observability import looking_of
 from .plain_connection import warn_of_plain_connection
 from .process_settings import chosen_wake
+from .quota_enforcer import QuotaEnforcer
 from .service_factory import callback_key, make_service
 from .stores import make_store, make_wakeup
 from .target_kinds import Kinds
@@ -90,6 +91,7 @@ async def api_of(
     beside = [
         asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
         asyncio.ensure_future(keep_going("steward", Steward(service, clock).run, clock)),
+        asyncio.ensure_future(keep_going("quota enforcer", QuotaEnforcer(service, clock).run, clock)),
     ]
     try:
         async with _mcp(app, service, clock):

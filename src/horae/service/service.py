@@ -19,6 +19,8 @@ from .accounts.key_budget import KeyBudget
 from .accounts.owners import Accounts
 from .accounts.quota_sweep import QuotaSweep
 from .accounts.secrets import SecretBox
+from .accounts.storage_limit import StorageLimit
+from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
 from .events.delivery import Postman
 from .events.event_bodies import Telling
@@ -62,16 +64,27 @@ class Service:
         members: Quotas = MEMBER_QUOTAS,
         networks: Networks = (),
         gate: Gate = STRICT,
+        output: StoredOutput | None = None,
     ) -> None:
         self.store = store
         self._clock = clock
         self.zone = zone
         self.secrets = secrets
+        # A rehearsal stores nothing: it shares the measurements.
+        output = output or StoredOutput(store, clock)
         self._on: Callable[[Keeping], Service] = lambda other: Service(
-            other, clock, zone, secrets.on(other), check=check, members=members, networks=networks, gate=gate
+            other,
+            clock,
+            zone,
+            secrets.on(other),
+            check=check,
+            members=members,
+            networks=networks,
+            gate=gate,
+            output=output,
         )
         self.audit = Audit(store, clock)
-        seats = Seats(store, clock, members)
+        seats = Seats(store, clock, members, output)
         commit = Committing(store, seats, self.audit)
         self.functions = Functions(store, clock)
         self.presence = Presence(store, clock)
@@ -93,7 +106,7 @@ class Service:
         self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, gate=gate, told=told)
         self.fire_rights = FireRights(store, gate)
         self.sweeps = QuotaSweep(store, clock, self.accounts, self.agents, told)
-        self.daily = Daily(store, self.accounts, self.sweeps)
+        self.daily = Daily(store, self.accounts, self.sweeps, StorageLimit(seats, output))
         self.tokens.on_agent_revoked = self.approvals.pause_revoked
         self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
         self.telling = Telling(store)
@@ -127,6 +140,6 @@ class Service:
         return self._on(unwritten(self.store))
 
     async def _quotas_changed(self, owner: str) -> None:
-        """A lowered quota counts at once: for tasks that are there, and for the runs of this day."""
+        """A lowered quota counts at once: for tasks that are there, for the runs of this day, and for stored bytes."""
         await self.sweeps.sweep(owner)
         await self.daily.enforce_owner(owner, self._clock.now())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, Final
 
-from ..model.accounts.account import Agent, Limit, Owner, Token
+from ..model.accounts.account import Agent, FullStorage, Limit, Owner, Token
 from ..model.accounts.principal import Quotas, Role, Scope
 from ..schedule.durations import iso_duration, parse_duration
 from ..service.accounts.audit import AuditRow, Verdict
@@ -27,6 +27,7 @@ def owner_json(owner: Owner) -> dict[str, Any]:
         "created": utc(owner.created),
         "revoked": utc(owner.revoked),
         "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
+        "storage_full": _storage_json(owner.storage_full),
         "version": owner.version,
     }
 
@@ -43,7 +44,17 @@ def read_owner(said: Mapping[str, Any]) -> Owner:
         said["version"],
         tuple((name, _read_limit(name, limit)) for name, limit in said["chosen"].items()),
         None if said["exhausted"] is None else date.fromisoformat(said["exhausted"]),
+        # Servers of earlier versions do not send it.
+        storage_full=_read_storage(said.get("storage_full")),
     )
+
+
+def _storage_json(full: FullStorage | None) -> dict[str, Any] | None:
+    return None if full is None else {"since": utc(full.since), "bytes": full.bytes}
+
+
+def _read_storage(said: Mapping[str, Any] | None) -> FullStorage | None:
+    return None if said is None else FullStorage(instant(said["since"]), said["bytes"])
 
 
 def agent_json(agent: Agent) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tasks of an owner that was revoked, or is a viewer, do not fire: every view says so, and names what helps."""
+"""Tasks of an owner that was revoked, is a viewer or has used up a quota do not fire: views say so, and name what helps."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ def task_of_bob(horae: Command, cli: ServedCli) -> None:
     text = cli("token", "make", "bob", "--owner", "bob", "--json").json["text"]
     cli.token_file("bob").write_text(text, encoding="utf-8")
     assert cli("add", "every 1h", "--say", "x", "--name", "news", HORAE_TOKEN_FILE=str(cli.token_file("bob"))).code == 0
+
+
+def new_token_of_bob(cli: ServedCli) -> dict[str, str]:
+    """For an answer by the quotas as they are now: a server remembers those of a token for half a second."""
+    text = cli("token", "make", "another", "--owner", "bob", "--json").json["text"]
+    cli.token_file("bob").write_text(text, encoding="utf-8")
+    return {"HORAE_TOKEN_FILE": str(cli.token_file("bob"))}
 
 
 def one_line(text: str) -> str:
@@ -76,3 +83,37 @@ def test_waiting_for_a_run_that_is_skipped_recommends_why(cli: ServedCli, place:
     why = horae(*hint[hint.index("horae ") :].split()[1:], "--json").json
     assert (why["verdict"], why["reason"]) == ("skipped", "owner_revoked")
     assert [without_store(fix["command"]) for fix in why["fixes"]] == ["horae owner show bob"]
+
+
+@at_both
+@pytest.mark.usefixtures("node")
+def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: ServedCli, place: str) -> None:
+    horae = at(place, cli)
+    task_of_bob(horae, cli)
+    assert horae("run", "news", "--wait").code == 0
+    assert horae("owner", "set", "bob", "--quota", "stored_bytes=50").code == 0
+    assert horae("run", "news", "--wait", "--json").problem["code"] == "awaited_run_skipped"
+    assert "owner has used up a quota" in one_line(horae("ls").out)
+    assert "for room in a quota of its owner" in one_line(horae("show", "news").out)
+    why = horae("why", "news", "--json").json
+    assert (why["verdict"], why["reason"]) == ("skipped", "quota")
+    assert "Quota: stored_bytes" in why["sentence"]
+    assert [without_store(fix["command"]) for fix in why["fixes"]] == ["horae owner show bob"]
+    assert "配额：stored_bytes" in one_line(horae("why", "news", "--lang", "zh").out)
+    assert "used up its stored bytes" in one_line(horae("owner", "ls").out)
+    assert "存储字节数已用完" in one_line(horae("owner", "ls", "--lang", "zh").out)
+    owner = horae("owner", "show", "bob", "--json").json
+    check("owner", owner)
+    assert owner["storage_full"]["bytes"] >= 50
+    assert owner["exhausted"] is None
+    refused = cli("add", "every 1h", "--say", "x", "--json", **new_token_of_bob(cli)).problem
+    assert refused["code"] == "too_many_bytes"
+    assert "results and logs" in refused["detail"]
+    shown = without_store(one_line(horae("owner", "show", "bob").out))
+    remedy = "horae owner set bob --quota stored_bytes=1048576"
+    assert remedy in shown
+    assert remedy in refused["hint"]
+    assert horae(*remedy.split()[1:]).code == 0
+    assert horae("owner", "show", "bob", "--json").json["storage_full"] is None
+    assert horae("run", "news", "--wait").code == 0
+    assert cli("add", "every 1h", "--say", "x", **new_token_of_bob(cli)).code == 0

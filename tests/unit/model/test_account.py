@@ -9,6 +9,7 @@ import pytest
 from horae.errors import NotAllowed
 from horae.model.accounts.account import (
     KEPT_AFTER_ITS_END,
+    FullStorage,
     Owner,
     Token,
     agent_key,
@@ -158,3 +159,10 @@ def test_owner_without_rights_runs_nothing() -> None:
     demoted = owner._replace(role=Role.VIEWER, demoted=True)
     assert loses_right_to_run(demoted)
     assert owner_from(owner_record(demoted)).demoted
+
+
+def test_owner_record_keeps_since_when_the_storage_is_full() -> None:
+    owner = Owner("ada", Role.MEMBER, NOW, quotas=MEMBER_QUOTAS, storage_full=FullStorage(NOW, 2_000))
+    assert owner_from(owner_record(owner)) == owner
+    freed = owner._replace(storage_full=None, last_storage_full=(NOW, NOW + timedelta(hours=1)))
+    assert owner_from(owner_record(freed)) == freed

@@ -230,6 +230,8 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Accounts, "exhaust"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Accounts, "refresh"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Accounts, "settle_agent"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Accounts, "fill_storage"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Accounts, "free_storage"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Accounts, "read"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Tokens, "get"): "test_an_account_of_somebody_else_is_not_there",
     (Tokens, "make"): "test_an_account_of_somebody_else_is_not_there",

@@ -235,6 +235,8 @@ UNASKED: Final = frozenset(
         "exhaust",
         "refresh",
         "settle_agent",
+        "fill_storage",
+        "free_storage",
         "quotas",
         "refused",
         "find",

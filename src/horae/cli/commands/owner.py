@@ -14,6 +14,7 @@ from ...model.accounts.principal import Quotas, Role
 from ...model.ids import EPOCH
 from ...model.page import Page
 from ...model.refusals import refuse as refuse_task
+from ...service.tasks.quotas import larger_limit
 from ...wire.accounts import owner_json
 from ..command import command
 from ..command_groups import AFTER, LIMIT, limit_said, new_family
@@ -85,6 +86,10 @@ def _state(out: Out, owner: Owner) -> Piece:
         return Piece(out.told(words.OWNER_STATES["revoked"]), "bad")
     if owner.role is Role.VIEWER:
         return Piece(out.told(words.OWNER_STATES["viewer"]), "odd")
+    if owner.exhausted is not None and owner.storage_full is not None:
+        return Piece(out.told(words.OWNER_STATES["both_used_up"]), "odd")
+    if owner.storage_full is not None:
+        return Piece(out.told(words.OWNER_STATES["storage_full"]), "odd")
     if owner.exhausted is not None:
         return Piece(out.told(words.OWNER_STATES["exhausted"]), "odd")
     return Piece(out.told(words.OWNER_STATES["active"]))
@@ -125,6 +130,9 @@ def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
         found.append((command_line(out, "owner", "restore", owner.name), words.RESTORE_FIX))
     if owner.role is Role.VIEWER:
         found.append((command_line(out, "owner", "set", owner.name, "--role", "member"), words.ROLE_FIX))
+    if owner.storage_full is not None and owner.quotas.stored_bytes is not None:
+        more = f"stored_bytes={larger_limit(owner.quotas.stored_bytes, owner.storage_full.bytes)}"
+        found.append((command_line(out, "owner", "set", owner.name, "--quota", more), words.STORAGE_FIX))
     return found
 
 

@@ -172,7 +172,7 @@ def waiting_line(out: Out, facts: Facts) -> str | None:
     if waits is None:
         return None
     kind, _, name = waits.removeprefix("node:" if waits.startswith("node:function:") else "").partition(":")
-    return out.told(messages.WAITS_FOR[kind], name=name)
+    return out.told(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
 
 
 def _last_result(standing: Standing, language: Language) -> str:

@@ -80,7 +80,13 @@ OWNER_STATES: Final = {
     "revoked": Words("revoked: its tasks do not fire", "已停用:其任务不会触发"),
     "viewer": Words("viewer: its tasks do not fire", "查看者:其任务不会触发"),
     "exhausted": Words("used up its runs of today", "今日运行次数已用完"),
+    "storage_full": Words("used up its stored bytes", "存储字节数已用完"),
+    "both_used_up": Words("used up its runs of today and its stored bytes", "今日运行次数和存储字节数均已用完"),
 }
+STORAGE_FIX: Final = Words(
+    "an admin allows more bytes; 'horae rm TASK' and retention make room too",
+    "由管理员放宽字节数；“horae rm 任务”和历史保留期也会腾出空间",
+)
 RESTORE_FIX: Final = Words("an admin lets it go on", "由管理员恢复")
 ROLE_FIX: Final = Words("an admin lets its tasks fire again", "由管理员使其任务重新触发")
 NO_OWNERS: Final = Words("No owners yet: horae owner add NAME", "还没有所有者:horae owner add 名称")
@@ -106,7 +112,7 @@ QUOTA_NAMES: Final = {
     "concurrent_runs": Words("{limit} runs at once", "同时 {limit} 次运行"),
     "longest_life": Words("tasks that end within {limit}", "任务须在 {limit} 内结束"),
     "stored_tasks": Words("{limit} tasks in any state", "共 {limit} 个任务(含已暂停和已结束)"),
-    "stored_bytes": Words("{limit} bytes of task definitions", "任务定义共 {limit} 字节"),
+    "stored_bytes": Words("{limit} bytes of task definitions, results and logs", "任务定义、结果和日志共 {limit} 字节"),
     "tokens": Words("{limit} valid tokens", "{limit} 个有效令牌"),
     "requests_per_minute": Words("{limit} requests a minute", "每分钟 {limit} 次请求"),
     "event_streams": Words("{limit} event streams at once", "同时 {limit} 个事件流"),

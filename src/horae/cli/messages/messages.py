@@ -136,6 +136,8 @@ WAITS_FOR: Final[dict[str, Words]] = {
     "function": Words("for a node with the function {name}", "等待提供函数 {name} 的节点"),
     "run": Words("for an earlier run of the task to end", "等待该任务较早的运行结束"),
     "owner": Words("for the rights of its owner or agent ({name})", "等待其所有者或智能体恢复权限({name})"),
+    "owner:quota": Words("for room in a quota of its owner", "等待其所有者的配额有余量"),
+    "owner:agent_quota": Words("for room in a quota of its agent", "等待其智能体的配额有余量"),
 }
 
 # --- what was done to a task -------------------------------------------------------------------------------------------
@@ -328,7 +330,7 @@ PAUSE_CAUSES: Final[dict[str, Words]] = {
 """Short notes of a list for pauses that nobody asked for; `show` and `why` have the whole sentence."""
 BARRED: Final[dict[str, Words]] = {
     "owner_revoked": Words("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),
-    "quota": Words("does not fire today: quota of its owner", "今日不再触发:所有者配额已用完"),
+    "quota": Words("does not fire: owner has used up a quota", "不会触发:所有者配额已用完"),
     "agent_quota": Words("does not fire today: quota of its agent", "今日不再触发:智能体配额已用完"),
 }
 """Short notes for active tasks of which nothing starts."""

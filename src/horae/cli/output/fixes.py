@@ -123,12 +123,14 @@ def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[
             yield Fix(f"horae resume {name}", FIXES["resume"])
         case Verdict.NOT_PLANNED:
             yield Fix(f"horae next --task {name}", FIXES["next"])
+        case Verdict.PENDING if found.reason is Reason.QUOTA:
+            yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
         case Verdict.OVERDUE | Verdict.PENDING | Verdict.NOT_CREATED | Verdict.FORGOTTEN:
             return
 
 
 def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
-    if found.reason is Reason.OWNER_REVOKED:
+    if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.barred is Reason.QUOTA):
         yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _MADE_UP_FOR:
         yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -29,11 +29,18 @@ Limit: TypeAlias = int | timedelta | None
 """None is without a limit."""
 
 
+class FullStorage(NamedTuple):
+    """Since when the stored bytes of an owner have been used up, and how many they were then."""
+
+    since: datetime
+    bytes: int
+
+
 class Owner(NamedTuple):
     """`quotas` are those that count: what was `chosen` for this owner, and the rest as is usual for its role.
 
     `exhausted` is the day (UTC) on which its runs were used up, if that is today; `spent` are the agents of which the
-    same is true.
+    same is true. `storage_full` is None while there is room for more bytes.
     """
 
     name: str
@@ -49,6 +56,9 @@ class Owner(NamedTuple):
     spent: tuple[tuple[str, date], ...] = ()
     demoted: bool = False
     """It had tasks, and became a viewer: they fire no more."""
+    storage_full: FullStorage | None = None
+    last_storage_full: tuple[datetime, datetime] | None = None
+    """From when to when that was so the last time, for explanations of runs that were skipped."""
 
 
 class Agent(NamedTuple):
@@ -155,6 +165,10 @@ def owner_record(owner: Owner) -> Record:
         "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
         "spent": {agent: day.isoformat() for agent, day in owner.spent},
         "demoted": owner.demoted,
+        "storage_full": None
+        if owner.storage_full is None
+        else {"since": owner.storage_full.since.isoformat(), "bytes": owner.storage_full.bytes},
+        "last_storage_full": [each.isoformat() for each in owner.last_storage_full or ()],
     }
     return Record(OWNER_KIND, owner.name, owner.name, json.dumps(body, ensure_ascii=False))
 
@@ -175,6 +189,8 @@ def owner_from(record: Record, members: Quotas = MEMBER_QUOTAS) -> Owner:
         None if body["exhausted"] is None else date.fromisoformat(body["exhausted"]),
         tuple((agent, date.fromisoformat(day)) for agent, day in body.get("spent", {}).items()),
         body.get("demoted", False),
+        _full_storage(body.get("storage_full")),
+        _stretch(body.get("last_storage_full", ())),
     )
 
 
@@ -223,6 +239,14 @@ def token_from(record: Record) -> Token:
         _instant(body["revoked"]),
         record.version,
     )
+
+
+def _full_storage(value: Mapping[str, Any] | None) -> FullStorage | None:
+    return None if value is None else FullStorage(datetime.fromisoformat(value["since"]), value["bytes"])
+
+
+def _stretch(texts: Sequence[str]) -> tuple[datetime, datetime] | None:
+    return (datetime.fromisoformat(texts[0]), datetime.fromisoformat(texts[1])) if texts else None
 
 
 def _text(instant: datetime | None) -> str | None:

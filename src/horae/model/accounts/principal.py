@@ -45,7 +45,7 @@ class Quotas(NamedTuple):
     stored_tasks: int | None = None
     """Tasks in any state: paused and finished ones count."""
     stored_bytes: int | None = None
-    """The definitions of all these tasks together: payload, target, schedule, names, labels."""
+    """The definitions of all these tasks, and the results, errors and logs of their runs, together."""
     tokens: int | None = None
     """Tokens that are neither revoked nor expired."""
     requests_per_minute: int | None = None
@@ -64,7 +64,7 @@ MEMBER_QUOTAS: Final = Quotas(
     10_000,
     10,
     stored_tasks=10_000,
-    stored_bytes=64 * 1024 * 1024,
+    stored_bytes=1024 * 1024 * 1024,
     tokens=50,
     requests_per_minute=600,
     event_streams=20,

@@ -12,6 +12,7 @@ from ...clock import Clock
 from ...model.accounts.account import (
     OWNER_CHARACTERS,
     OWNER_KIND,
+    FullStorage,
     Limit,
     Owner,
     is_owner_name,
@@ -48,6 +49,12 @@ NO_LIMIT: Final = ("never", "none")
 USUAL: Final = "usual"
 """Said of a quota: whatever is usual for the role."""
 _MOST: Final = 1_000_000_000
+_MOST_BYTES: Final = 2**50
+_LARGEST_LIMITS: Final = {
+    "payload_bytes": PAYLOAD_BYTES,
+    "concurrent_runs": MOST_IN_LANE,
+    "stored_bytes": _MOST_BYTES,
+}
 _TRIES: Final = 100
 
 
@@ -145,12 +152,23 @@ class Accounts:
     async def exhaust(self, owner: Owner, now: datetime) -> Owner | None:
         """Its runs of this day are used up: nothing of it starts before the next. None when somebody was faster."""
         spent = owner._replace(exhausted=now.astimezone(UTC).date())
-        return _next(spent) if await self._barred(spent, Reason.QUOTA, owner.version) else None
+        return _next(spent) if await self._barred(spent, _bar_of(spent), owner.version) else None
 
     async def refresh(self, owner: Owner) -> Owner | None:
-        """A new day, or a higher limit. What was revoked stays barred."""
+        """A new day, or a higher limit. What was revoked stays barred, and so does a storage that is full."""
         fresh = owner._replace(exhausted=None)
         return _next(fresh) if await self._barred(fresh, _bar_of(fresh), owner.version) else None
+
+    async def fill_storage(self, owner: Owner, now: datetime, used: int) -> Owner | None:
+        """Its stored bytes are used up: nothing of it starts until there is room. None when somebody was faster."""
+        full = owner._replace(storage_full=FullStorage(now, used))
+        return _next(full) if await self._barred(full, _bar_of(full), owner.version) else None
+
+    async def free_storage(self, owner: Owner, now: datetime) -> Owner | None:
+        """There is room for more bytes again."""
+        past = owner.last_storage_full if owner.storage_full is None else (owner.storage_full.since, now)
+        after = owner._replace(storage_full=None, last_storage_full=past)
+        return _next(after) if await self._barred(after, _bar_of(after), owner.version) else None
 
     async def settle_agent(self, owner: Owner, agent: str, spent: date | None) -> Owner | None:
         """The same for one of its agents: `spent` is the day whose runs it has used up; None: it may go on."""
@@ -282,7 +300,7 @@ def _next(owner: Owner) -> Owner:
 def _bar_of(owner: Owner) -> Reason | None:
     if loses_right_to_run(owner):
         return Reason.OWNER_REVOKED
-    return None if owner.exhausted is None else Reason.QUOTA
+    return None if owner.exhausted is None and owner.storage_full is None else Reason.QUOTA
 
 
 def _differs(field: str, before: Owner | None, after: Owner) -> bool:
@@ -307,6 +325,6 @@ def _limit(name: str, value: Any) -> int | timedelta:
         if not timedelta(0) < length <= LONGEST:
             raise refuse_task("bad_duration", name=name, value=value, least="1ms", most=LONGEST)
         return length
-    most = {"payload_bytes": PAYLOAD_BYTES, "concurrent_runs": MOST_IN_LANE}.get(name, _MOST)
+    most = _LARGEST_LIMITS.get(name, _MOST)
     check_number(name, value, 0, most)
     return int(value)

@@ -136,10 +136,10 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "too_many_bytes": Entry(
         TooMuch,
-        "The tasks of this owner take {used} of {most} bytes, and this would make {wanted}.",
-        "Delete a task or make payloads smaller, or ask an admin to change 'stored_bytes'.",
-        "该所有者的任务已占用 {used} 字节,上限 {most} 字节,此操作将变为 {wanted} 字节。",
-        "请删除任务或缩小负载,或请管理员调整“stored_bytes”。",
+        ("Task definitions, results and logs of this owner take {used} of {most} bytes, and this would make {wanted}."),
+        "Delete a task and its history first ('horae rm TASK'). An admin allows more with: {command}",
+        "该所有者的任务定义、结果和日志已占用 {used} 字节，上限 {most} 字节，此操作将变为 {wanted} 字节。",
+        "请先删除任务及其历史（“horae rm 任务”）。管理员可用以下命令放宽：{command}",
     ),
     "too_many_streams": Entry(
         TooMuch,

@@ -1,4 +1,5 @@
-"""Runs per day: whoever has used up theirs, an owner or an agent, waits for the next day, on record."""
+"""Runs per day, of owners and agents, and stored bytes, of owners: while one of them is used up, occurrences are skipped on
+record."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
+from ...errors import StoreError
 from ...model.accounts.account import (
     AGENT_KIND,
     ALL_AGENTS,
@@ -22,41 +24,77 @@ from ...model.counts import AGENT, Counts, hour_of, lateness_in
 from ...model.page import LARGEST_PAGE
 from ..accounts.owners import Accounts, Keeping
 from ..accounts.quota_sweep import QuotaSweep
+from ..accounts.storage_limit import StorageLimit
 
 Limits: TypeAlias = tuple[tuple[str, Limit], ...]
 _ANY: Final = timedelta(0)
+_MOST_ERRORS: Final = 3
+"""After so many owners in one enforcement that could not be measured, the store is taken to be away."""
 
 
 class Daily:
     """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
     has not less."""
 
-    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep) -> None:
+    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep, storage: StorageLimit) -> None:
         self._store = store
         self._sweeps = sweeps
+        self._storage = storage
         self._accounts = accounts
         self.agents = AGENT_QUOTAS
 
     async def enforce(self, now: datetime) -> int:
-        """Bar whoever has reached their limit of this day (UTC), and lift what another day has left. How many changed.
+        """Bar whoever has reached their limit of this day (UTC) or of stored bytes, and lift what another day, retention or
+        deleted tasks have left. How many changed.
 
-        It costs two reads, and another one of each owner whose limit, or whose agents', all together have reached.
+        It costs three reads, another one of each owner whose limit, or whose agents', all together have reached, and a
+        measurement of each owner whose stored bytes are due for one. Those come last: they may take seconds.
         """
         await self._sweeps.sweep_all()
         changed, day = 0, _Day(self._store, now)
         chosen = await self._chosen()
         async for owner in self._owners():
-            changed += await self._enforced(owner, day, chosen)
+            changed += await self._runs_enforced(owner, day, chosen)
+        return changed + await self._storage_enforced(day)
+
+    async def _storage_enforced(self, day: _Day) -> int:
+        """An owner that cannot be measured in time keeps no other from being looked at."""
+        changed, errors = 0, list[StoreError]()
+        async for owner in self._owners():
+            try:
+                changed += await self._storage_settled(owner, day) is not None
+            except StoreError as error:
+                errors.append(error)
+                if len(errors) == _MOST_ERRORS:
+                    break
+        if errors:
+            raise errors[0]
         return changed
 
     async def enforce_owner(self, name: str, now: datetime) -> int:
         """The same for one owner, whose quotas have just changed."""
         owner = await self._accounts.find(name)
-        return 0 if owner is None else await self._enforced(owner, _Day(self._store, now), await self._chosen())
+        if owner is None:
+            return 0
+        day = _Day(self._store, now)
+        changed = await self._storage_settled(owner, day, fresh=True) is not None
+        # It has another version now, if that has changed it.
+        owner = await self._accounts.find(name)
+        return changed + (0 if owner is None else await self._runs_enforced(owner, day, await self._chosen()))
 
-    async def _enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
+    async def _runs_enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
         after = await self._settled(owner, day)
         return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
+
+    async def _storage_settled(self, owner: Owner, day: _Day, *, fresh: bool = False) -> Owner | None:
+        """As it is now, where that has changed. `fresh`: its bytes are measured now."""
+        limit = owner.quotas.stored_bytes
+        used = 0 if limit is None else await self._storage.used(owner.name, limit, fresh=fresh)
+        if limit is None or (used is not None and used < limit):
+            return None if owner.storage_full is None else await self._accounts.free_storage(owner, day.now)
+        if used is None or owner.storage_full is not None or owner.revoked is not None:
+            return None
+        return await self._accounts.fill_storage(owner, day.now, used)
 
     async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
         """As it is now, where that has changed."""

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from ...clock import Clock
 from ...lifecycle.due_backlog import MICROSECOND
 from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, skipped_in_pause, with_pause
+from ...model.accounts.account import OWNER_KIND, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.entry import EntryKind, Stand
@@ -32,6 +33,7 @@ from ..query.instants import Stretch, asked_stretch
 from ..tasks.advisories import Advisory
 from ..tasks.functions import Functions, function_of
 from .outages import Outage, Outages
+from .quota_reason import name_quotas, needs_quota
 
 _ROWS: Final = 200
 _NOTHING_MORE: Final = timedelta(0)
@@ -95,6 +97,8 @@ class Ledger:
         if found.verdict in _NEEDS_NODE:
             nodes = await self._nodes(now)
             found = explain(facts, rows.items, instant, now, nodes)
+        if needs_quota(found):
+            found = await self._with_quota(found, facts.task.owner, now)
         if at is None:
             found = with_pause(facts, found)
         paused = await self._paused_stretch(found)
@@ -123,6 +127,10 @@ class Ledger:
         return why._replace(
             explanation=told._replace(english=english, chinese=chinese), near_function=near, missing=missing
         )
+
+    async def _with_quota(self, found: Explanation, owner: str, now: datetime) -> Explanation:
+        record = await self._book.get_record(OWNER_KIND, owner)
+        return found if record is None else name_quotas(found, owner_from(record), now)
 
     async def _paused_stretch(self, found: Explanation) -> PausedStretch | None:
         """The pause that the occurrence fell into, where its row does not say so."""

@@ -64,18 +64,25 @@ class Committing:
         check_id(task_id, "no_such_task")
         task_id = await resolve_task(self._book, who, task_id)
 
+        is_deletion = False
+
         async def write(room: Pass) -> Facts | None:
             def whole(facts: Facts) -> Change:
+                nonlocal is_deletion
                 if not sees(who, facts.task):
                     raise refuse("no_such_task", id=task_id)
                 self._condition(facts)
-                return self._whole(who, room, facts, decide(facts), deed)
+                change = self._whole(who, room, facts, decide(facts), deed)
+                is_deletion = change.deleted
+                return change
 
             return await self._book.change(task_id, who.scope, whole)
 
         facts = await self._seats.within(who, write)
         if facts is None:
             raise refuse("no_such_task", id=task_id)
+        if is_deletion:
+            self._seats.forget_output(facts.task.owner)
         return facts
 
     async def upsert(

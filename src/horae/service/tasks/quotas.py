@@ -29,6 +29,8 @@ _SCHEDULE_UNITS: Final = _UNITS[1:]
 """Without days: `every 2d` would ask for a time of day."""
 _UNITS_ZH: Final = (("小时", 3_600_000), ("分钟", 60_000), ("秒", 1_000), ("毫秒", 1))
 ROOM_FOR_A_TARGET: Final = 4_096
+_LEAST_BYTES: Final = 1024 * 1024
+"""The smallest limit of stored bytes that a hint recommends."""
 
 
 def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -> None:
@@ -144,6 +146,11 @@ def command_for(who: Principal, quota: str, value: str) -> str:
     if who.agent is not None:
         return f"horae agent set {who.agent} --owner {who.owner} --quota {quota}={value}"
     return f"horae owner set {who.owner} --quota {quota}={value}"
+
+
+def larger_limit(limit: int, wanted: int) -> int:
+    """A limit of bytes with room for twice what is wanted, and at least twice the present one."""
+    return max(2 * limit, 2 * wanted, _LEAST_BYTES)
 
 
 def gap_below(schedule: Schedule, least: timedelta, now: datetime) -> timedelta | None:

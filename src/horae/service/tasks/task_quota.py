@@ -22,14 +22,16 @@ from ...ports.records import Records
 from ...ports.store import Book, TaskFilter
 from ..accounts.record_conflicts import lost_over
 from ..accounts.refusals import refuse
-from .quotas import bytes_of, command_for
+from ..accounts.stored_output import FREQUENT_SECONDS, StoredOutput
+from .quotas import bytes_of, command_for, larger_limit
 
 SEATS: Final = "seats"
 _QUOTA: Final = "active_tasks"
 _TRIES: Final = 200
 """Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
+_BYTES: Final = "stored_bytes"
 _COUNTED_SECONDS: Final = 10.0
-"""So long a count of bytes is trusted: an owner at its limit cannot make every request read all its tasks."""
+"""So long a count of bytes is trusted: an owner at its limit cannot make every request read all its tasks and runs."""
 _MOST_COUNTED: Final = 10_000
 _T = TypeVar("_T")
 
@@ -48,7 +50,11 @@ class Move(NamedTuple):
 
 
 class _UnsureError(Exception):
-    """The bytes of an owner seem to be used up, but were not counted lately: tasks may have gone since."""
+    """The bytes of an owner seem to be used up, but were not counted lately: tasks and runs may have gone since."""
+
+
+class _UnmeasuredError(Exception):
+    """A task grows, and the output of its owner was not measured lately."""
 
 
 class _Counted(NamedTuple):
@@ -60,25 +66,31 @@ class _Counted(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Tasks in any state, and the bytes of their definitions, with their limits. `bytes` may be too high unless `exact`."""
+    """Tasks in any state, and the bytes of their definitions, with their limits. `output` are the bytes of their results,
+    errors and logs, None when they are to be measured. `bytes` and `output` may be too high unless `exact`."""
 
     tasks: int = 0
     most_tasks: int | None = None
     bytes: int = 0
     most_bytes: int | None = None
     exact: bool = True
+    output: int | None = 0
 
     @property
     def is_limited(self) -> bool:
         return self.most_tasks is not None or self.most_bytes is not None
 
-    def check(self, new: int, growth: int) -> None:
+    def check(self, new: int, growth: int, whose: Principal) -> None:
         if new > 0 and self.most_tasks is not None and self.tasks + new > self.most_tasks:
             raise refuse("too_many_stored_tasks", used=self.tasks, most=self.most_tasks, wanted=self.tasks + new)
-        if growth > 0 and self.most_bytes is not None and self.bytes + growth > self.most_bytes:
-            if not self.exact:
-                raise _UnsureError
-            raise refuse("too_many_bytes", used=self.bytes, most=self.most_bytes, wanted=self.bytes + growth)
+        if growth > 0 and self.most_bytes is not None:
+            if self.output is None:
+                raise _UnmeasuredError
+            used = self.bytes + self.output
+            if used + growth > self.most_bytes:
+                if not self.exact:
+                    raise _UnsureError
+                raise _too_many_bytes(used, self.most_bytes, used + growth, whose)
 
 
 class Room(NamedTuple):
@@ -109,7 +121,7 @@ class Room(NamedTuple):
                 snoozed[move.task_id] = until.isoformat()
         if wanted > 0 and self.most is not None and self.used + wanted > self.most:
             raise self.refusal(wanted)
-        self.stored.check(new, growth)
+        self.stored.check(new, growth, self.whose)
         grows = self.stored.is_limited and (new > 0 or growth != 0)
         if wanted <= 0 and snoozed == dict(self.snoozed) and not self.guest and not grows:
             return ()
@@ -160,10 +172,13 @@ FREE: Final = Pass()
 
 
 class Seats:
-    def __init__(self, store: Keeping, clock: Clock, members: Quotas = MEMBER_QUOTAS) -> None:
+    def __init__(
+        self, store: Keeping, clock: Clock, members: Quotas = MEMBER_QUOTAS, output: StoredOutput | None = None
+    ) -> None:
         self._store = store
         self._clock = clock
         self._members = members
+        self._output = output or StoredOutput(store, clock)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._counted: dict[str, _Counted] = {}
 
@@ -172,16 +187,19 @@ class Seats:
         if who.agent is None and _is_free(who.quotas):
             return await write(FREE)
         async with self._turn(who.owner):
-            sure = False
+            sure, output = False, None
             for _ in range(_TRIES):
                 try:
-                    return await write(await self._look(who, sure=sure))
+                    return await write(await self._look(who, sure=sure, output=output))
+                except _UnmeasuredError:
+                    output = await self._output.measure(who.owner, FREQUENT_SECONDS)
                 except _UnsureError:
-                    sure = await self._count_bytes(who.owner)
+                    output = await self._output.measure(who.owner, _COUNTED_SECONDS)
+                    sure = await self._count_bytes(who.owner) is not None
                 except Conflict as conflict:
                     if not lost_over(conflict, SEATS):
                         raise
-            return await write(await self._look(who, sure=True))
+            return await write(await self._look(who, sure=True, output=output or 0))
 
     async def check(self, who: Principal, wanted: int) -> None:
         """Refuses so many new tasks where there is no room for them: before anybody takes the trouble to read them all."""
@@ -189,7 +207,7 @@ class Seats:
             return
         rooms = (await self._look(who)).rooms
         for each in rooms:
-            each.stored.check(wanted, 0)
+            each.stored.check(wanted, 0, each.whose)
         room = rooms[0]
         if room.most is not None and room.used + wanted > room.most:
             raise room.refusal(wanted)
@@ -205,6 +223,24 @@ class Seats:
             if await self._store.write_records((Writing(changed, version), *beside)):
                 return True
 
+    async def definition_bytes(self, owner: str, *, exact: bool = False) -> int | None:
+        """Bytes of the definitions of an owner's tasks: as last kept, or (`exact`) as counted within the last seconds. None
+        when tasks were written while they were counted."""
+        record, version = await self._record(owner, owner)
+        counts = await self._store.counts(owner, (NO_HOUR,))
+        if not any(counts.get((NO_HOUR, STATE + state), 0) for state in TaskState):
+            return 0
+        counted = self._counted.get(owner)
+        is_recent = counted is not None and self._clock.steady() - counted.at < _COUNTED_SECONDS
+        if counted is not None and is_recent and version == counted.version:
+            return counted.total
+        kept: int | None = json.loads(record.body).get("bytes")
+        return await self._count_bytes(owner) if exact or kept is None else kept
+
+    def forget_output(self, owner: str) -> None:
+        """A task was deleted with its history: the output of its owner is measured again."""
+        self._output.forget(owner)
+
     @asynccontextmanager
     async def _turn(self, owner: str) -> AsyncIterator[None]:
         """Within one process nobody needs to lose a race."""
@@ -214,16 +250,18 @@ class Seats:
         async with lock:
             yield
 
-    async def _look(self, who: Principal, *, sure: bool = False) -> Pass:
-        """`sure`: the bytes of the owner were just counted."""
+    async def _look(self, who: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
+        """`sure`: the bytes of the owner were just counted. `output` is a measurement that was just made."""
         if who.agent is None:
-            return Pass((await self._own(who.owner, who.quotas, sure=sure),))
+            return Pass((await self._own(who.owner, who.quotas, sure=sure, output=output),))
         guest = await self._guest(who, who.agent)
         known = await self._store.get_record(OWNER_KIND, who.owner)
         quotas = NO_QUOTAS if known is None else owner_from(known, self._members).quotas
-        return Pass((guest,) if _is_free(quotas) else (guest, await self._own(who.owner, quotas, sure=sure)))
+        if _is_free(quotas):
+            return Pass((guest,))
+        return Pass((guest, await self._own(who.owner, quotas, sure=sure, output=output)))
 
-    async def _own(self, owner: str, quotas: Quotas, *, sure: bool) -> Room:
+    async def _own(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> Room:
         # The record first: what somebody takes after this is seen when it is replaced.
         record, version = await self._record(owner, owner)
         counts = await self._store.counts(owner, (NO_HOUR,))
@@ -237,6 +275,8 @@ class Seats:
         if asleep and most is not None and active + len(asleep) >= most:
             asleep = await self._still_asleep(asleep)
         stored = stored._replace(exact=stored.exact or sure)
+        if output is not None:
+            stored = stored._replace(output=output)
         return Room(
             record, version, active + len(asleep), most, tuple(asleep.items()), stored=stored, whose=Principal(owner)
         )
@@ -251,10 +291,15 @@ class Seats:
         if kept is None:
             # Tasks from before bytes were counted: they are taken for too many, so that they are counted now.
             kept, exact = quotas.stored_bytes or 0, False
-        return Stored(tasks, quotas.stored_tasks, kept, quotas.stored_bytes, exact)
+        if quotas.stored_bytes is None:
+            return Stored(tasks, quotas.stored_tasks, kept, None, exact)
+        measured = self._output.recall(owner, kept, quotas.stored_bytes)
+        exact = exact and measured is not None and self._output.age(measured) < _COUNTED_SECONDS
+        output = None if measured is None else measured.output
+        return Stored(tasks, quotas.stored_tasks, kept, quotas.stored_bytes, exact, output)
 
-    async def _count_bytes(self, owner: str) -> bool:
-        """Read all tasks of an owner, and write down how many bytes their definitions have; False when tasks were written
+    async def _count_bytes(self, owner: str) -> int | None:
+        """Read all tasks of an owner, and write down how many bytes their definitions have; None when tasks were written
         meanwhile."""
         record, version = await self._record(owner, owner)
         total, after = 0, None
@@ -266,13 +311,13 @@ class Seats:
                 break
         body = json.loads(record.body) | {"bytes": total}
         if not await self._store.put_record(record._replace(body=json.dumps(body)), replacing=version):
-            return False
+            return None
         if len(self._counted) >= _MOST_COUNTED:
             self._counted.clear()
         # A rehearsal writes nothing, and finds the record as it was.
         _, now = await self._record(owner, owner)
         self._counted[owner] = _Counted(self._clock.steady(), now, total)
-        return True
+        return total
 
     async def _still_asleep(self, snoozed: dict[str, str]) -> dict[str, str]:
         """Somebody may have woken, ended or removed them since."""
@@ -309,6 +354,11 @@ async def _read(records: Records, owner: str, key: str) -> tuple[Record, int | N
     if known is not None:
         return known, known.version
     return Record(SEATS, key, owner, json.dumps({"snoozed": {}})), None
+
+
+def _too_many_bytes(used: int, most: int, wanted: int, whose: Principal) -> Refusal:
+    command = command_for(whose, _BYTES, str(larger_limit(most, wanted)))
+    return refuse("too_many_bytes", used=used, most=most, wanted=wanted, command=command)
 
 
 def _is_free(quotas: Quotas) -> bool:

@@ -125,6 +125,15 @@ class MemoryBook:
         with self._data.lock:
             return self._data.tallies.of(EVERYBODY if owner is None else owner, frozenset(hours))
 
+    async def output_bytes(self, owner: str) -> int:
+        with self._data.lock:
+            runs, lines = self._data.runs, self._data.lines
+            owned = [task.id for task in self._data.tasks if task.owner == owner]
+            ids = [run_id for task_id in owned for *_, run_id in runs.history(task_id).upwards(None)]
+            texts = [text for each in ids for text in (runs[each].result_json, runs[each].error)]
+            texts += [line.text for each in ids for line in lines.get(each) or ()]
+            return sum(len(text.encode(errors="replace")) for text in texts if text is not None)
+
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         with self._data.lock:
             mine = [each for each in self._data.entries if owner in (None, each.owner)]

@@ -128,6 +128,9 @@ class ServedBook:
         rows = await self._session.ask("counts", list(hours), whose, this_hour, KEPT_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 
+    async def output_bytes(self, owner: str) -> int:
+        return int((await self._session.ask("output_bytes", owner))[0][0])
+
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         rows = await self._session.ask("waiting", owner, microseconds(now), COUNTED_UP_TO)
         timed, ready, parked, stranded = rows[0]

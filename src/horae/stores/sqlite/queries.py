@@ -32,6 +32,7 @@ from .writer import Writer
 
 _LAST_TASK: Final = sql("last_task")
 _COUNTS: Final = sql("counts")
+_OUTPUT_BYTES: Final = sql("output_bytes")
 _WAITING: Final = sql("waiting")
 _ALL_LANES: Final = sql("all_lanes")
 _TASK_IDS: Final = sql("task_ids")
@@ -146,6 +147,10 @@ class SQLiteBook:
             return {}
         rows = await self._readers.ask(_COUNTS, (these(hours), EVERYBODY if owner is None else owner))
         return {(hour, name): number for hour, name, number in rows}
+
+    async def output_bytes(self, owner: str) -> int:
+        size: int = (await self._readers.ask(_OUTPUT_BYTES, (owner,)))[0][0]
+        return size
 
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         bindings = {"owner": owner, "now": microseconds(now), "most": COUNTED_UP_TO}

@@ -21,6 +21,7 @@ from .lanes import LanesContract
 from .ledger import LedgerContract
 from .moving import MovingContract
 from .nodes import NodesContract
+from .output_bytes import OutputBytesContract
 from .precision import PrecisionContract
 from .retention import RetentionContract
 from .tasks import TasksContract
@@ -50,6 +51,7 @@ class StoreContract(
     DoorsContract,
     GlancesContract,
     CountsContract,
+    OutputBytesContract,
     UpkeepContract,
     MovingContract,
     SharingContract,

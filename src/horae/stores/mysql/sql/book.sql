@@ -103,6 +103,21 @@ WHERE hour = 0 OR hour > LEAST(
 ) - $4
 GROUP BY hour, name HAVING SUM(number) <> 0
 
+-- name: output_bytes
+SELECT CAST(COALESCE(SUM(size), 0) AS SIGNED) FROM (
+  SELECT
+    COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0)
+      + COALESCE((SELECT SUM(OCTET_LENGTH(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
+  FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
+  WHERE tasks.owner = $1
+  UNION ALL
+  SELECT
+    COALESCE(OCTET_LENGTH(run.result), 0) + COALESCE(OCTET_LENGTH(run.error), 0)
+      + COALESCE((SELECT SUM(OCTET_LENGTH(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
+  FROM @tasks AS tasks STRAIGHT_JOIN @going AS run ON run.task = tasks.seq
+  WHERE tasks.owner = $1
+) AS sizes
+
 -- name: waiting
 SELECT
   (SELECT COUNT(*) FROM (

@@ -94,6 +94,21 @@ WHERE hour = 0 OR hour > least(
 ) - $4::bigint
 GROUP BY hour, name HAVING sum(number) <> 0
 
+-- name: output_bytes
+SELECT coalesce(sum(size), 0)::bigint FROM (
+  SELECT
+    coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0)
+      + coalesce((SELECT sum(octet_length(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
+  FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
+  WHERE tasks.owner = $1
+  UNION ALL
+  SELECT
+    coalesce(octet_length(run.result), 0) + coalesce(octet_length(run.error), 0)
+      + coalesce((SELECT sum(octet_length(said.text)) FROM @lines AS said WHERE said.run_id = run.id), 0) AS size
+  FROM @tasks JOIN @going AS run ON run.task = tasks.seq
+  WHERE tasks.owner = $1
+) AS sizes
+
 -- name: waiting
 SELECT
   (SELECT count(*) FROM (

@@ -96,6 +96,15 @@ FROM carray(?) AS wanted CROSS JOIN tasks ON tasks.id = wanted.value CROSS JOIN 
 -- name: counts
 SELECT hour, name, number FROM tallies WHERE hour IN carray(?) AND owner = ? AND number <> 0
 
+-- name: output_bytes
+-- octet_length of a column reads the size alone, not the pages of a long text.
+SELECT coalesce(sum(
+  coalesce(octet_length(runs.result), 0) + coalesce(octet_length(runs.error), 0)
+    + coalesce((SELECT sum(octet_length(lines.text)) FROM lines WHERE lines.run_id = runs.id), 0)
+), 0)
+FROM tasks INDEXED BY tasks_by_owner CROSS JOIN runs INDEXED BY runs_of_task ON runs.task = tasks.seq
+WHERE tasks.owner = ?
+
 -- name: waiting
 SELECT
   (SELECT count(*) FROM (

@@ -20,9 +20,9 @@ from tests.unit.stores.postgres.test_doors import PATIENCE, QUOTED, SECRET, anot
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[MariaDBServer]:
-    with MariaDBServer(password=SECRET) as server_version:
-        server_version.ask("CREATE DATABASE app")
-        yield server_version
+    with MariaDBServer(password=SECRET) as server:
+        server.ask("CREATE DATABASE app")
+        yield server
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ def cli(tmp_path: Path) -> Cli:
 
 @contextmanager
 def told(server: MariaDBServer, setting: str, value: str, usual: str) -> Iterator[None]:
-    server_version.ask(f"SET GLOBAL {setting} = {value}")
+    server.ask(f"SET GLOBAL {setting} = {value}")
     yield
-    server_version.ask(f"SET GLOBAL {setting} = {usual}")
+    server.ask(f"SET GLOBAL {setting} = {usual}")
 
 
 async def open_and_close(url: str) -> None:
@@ -113,9 +113,9 @@ def test_a_server_that_would_lose_what_it_has_acknowledged(cli: Cli, guarded: Ma
 
 def test_a_server_whose_log_cannot_tell_what_we_do(cli: Cli) -> None:
     settings = {"log-bin": "log", "server-id": "1", "binlog-format": "STATEMENT"}
-    with MariaDBServer(settings=settings, password=SECRET) as server_version:
-        server_version.ask("CREATE DATABASE app")
-        english = refused(cli, server_version.url_of("app"), "store_server_too_old")
+    with MariaDBServer(settings=settings, password=SECRET) as server:
+        server.ask("CREATE DATABASE app")
+        english = refused(cli, server.url_of("app"), "store_server_too_old")
         assert "binlog_format" in english
 
 

@@ -137,14 +137,14 @@ class _Stingy(RestorableStore):
 class _Hasty(RestorableStore):
     """Takes what is due a minute from now."""
 
-    def _slice(self, now: datetime) -> list[Entry]:
-        return super()._slice(now + timedelta(minutes=1))
+    def _select_slice(self, now: datetime) -> list[Entry]:
+        return super()._select_slice(now + timedelta(minutes=1))
 
 
 class _OldTokens(RestorableStore):
-    def _fire(self, chosen: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
+    def _fire_entries(self, chosen: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
         self._data.token -= bool(chosen)
-        return super()._fire(chosen, room, decide, claimed)
+        return super()._fire_entries(chosen, room, decide, claimed)
 
 
 class _Restless(RestorableStore):

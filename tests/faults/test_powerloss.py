@@ -110,8 +110,8 @@ def _new_task(name: str, now: datetime, chance: random.Random) -> Change:
 class Careless(SQLiteStore):
     """Answers before what it has written is on the disk."""
 
-    def _writing_link(self) -> Link:
-        link = super()._writing_link()
+    def _open_writer_connection(self) -> Link:
+        link = super()._open_writer_connection()
         link.query("PRAGMA synchronous = NORMAL")
         return link
 

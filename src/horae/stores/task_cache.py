@@ -144,21 +144,21 @@ def _payload_size(task: Task) -> int:
     return len(task[5]) + len(task[4][1])
 
 
-def after(cached: Known, change: Change, born: Sequence[int]) -> Known:
-    """Return the cached task as it is after the change is written; `born` are the numbers of its new runs."""
+def after(cached: Known, change: Change, new_run_numbers: Sequence[int]) -> Known:
+    """Return the cached task as it is after the change is written; `new_run_numbers` are the numbers of its new runs."""
     number, version, task, status, live, numbers = cached
     if change.born or change.moved or change.cancelled:
-        live, numbers = _update_live_runs(live, numbers, change, born)
+        live, numbers = _update_live_runs(live, numbers, change, new_run_numbers)
     return Known(number, version + 1, change.task or task, change.standing or status, live, numbers)
 
 
 def _update_live_runs(
-    live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, born: Sequence[int]
+    live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, new_run_numbers: Sequence[int]
 ) -> tuple[tuple[Run, ...], tuple[int, ...]]:
-    moved = {run.id: run for run in change.moved}
+    updated_runs = {run.id: run for run in change.moved}
     cancel_reasons = dict(change.cancelled)
-    runs = [(moved.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]
-    runs += zip(change.born, born, strict=True)
+    runs = [(updated_runs.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]
+    runs += zip(change.born, new_run_numbers, strict=True)
     if cancel_reasons:
         runs = [(run._replace(cancel=cancel_reasons.get(run.id, run.cancel)), number) for run, number in runs]
     still_live = sorted([each for each in runs if each[0].state in LIVE], key=_run_id)

@@ -9,7 +9,7 @@ from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ...ports.journal import Line, NumberedLine
 from .data import Data
 
-_TRUNCATED: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
+_TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 
 
 class MemoryJournal:
@@ -28,7 +28,7 @@ class MemoryJournal:
         if len(run_lines) < LOG_LINES:
             run_lines.append(line._replace(text=shortened(line.text, LOG_LINE_CHARACTERS)))
         elif len(run_lines) == LOG_LINES:
-            run_lines.append(line._replace(level="warning", text=_TRUNCATED))
+            run_lines.append(line._replace(level="warning", text=_TRUNCATION_NOTICE))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         with self._data.lock:

@@ -116,11 +116,11 @@ class Sheets(Counting):
     def _describe_conflict(self, connection: Link) -> HoraeError:
         """Return the error for the first id or key that another task has or that appears twice in the batch."""
         values = self.new_tasks
-        names = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
-        names += [(row[13], row[0], row[1], row[9]) for row in self.edited]
+        identities = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
+        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited]
         ids: set[str] = set()
         keys: set[tuple[str, str]] = set()
-        for number, task_id, owner, key in names:
+        for number, task_id, owner, key in identities:
             if task_id in ids or _is_other_task(one_by_id(connection, task_id), number):
                 break
             if key is not None and ((owner, key) in keys or _is_other_task(one_by_key(connection, owner, key), number)):

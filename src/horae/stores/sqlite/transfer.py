@@ -26,9 +26,9 @@ class _PartQuery(NamedTuple):
     """Keyset pagination of one part: the statement, the row decoder, the key columns, and a key before all others."""
 
     statement: str
-    parcel: Callable[[Row], Parcel]
-    key: tuple[int, ...]
-    beginning: tuple[Any, ...]
+    decode: Callable[[Row], Parcel]
+    key_columns: tuple[int, ...]
+    first_key: tuple[Any, ...]
 
 
 _PART_QUERIES: Final[dict[Part, _PartQuery]] = {
@@ -63,7 +63,7 @@ class SQLiteMoving:
         if part not in _PART_QUERIES:
             return await read_parcels(cast("Readable", self), part, after, limit)
         query = _PART_QUERIES[part]
-        bindings = (*place_in(after, query.beginning), limit)
+        bindings = (*place_in(after, query.first_key), limit)
         return await self._readers.do(
             lambda connection: _build_page(query, connection.query(query.statement, bindings), limit)
         )
@@ -76,5 +76,5 @@ class SQLiteMoving:
 
 def _build_page(query: _PartQuery, rows: list[Row], limit: int) -> Page[Parcel]:
     """Decode the rows and build the page; runs on the reader thread."""
-    cursor = place(*(rows[-1][column] for column in query.key)) if len(rows) == limit else None
-    return Page(tuple(map(query.parcel, rows)), cursor)
+    cursor = place(*(rows[-1][column] for column in query.key_columns)) if len(rows) == limit else None
+    return Page(tuple(map(query.decode, rows)), cursor)

@@ -37,7 +37,7 @@ class Counting:
         self.counts[owner, NO_HOUR, ACTIVE] += 1
 
     def count_success(self, owner: str, row: Row, due: int, before: Standing, after: Standing) -> None:
-        """Count a run that succeeded, from its row (`rows.plain_end`). Hot path: nearly every count comes from here, so
+        """Count a run that succeeded, from its row (`plain_end`). Hot path: nearly every count comes from here, so
         the lateness bucket is kept as a number and the counter names are built in `all_counts`."""
         self.succeeded[owner, row[4] // HOUR, bucket_of_microseconds(row[3] - due)] += 1
         if before[0] is not after[0]:

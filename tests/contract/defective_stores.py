@@ -31,13 +31,13 @@ class EarlyByAMicrosecond(MemoryStore):
 
 
 class LooksAtNoToken(MemoryStore):
-    def _held(self, run_id: str, token: int) -> Run | None:
+    def _live_run(self, run_id: str, token: int) -> Run | None:
         known = self._data.runs.get(run_id)
-        return super()._held(run_id, token if known is None else known.token)
+        return super()._live_run(run_id, token if known is None else known.token)
 
 
 class LooksAtNoEnd(MemoryStore):
-    def _held(self, run_id: str, token: int) -> Run | None:
+    def _live_run(self, run_id: str, token: int) -> Run | None:
         known = self._data.runs.get(run_id)
         return known if known is not None and known.token == token else None
 
@@ -49,8 +49,8 @@ class NeverFreesASeat(MemoryStore):
 
 
 class _StickySeats(Runs):
-    def _forget(self, run: Run) -> None:
-        super()._forget(run)
+    def _unindex_live_run(self, run: Run) -> None:
+        super()._unindex_live_run(run)
         for lane in run.lanes:
             self.seats.add(lane, run.id)
 
@@ -76,7 +76,7 @@ class KeepsHalfOfWhatFailed(MemoryStore):
 
 
 class TakesManyOfOneTask(MemoryStore):
-    def _slice(self, now: datetime) -> list[Entry]:
+    def _select_slice(self, now: datetime) -> list[Entry]:
         return self._data.entries.due(now, 128)
 
 
@@ -300,7 +300,7 @@ class RemembersEveryHour(MemoryStore):
 
 
 class _Endless(Tallies):
-    def _forget(self, until: int) -> None:
+    def _delete_hours(self, until: int) -> None:
         pass
 
 

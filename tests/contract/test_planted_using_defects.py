@@ -59,7 +59,7 @@ class BeginsByItself(SQLiteStore):
 class GoesWhereItIsLed(SQLiteStore):
     async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
         if isinstance(connection, apsw.Connection):
-            self._place = connection.filename
+            self._absolute_path = connection.filename
         await super().add_using(connection, changes, over)
 
 
@@ -104,7 +104,7 @@ def test_a_planted_defect_is_noticed(store: type[SQLiteStore], name: str) -> Non
 
 
 def test_names_without_their_schema_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("horae.stores.sqlite.caller_connection._spelled", lambda statement, _schema: statement)
+    monkeypatch.setattr("horae.stores.sqlite.caller_connection._qualify_tables", lambda statement, _schema: statement)
     name = "test_what_is_committed_is_there_with_all_that_belongs_to_it"
     getattr(UsingOnSQLite(), name)()
     with pytest.raises((AssertionError, HoraeError)):

@@ -110,8 +110,8 @@ def _new_task(name: str, now: datetime, chance: random.Random) -> Change:
 class Careless(SQLiteStore):
     """Answers before what it has written is on the disk."""
 
-    def _writing_link(self) -> Link:
-        link = super()._writing_link()
+    def _open_writer_connection(self) -> Link:
+        link = super()._open_writer_connection()
         link.query("PRAGMA synchronous = NORMAL")
         return link
 
@@ -216,9 +216,9 @@ def test_f15_what_was_acknowledged_survives_a_loss_of_power(
     tmp_path: Path, operations: int, monkeypatch: pytest.MonkeyPatch, checkpointing: str
 ) -> None:
     if checkpointing == "often":
-        monkeypatch.setattr(checkpoints, "_WHEN_IDLE", 8)
-        monkeypatch.setattr(checkpoints, "_BETWEEN_GROUPS", 8)
-        monkeypatch.setattr(checkpoints, "_EVEN_IF_WAITED_FOR", 8)
+        monkeypatch.setattr(checkpoints, "_IDLE_PAGES", 8)
+        monkeypatch.setattr(checkpoints, "_GROUP_PAGES", 8)
+        monkeypatch.setattr(checkpoints, "_BUSY_PAGES", 8)
     losses = []
     for seed, moment in enumerate(moments(operations)):
         losses.append(lose(tmp_path, seed, Power(moment)))

@@ -16,9 +16,9 @@ from horae.stores.memory.runs import Runs
 class LooksAtNoToken(MemoryStore):
     """Whoever knows a live run's name may end it."""
 
-    def _held(self, run_id: str, token: int) -> Run | None:
+    def _live_run(self, run_id: str, token: int) -> Run | None:
         known = self._data.runs.get(run_id)
-        return super()._held(run_id, token if known is None else known.token)
+        return super()._live_run(run_id, token if known is None else known.token)
 
 
 class KeepsTheSeatsOfTheDead(MemoryStore):
@@ -30,8 +30,8 @@ class KeepsTheSeatsOfTheDead(MemoryStore):
 
 
 class _StickySeats(Runs):
-    def _forget(self, run: Run) -> None:
-        super()._forget(run)
+    def _unindex_live_run(self, run: Run) -> None:
+        super()._unindex_live_run(run)
         for lane in run.lanes:
             self.seats.add(lane, run.id)
 

@@ -66,7 +66,7 @@ def _token_not_checked(patch: pytest.MonkeyPatch) -> None:
         run = self._data.runs.get(run_id)
         return run if run is not None and run.live else None
 
-    patch.setattr(MemoryAgenda, "_held", held)
+    patch.setattr(MemoryAgenda, "_live_run", held)
 
 
 def _ends_are_not_final(patch: pytest.MonkeyPatch) -> None:
@@ -74,8 +74,8 @@ def _ends_are_not_final(patch: pytest.MonkeyPatch) -> None:
         run = self._data.runs.get(run_id)
         return run if run is not None and run.token == token else None
 
-    patch.setattr(MemoryAgenda, "_held", held)
-    patch.setattr(Data, "_move", lambda self, run: self.runs.write(run.id, run))
+    patch.setattr(MemoryAgenda, "_live_run", held)
+    patch.setattr(Data, "_update_run", lambda self, run: self.runs.write(run.id, run))
 
 
 def _missed_are_dropped(patch: pytest.MonkeyPatch) -> None:
@@ -91,8 +91,8 @@ def _missed_are_dropped(patch: pytest.MonkeyPatch) -> None:
 
 
 def _claimed_a_second_early(patch: pytest.MonkeyPatch) -> None:
-    slice_of = MemoryAgenda._slice
-    patch.setattr(MemoryAgenda, "_slice", lambda self, now: slice_of(self, now + SECOND))
+    slice_of = MemoryAgenda._select_slice
+    patch.setattr(MemoryAgenda, "_select_slice", lambda self, now: slice_of(self, now + SECOND))
     claim_due = MemoryAgenda.claim_due
 
     async def eager(self: MemoryAgenda, now: datetime, node: str, room: int, decide: Any) -> Claim:
@@ -196,7 +196,7 @@ def _started_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _parked_for_ever(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Data, "_seat_the_first", lambda _self, _lane: None)
+    patch.setattr(Data, "_unpark_first", lambda _self, _lane: None)
 
 
 def _tells_each_time(patch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def _cancelled_is_tried_again(facts: Facts, run: Run, report: Settlement) -> Cha
 
 
 class _LooseData(Data):
-    def _move(self, run: Run) -> None:
+    def _update_run(self, run: Run) -> None:
         self.runs.write(run.id, run)
 
 
@@ -103,14 +103,14 @@ class _Unfenced(RestorableStore):
         super().__init__()
         self._data = _LooseData()
 
-    def _held(self, run_id: str, token: int) -> Run | None:  # noqa: ARG002 - that is the defect
+    def _live_run(self, run_id: str, token: int) -> Run | None:  # noqa: ARG002 - that is the defect
         return self._data.runs.get(run_id)
 
 
 class _Forgiving(_Unfenced):
     """Checks the token, but not whether the run has ended."""
 
-    def _held(self, run_id: str, token: int) -> Run | None:
+    def _live_run(self, run_id: str, token: int) -> Run | None:
         run = self._data.runs.get(run_id)
         return run if run is not None and run.token == token else None
 
@@ -124,7 +124,7 @@ class _Ruthless(RestorableStore):
 
 
 class _StingyData(Data):
-    def _seat_the_first(self, lane: str) -> None:
+    def _unpark_first(self, lane: str) -> None:
         """A seat became free, and nobody hears of it."""
 
 
@@ -137,14 +137,14 @@ class _Stingy(RestorableStore):
 class _Hasty(RestorableStore):
     """Takes what is due a minute from now."""
 
-    def _slice(self, now: datetime) -> list[Entry]:
-        return super()._slice(now + timedelta(minutes=1))
+    def _select_slice(self, now: datetime) -> list[Entry]:
+        return super()._select_slice(now + timedelta(minutes=1))
 
 
 class _OldTokens(RestorableStore):
-    def _fire(self, chosen: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
+    def _fire_entries(self, chosen: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
         self._data.token -= bool(chosen)
-        return super()._fire(chosen, room, decide, claimed)
+        return super()._fire_entries(chosen, room, decide, claimed)
 
 
 class _Restless(RestorableStore):

@@ -1,1 +1,1 @@
-"""Where Horae keeps what it must not forget: one room for each kind of store, all with the same promises."""
+"""Store implementations (SQLite, PostgreSQL, MySQL, memory), one folder each, all held to the same contract tests."""

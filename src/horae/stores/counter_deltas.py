@@ -1,4 +1,4 @@
-"""What the changes of one request add to the running counts, summed up before it is written."""
+"""Counter deltas of one write request, summed per owner, hour and name before they are written."""
 
 from __future__ import annotations
 
@@ -16,32 +16,35 @@ _COMPLETED: Final = STATE + TaskState.COMPLETED
 
 
 class Counting:
+    """Accumulator of counter deltas; base class of the row batches of every SQL store."""
+
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, int, str]] = Counter()
-        """What is added to the running counts: owner, hour, name."""
+        """Delta by owner, hour and counter name."""
         self.succeeded: Counter[tuple[str, int, int]] = Counter()
-        """Owner, hour, bucket of lateness."""
+        """Successful runs by owner, hour and lateness bucket."""
         self.completed: Counter[str] = Counter()
-        """Tasks of an owner that were active."""
+        """Active tasks that became completed, by owner."""
 
     def count(self, owner: str, before: Standing | None, change: Change) -> None:
+        """Add the deltas of any change; `before` is the status of the task before it, None for a new task."""
         counts = self.counts
         for hour, name, number in added(before, change):
             counts[owner, hour, name] += number
 
     def count_new(self, owner: str) -> None:
-        """A task that is simply there now."""
+        """Count one new active task."""
         self.counts[owner, NO_HOUR, ACTIVE] += 1
 
     def count_success(self, owner: str, row: Row, due: int, before: Standing, after: Standing) -> None:
-        """A run that simply succeeded, whose row (`rows.plain_end`) is at hand. Nearly all that is counted is this, so it
-        is only noted here, by numbers, and gets its names when it is written."""
+        """Count a run that succeeded, from its row (`plain_end`). Hot path: nearly every count comes from here, so
+        the lateness bucket is kept as a number and the counter names are built in `all_counts`."""
         self.succeeded[owner, row[4] // HOUR, bucket_of_microseconds(row[3] - due)] += 1
         if before[0] is not after[0]:
             self.completed[owner] += 1
 
     def all_counts(self) -> Counter[tuple[str, int, str]]:
-        """However often it is asked for."""
+        """Return all deltas under their counter names; can be called more than once."""
         counts = self.counts.copy()
         for (owner, hour, late), number in self.succeeded.items():
             counts[owner, hour, SUCCEEDED] += number
@@ -52,5 +55,5 @@ class Counting:
         return counts
 
     def count_rows(self) -> list[Row]:
-        """Owner, hour, name, number."""
+        """Return all non-zero deltas as rows (owner, hour, name, number)."""
         return [(*key, number) for key, number in self.all_counts().items() if number]

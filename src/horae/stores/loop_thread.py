@@ -1,4 +1,4 @@
-"""A thread with an event loop, for work that must not wait for anybody else's."""
+"""Background thread with its own event loop, for coroutines that must not wait for a busy caller's loop."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class OwnLoop:
         self._thread.start()
 
     def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """From any thread: run it there."""
+        """Run the coroutine on the thread's loop; can be called from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def end(self) -> None:
-        """Blocks until the thread is gone. What still goes on there is cancelled: nobody waits for it for ever."""
-        self.begin(_cancelled()).result()
+        """Cancel all coroutines that are still running there, and block until the thread has ended."""
+        self.begin(_cancel_all_tasks()).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
 
-async def _cancelled() -> None:
+async def _cancel_all_tasks() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
-    for each in others:
-        each.cancel()
+    for task in others:
+        task.cancel()
     await asyncio.gather(*others, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Addresses as they may be shown."""
+"""Mask credentials in store URLs before they are logged or displayed."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-_SECRET: Final = re.compile(r"(?<=[?&])((?:ssl)?password|direct)=[^&]*", re.IGNORECASE)
-"""What stands behind a `?`: passwords, and addresses that have one of their own."""
+_SECRET_PARAMETER: Final = re.compile(r"(?<=[?&])((?:ssl)?password|direct)=[^&]*", re.IGNORECASE)
+"""Query parameters with a secret: passwords, and `direct`, a URL with a password of its own."""
 
 
 def masked(url: str) -> str:
-    """As it may be shown: without the name and password that may stand before an `@`, or behind a `?`."""
-    url = _SECRET.sub(r"\1=***", url)
-    before, found, after = url.rpartition("@")
-    if not found:
+    """Replace the user and password before the `@`, and secret query parameters, by `***`."""
+    url = _SECRET_PARAMETER.sub(r"\1=***", url)
+    credentials, separator, after = url.rpartition("@")
+    if not separator:
         return url
-    scheme, found, _ = before.partition("://")
-    return f"{scheme}://***@{after}" if found else f"***@{after}"
+    scheme, separator, _ = credentials.partition("://")
+    return f"{scheme}://***@{after}" if separator else f"***@{after}"
 
 
 def has_secret(url: str) -> bool:
-    """Whether the address would give away a password where it is shown."""
+    """Return whether the URL contains a password; True for a URL that cannot be parsed."""
     try:
-        return urlsplit(url).password is not None or _SECRET.search(url) is not None
+        return urlsplit(url).password is not None or _SECRET_PARAMETER.search(url) is not None
     except ValueError:
         return True

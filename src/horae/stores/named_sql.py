@@ -1,4 +1,4 @@
-"""SQL in named blocks, in .sql files beside the store that uses them, read once."""
+"""Loader for named SQL statements (`-- name:` blocks) and numbered migrations in .sql files of a store's package."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Final
 
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^--.*$", re.MULTILINE)
-_SHARED: Final = re.compile(r"\{(\w+_(?:columns|filter))\}")
+_COLUMN_LIST: Final = re.compile(r"\{(\w+_(?:columns|filter))\}")
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Every named block of a file, without its comments."""
-    pieces = _NAME.split(text)
-    for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
+    """Yield the name and the text of every block of a file, without comments and line breaks."""
+    parts = _NAME.split(text)
+    for name, body in zip(parts[1::2], parts[2::2], strict=True):
         yield name, " ".join(_COMMENT.sub("", body).split())
 
 
 def read_blocks(package: str) -> dict[str, str]:
-    """All blocks of a store, as they are written."""
-    found: dict[str, str] = {}
-    for file in sorted(resources.files(package).joinpath("sql").iterdir(), key=lambda each: each.name):
+    """Read all blocks of a store by name; raises LookupError for a name that is defined twice."""
+    statements: dict[str, str] = {}
+    for file in sorted(resources.files(package).joinpath("sql").iterdir(), key=lambda file: file.name):
         for name, body in blocks(file.read_text(encoding="utf-8")):
-            if name in found:
+            if name in statements:
                 raise LookupError(f"The statement {name} is defined twice.")
-            found[name] = body
-    return found
+            statements[name] = body
+    return statements
 
 
-def filled(name: str, known: dict[str, str]) -> str:
-    """One statement, with the column lists that it shares filled in."""
-    return _SHARED.sub(lambda shared: known[shared[1]], known[name])
+def filled(name: str, statements: dict[str, str]) -> str:
+    """Return a statement with its `{…_columns}` and `{…_filter}` placeholders replaced by the shared blocks."""
+    return _COLUMN_LIST.sub(lambda match: statements[match[1]], statements[name])
 
 
 def read_steps(package: str) -> list[tuple[int, str]]:
-    """The numbered migrations of a store, in order."""
+    """Read the migrations of a store as (number, SQL), in order."""
     files = resources.files(package).joinpath("migrations").iterdir()
     return sorted(
         (int(file.name.split("_", 1)[0]), file.read_text(encoding="utf-8"))

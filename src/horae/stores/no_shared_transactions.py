@@ -1,4 +1,4 @@
-"""For stores that nobody else has a transaction on, or that cannot join one: they say so."""
+"""Mixin for stores that cannot join a transaction of the caller: `add_using` is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Unshared:
 
     async def add_using(
         self,
-        connection: object,  # noqa: ARG002 - whatever it is
+        connection: object,  # noqa: ARG002
         changes: Sequence[Change],  # noqa: ARG002
         over: Callable[[], None],  # noqa: ARG002
     ) -> None:

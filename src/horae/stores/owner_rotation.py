@@ -1,4 +1,4 @@
-"""The order in which entries of several owners are taken: each has a turn of so many, best first."""
+"""Round-robin between owners: a claim takes a bounded number of entries of each owner, highest priority first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from ..model.limits import CLAIM_SLICE
 from .codec.rows import Row
 
 LONGEST_TURN: Final = 16
-"""So many entries of one owner, and the next owner has its turn."""
+"""Largest number of entries of one owner before the next owner is served."""
 
 
 def one_of_each_task(rows: list[Row]) -> list[Row]:
+    """Keep the first entry of each task, in order."""
     if len({row[0] for row in rows}) == len(rows):
         return rows
     first_of_task: dict[int, Row] = {}
@@ -21,10 +22,12 @@ def one_of_each_task(rows: list[Row]) -> list[Row]:
 
 
 def by_priority(row: Row) -> tuple[int, int, int, str]:
+    """Sort key of an entry row: highest priority, then due instant, task number, slot."""
     return -row[6], row[3], row[0], row[1]
 
 
 def taking_turns(queues: list[list[Row]], turn: int) -> list[Row]:
+    """Take `turn` rows of each owner's queue in rotation, up to `CLAIM_SLICE` rows."""
     taken: list[Row] = []
     start = 0
     while len(taken) < CLAIM_SLICE and any(len(queue) > start for queue in queues):

@@ -1,4 +1,4 @@
-"""Why a store on a server cannot be used as it is."""
+"""Catalogue of refusals for a store on a database server that cannot be used: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "store_unreachable": Entry(
         UnusableStore,
-        "Nobody answers at {place}: {problem}.",
-        "See that the server is running there and that this machine may reach it.",
+        "There is no answer from {place}: {problem}.",
+        "Check that the server is running there and that this machine can reach it.",
         "{place} 没有应答:{problem}。",
         "请确认服务器正在那里运行,且本机可以访问。",
     ),
     "store_login_refused": Entry(
         UnusableStore,
-        "{place} does not let this user in: {problem}.",
+        "{place} refused the login of this user: {problem}.",
         "Check the user and the password in the address, and what the server allows this machine.",
         "{place} 拒绝该用户登录:{problem}。",
         "请检查地址中的用户和密码,以及服务器对本机的授权。",
@@ -74,7 +74,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "store_tables_not_ours": Entry(
         UnusableStore,
         "The tables at {place} whose names begin with {prefix} belong to another program, and were left as they are.",
-        "Choose another beginning: add ?prefix=NAME_ to the address.",
+        "Choose another prefix: add ?prefix=NAME_ to the address.",
         "{place} 中名称以 {prefix} 开头的表属于其他程序,未作改动。",
         "请选择其他前缀:在地址后加上 ?prefix=名称_。",
     ),
@@ -88,9 +88,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "store_not_durable": Entry(
         UnusableStore,
         "{place} would lose what it has acknowledged: {problem}.",
-        "Turn it on at the server; a number bought with durability is no number.",
+        "Turn it on at the server; without it, acknowledged writes can be lost.",
         "{place} 可能丢失已确认的数据:{problem}。",
-        "请在服务器上打开该设置;以持久性换来的速度不算数。",
+        "请在服务器上打开该设置;否则已确认的写入可能丢失。",
     ),
 }
 

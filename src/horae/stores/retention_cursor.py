@@ -1,4 +1,4 @@
-"""How far the janitor has come."""
+"""Cursor of the retention job: the position from which the next trim continues."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple, Self
 
 
 class Place(NamedTuple):
-    """How far the tasks have been counted: all of those that were told of up to the event `told`, and no more than that.
+    """Runs per task have been counted for all tasks with an event up to number `told`.
 
-    `task` is a number only during the first time, when every task is counted, whatever was told of it.
+    `task` is set only during the first pass, which counts every task, with or without events: the last number counted.
     """
 
     told: int
@@ -16,6 +16,7 @@ class Place(NamedTuple):
 
     @classmethod
     def parsed(cls, text: str) -> Self:
+        """Parse the form that `text` returns."""
         return cls(*map(int, text.split(".")))
 
     @property

@@ -1,4 +1,4 @@
-"""A run is born once: what the ledger has already is neither written nor told again, whichever call says so."""
+"""Idempotent creation of runs: runs that the ledger already has are removed from a change, with their creation events."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ from ..model.events.event import OF_BIRTH, Event
 from ..model.run import Run
 
 
-def only_new(change: Change, is_made: Callable[[Run], bool]) -> Change:
-    """The change without those births that the ledger has, or that it says twice; all else of it stays."""
-    born: dict[str, Run] = {}
-    again: set[str] = set()
+def only_new(change: Change, exists: Callable[[Run], bool]) -> Change:
+    """Return the change without new runs that exist in the ledger or appear twice in it; the rest is unchanged."""
+    new_runs: dict[str, Run] = {}
+    duplicate_ids: set[str] = set()
     for run in change.born:
-        if run.id in born or is_made(run):
-            again.add(run.id)
+        if run.id in new_runs or exists(run):
+            duplicate_ids.add(run.id)
         else:
-            born[run.id] = run
-    if not again:
+            new_runs[run.id] = run
+    if not duplicate_ids:
         return change
-    return change._replace(born=tuple(born.values()), events=_told_once(change.events, again, born))
+    return change._replace(
+        born=tuple(new_runs.values()), events=_drop_creation_events(change.events, duplicate_ids, new_runs)
+    )
 
 
-def _told_once(events: tuple[Event, ...], again: set[str], born: dict[str, Run]) -> tuple[Event, ...]:
-    """How the same run ended may be told beside it: only what tells of its birth goes."""
-    kept: list[Event] = []
-    told: Counter[str] = Counter()
+def _drop_creation_events(
+    events: tuple[Event, ...], duplicate_ids: set[str], new_runs: dict[str, Run]
+) -> tuple[Event, ...]:
+    """Drop creation events of duplicate runs, but one for a run that is still new; events of how a run ended stay."""
+    remaining: list[Event] = []
+    creation_events: Counter[str] = Counter()
     for event in events:
-        if event.run_id in again and event.kind in OF_BIRTH:
-            told[event.run_id] += 1
-            if told[event.run_id] > (event.run_id in born):
+        if event.run_id in duplicate_ids and event.kind in OF_BIRTH:
+            creation_events[event.run_id] += 1
+            if creation_events[event.run_id] > (event.run_id in new_runs):
                 continue
-        kept.append(event)
-    return tuple(kept)
+        remaining.append(event)
+    return tuple(remaining)

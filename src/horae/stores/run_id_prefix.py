@@ -1,4 +1,7 @@
-"""What the name of a run tells: an index over all names would be written at a place of its own for every run of a burst."""
+"""Planned instants that a run id encodes: a lookup by id uses the index on planned instants.
+
+An index on all ids would write a separate page for every run of a burst, because ids end in random digits.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ _LATEST: Final = 2**63 - 1
 
 
 def instants_of_prefix(prefix: str) -> tuple[int, int] | None:
-    """The planned instants (microseconds) of all runs whose id begins with a prefix; None if no id begins so."""
+    """Return the range of planned instants (microseconds) of ids with this prefix; None if no id can have it."""
     digits = prefix[len(_PREFIX) : len(_PREFIX) + _DIGITS]
     if not prefix.startswith(_PREFIX) or not set(digits) <= set("0123456789abcdef"):
         return None
@@ -20,7 +23,10 @@ def instants_of_prefix(prefix: str) -> tuple[int, int] | None:
 
 
 def instants_in(run_id: str) -> tuple[int, int] | None:
-    """The thousand microseconds that the id of a run names; what is planned before 1970 bears the first of them."""
+    """Return the millisecond that a run id encodes as a range of microseconds; None if it encodes none.
+
+    Ids of runs planned before 1970 encode zero, so its range starts at the earliest instant.
+    """
     digits = run_id[len(_PREFIX) : len(_PREFIX) + _DIGITS]
     if not run_id.startswith(_PREFIX) or len(digits) < _DIGITS or not set(digits) <= set("0123456789abcdef"):
         return None

@@ -1,4 +1,4 @@
-"""Every way in which a store refuses to join somebody else's transaction: code, sentence and hint in two languages."""
+"""Catalogue of refusals for `using=`, the caller's transaction: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "no_transaction": Entry(
         Conflict,
-        "The connection is in no transaction, so nothing would hold the task and your own writes together.",
+        "The connection is in no transaction, so the task and your own writes would not be committed together.",
         "Begin one first, for example with {begin}.",
-        "该连接不在事务中,任务与你自己的写入无法同进退。",
+        "该连接不在事务中,任务与你自己的写入无法一起提交。",
         "请先开始事务,例如 {begin}。",
     ),
     "failed_transaction": Entry(
         Conflict,
-        "The transaction of the connection has failed before, and takes nothing more.",
+        "The transaction of the connection has failed before and accepts no more writes.",
         "Roll it back, and begin again.",
         "该连接的事务此前已失败,不再接受任何写入。",
         "请回滚后重新开始。",
     ),
     "busy_transaction": Entry(
         Conflict,
-        "Somebody else is writing, or has written since the transaction first read: it cannot write now.",
+        "Another connection is writing, or has written since the transaction first read: it cannot write now.",
         "Roll back and try again; on SQLite with BEGIN IMMEDIATE, on a connection with a busy timeout.",
-        "其他人正在写入,或在该事务首次读取之后已有写入:它现在无法写入。",
+        "另一个连接正在写入,或在该事务首次读取之后已有写入:它现在无法写入。",
         "请回滚后重试;在 SQLite 上请在设置了忙等待时间的连接上使用 BEGIN IMMEDIATE。",
     ),
     "another_database": Entry(

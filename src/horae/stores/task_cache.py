@@ -1,4 +1,4 @@
-"""Tasks as this process has seen them last: whoever knows the version of a task need not read it again."""
+"""In-process cache of tasks, keyed by version: a claim re-reads only tasks that changed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..model.change import Change
 from ..model.run import LIVE, Run
 from ..model.task import Standing, Task, TaskState
 
-_OVER: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
+_ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 
 
 class Known(NamedTuple):
-    """A task, its standing and its live runs, at one version; `numbers` are those of the runs, in the same order."""
+    """A task, its status and its live runs, at one version; `numbers` are the run numbers, in the order of `live`."""
 
     number: int
     version: int
@@ -24,146 +24,146 @@ class Known(NamedTuple):
     numbers: tuple[int, ...] = ()
 
     def run(self, run_id: str) -> tuple[Run | None, int]:
-        """One of its live runs, and its number."""
-        for place, run in enumerate(self.live):
+        """Return a live run and its number, or (None, 0)."""
+        for index, run in enumerate(self.live):
             if run.id == run_id:
-                return run, self.numbers[place]
+                return run, self.numbers[index]
         return None, 0
 
 
 class Familiar:
-    """Nothing in here is believed without its version, and all of it is forgotten when what was written may be gone: in a
-    file when something was rolled back, on a server with each new connection, behind which may be another server.
+    """Thread-safe cache, because recovery of lost runs has a thread of its own.
 
-    Who recovers what a dead node has left does so on a thread of its own.
+    An entry is used only if its version is the one in the store. The cache is cleared whenever a cached write may not be
+    in the store: after a rollback in a file, with each new connection to a server (it may lead to another server).
     """
 
-    _MOST: Final = 4_096
-    _HEAVIEST: Final = 8_000_000
-    """Characters of payloads and targets; a few thousand of the largest ones must not fill the memory."""
+    _MAX_TASKS: Final = 4_096
+    _MAX_CHARACTERS: Final = 8_000_000
+    """Bound on the characters of payloads and targets, so that a few thousand large tasks do not fill the memory."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Known] = {}
+        self._entries: dict[int, Known] = {}
         self._task_of_run: dict[str, int] = {}
-        self._bare: dict[int, int] = {}
-        """By number, at which version a task was left with nothing on its agenda: its version rises with that too."""
-        self._weight = 0
-        self._changing = threading.Lock()
+        self._empty_at_version: dict[int, int] = {}
+        """By task number, the version at which the task was left with no agenda entry; that write raises the version."""
+        self._size = 0
+        self._lock = threading.Lock()
 
     def known(self, versions: Mapping[int, int]) -> dict[int, Known]:
-        """Those tasks that are known at the version that they have now."""
-        found: dict[int, Known] = {}
-        all_known = self._known
+        """Return the cached tasks whose version is the given, current one; by task number."""
+        matches: dict[int, Known] = {}
+        entries = self._entries
         for number, version in versions.items():
-            known = all_known.get(number)
-            if known is not None and known[1] == version:
-                found[number] = known
-        return found
+            cached = entries.get(number)
+            if cached is not None and cached[1] == version:
+                matches[number] = cached
+        return matches
 
     def tasks_of(self, run_ids: Iterable[str]) -> dict[str, int]:
-        """The numbers of the tasks of those runs that were live when they were last seen."""
-        tasks_of_runs = self._task_of_run
-        return {run_id: number for run_id in run_ids if (number := tasks_of_runs.get(run_id)) is not None}
+        """Return the task number of each run that was live in the cached version of its task."""
+        task_of_run = self._task_of_run
+        return {run_id: number for run_id in run_ids if (number := task_of_run.get(run_id)) is not None}
 
     def bare(self, numbers: Iterable[int]) -> dict[int, Known]:
-        """Those tasks of which nothing was on the agenda when they were last seen."""
-        found: dict[int, Known] = {}
-        all_known, all_bare = self._known, self._bare
+        """Return the cached tasks that had no agenda entry at the cached version."""
+        matches: dict[int, Known] = {}
+        entries, empty_versions = self._entries, self._empty_at_version
         for number in numbers:
-            known = all_known.get(number)
-            if known is not None and all_bare.get(number) == known[1]:
-                found[number] = known
-        return found
+            cached = entries.get(number)
+            if cached is not None and empty_versions.get(number) == cached[1]:
+                matches[number] = cached
+        return matches
 
-    def keep(self, known: Known) -> None:
-        """What is over is not kept: it would push out what is going on."""
-        with self._changing:
-            self._keep(known)
+    def keep(self, cached: Known) -> None:
+        """Store a task; one that has ended and has no live run is removed instead, to leave room for active tasks."""
+        with self._lock:
+            self._put(cached)
 
-    def _keep(self, known: Known) -> None:
-        number, _, task, standing, live, _ = known
-        tasks_of_runs = self._task_of_run
-        before = self._known.get(number)
+    def _put(self, cached: Known) -> None:
+        number, _, task, status, live, _ = cached
+        task_of_run = self._task_of_run
+        before = self._entries.get(number)
         if before is None:
-            if not live and standing[0] in _OVER:
+            if not live and status[0] in _ENDED_STATES:
                 return
-            self._weight += _weight(task)
-            if len(self._known) >= self._MOST or self._weight >= self._HEAVIEST:
-                self._forget()
-                self._weight = _weight(task)
+            self._size += _payload_size(task)
+            if len(self._entries) >= self._MAX_TASKS or self._size >= self._MAX_CHARACTERS:
+                self._clear()
+                self._size = _payload_size(task)
         else:
             if before[2] is not task:
-                self._weight += _weight(task) - _weight(before[2])
+                self._size += _payload_size(task) - _payload_size(before[2])
             for run in before[4]:
-                tasks_of_runs.pop(run[0], None)
-            if not live and standing[0] in _OVER:
-                del self._known[number]
-                self._bare.pop(number, None)
-                self._weight -= _weight(task)
+                task_of_run.pop(run[0], None)
+            if not live and status[0] in _ENDED_STATES:
+                del self._entries[number]
+                self._empty_at_version.pop(number, None)
+                self._size -= _payload_size(task)
                 return
-        self._known[number] = known
+        self._entries[number] = cached
         for run in live:
-            tasks_of_runs[run[0]] = number
+            task_of_run[run[0]] = number
 
-    def learn(self, learnt: Mapping[int, Known | None], bare: Iterable[int] = ()) -> None:
-        """By number, what is known of many tasks now; None: it is gone. `bare` are those with nothing on their agenda."""
-        with self._changing:
-            for number, known in learnt.items():
-                if known is None:
-                    self._drop(number)
+    def learn(self, updates: Mapping[int, Known | None], bare: Iterable[int] = ()) -> None:
+        """Store many tasks by number (None removes one); `bare` are the numbers of tasks without an agenda entry."""
+        with self._lock:
+            for number, cached in updates.items():
+                if cached is None:
+                    self._discard(number)
                 else:
-                    self._keep(known)
+                    self._put(cached)
             for number in bare:
-                if number in self._known:
-                    self._bare[number] = self._known[number][1]
+                if number in self._entries:
+                    self._empty_at_version[number] = self._entries[number][1]
 
     def drop(self, number: int) -> None:
-        with self._changing:
-            self._drop(number)
+        with self._lock:
+            self._discard(number)
 
-    def _drop(self, number: int) -> None:
-        known = self._known.pop(number, None)
-        self._bare.pop(number, None)
-        if known is not None:
-            self._weight -= _weight(known.task)
-            for run in known.live:
+    def _discard(self, number: int) -> None:
+        cached = self._entries.pop(number, None)
+        self._empty_at_version.pop(number, None)
+        if cached is not None:
+            self._size -= _payload_size(cached.task)
+            for run in cached.live:
                 self._task_of_run.pop(run.id, None)
 
     def forget(self) -> None:
-        with self._changing:
-            self._forget()
+        with self._lock:
+            self._clear()
 
-    def _forget(self) -> None:
-        self._known.clear()
-        self._bare.clear()
+    def _clear(self) -> None:
+        self._entries.clear()
+        self._empty_at_version.clear()
         self._task_of_run.clear()
-        self._weight = 0
+        self._size = 0
 
 
-def _weight(task: Task) -> int:
+def _payload_size(task: Task) -> int:
     return len(task[5]) + len(task[4][1])
 
 
-def after(known: Known, change: Change, born: Sequence[int]) -> Known:
-    """What is known of a task once a change is written; `born` are the numbers of its new runs."""
-    number, version, task, standing, live, numbers = known
+def after(cached: Known, change: Change, new_run_numbers: Sequence[int]) -> Known:
+    """Return the cached task as it is after the change is written; `new_run_numbers` are the numbers of its new runs."""
+    number, version, task, status, live, numbers = cached
     if change.born or change.moved or change.cancelled:
-        live, numbers = _live_after(live, numbers, change, born)
-    return Known(number, version + 1, change.task or task, change.standing or standing, live, numbers)
+        live, numbers = _update_live_runs(live, numbers, change, new_run_numbers)
+    return Known(number, version + 1, change.task or task, change.standing or status, live, numbers)
 
 
-def _live_after(
-    live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, born: Sequence[int]
+def _update_live_runs(
+    live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, new_run_numbers: Sequence[int]
 ) -> tuple[tuple[Run, ...], tuple[int, ...]]:
-    moved = {run.id: run for run in change.moved}
-    asked = dict(change.cancelled)
-    runs = [(moved.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]
-    runs += zip(change.born, born, strict=True)
-    if asked:
-        runs = [(run._replace(cancel=asked.get(run.id, run.cancel)), number) for run, number in runs]
-    still = sorted([each for each in runs if each[0].state in LIVE], key=_by_id)
-    return tuple([run for run, _ in still]), tuple([number for _, number in still])
+    updated_runs = {run.id: run for run in change.moved}
+    cancel_reasons = dict(change.cancelled)
+    runs = [(updated_runs.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]
+    runs += zip(change.born, new_run_numbers, strict=True)
+    if cancel_reasons:
+        runs = [(run._replace(cancel=cancel_reasons.get(run.id, run.cancel)), number) for run, number in runs]
+    still_live = sorted([each for each in runs if each[0].state in LIVE], key=_run_id)
+    return tuple([run for run, _ in still_live]), tuple([number for _, number in still_live])
 
 
-def _by_id(numbered: tuple[Run, int]) -> str:
+def _run_id(numbered: tuple[Run, int]) -> str:
     return numbered[0].id

@@ -89,7 +89,7 @@ def test_it_runs_without_the_faster_loop_too(deployment: Deployment) -> None:
 def test_a_bad_start_ends_with_seven_and_one_sentence(deployment: Deployment) -> None:
     done = deployment.horae("up", "--store", deployment.url.replace("postgresql://postgres", "postgresql://nobody"))
     assert done.returncode == 7
-    assert "does not let this user in" in done.stderr
+    assert "refused the login of this user" in done.stderr
     assert len(done.stderr.splitlines()) == 2
     assert PASSWORD not in done.stderr + done.stdout
 

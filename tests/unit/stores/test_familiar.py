@@ -101,13 +101,13 @@ async def test_a_task_that_comes_again_is_known_from_before(tmp_path: Path) -> N
 def test_what_is_remembered_is_bounded() -> None:
     familiar = Familiar()
     task = a_task()
-    for number in range(3 * Familiar._MOST):
+    for number in range(3 * Familiar._MAX_TASKS):
         familiar.keep(Known(number, 1, task, Standing(), (a_run(task),), (number,)))
-    assert len(familiar._known) <= Familiar._MOST
-    heavy = a_task(payload="x" * (Familiar._HEAVIEST // 10))
+    assert len(familiar._entries) <= Familiar._MAX_TASKS
+    heavy = a_task(payload="x" * (Familiar._MAX_CHARACTERS // 10))
     for number in range(100):
         familiar.keep(Known(number, 1, heavy, Standing()))
-    assert len(familiar._known) <= 11
+    assert len(familiar._entries) <= 11
 
 
 def test_after_a_change_it_is_known_as_it_was_written() -> None:

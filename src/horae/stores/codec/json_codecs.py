@@ -1,4 +1,4 @@
-"""Values that are kept as JSON text. Most tasks share a few of them, so each text is read once and each value written once."""
+"""JSON codecs of stored values, with bounded caches: most tasks share a few values, so each is parsed and encoded once."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ...schedule import to_json as schedule_to_json
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 
-_MOST: Final = 4_096
-_ONCE_BEGINS: Final = '{"kind":"once","at":"'
-_ONCE_ENDS: Final = 'Z"}'
-_ONCE_QUOTES: Final = 8
-_modifiers: Final = attrgetter("zone", "start", "end", "repeat", "counting", "jitter", "gap", "fold")
+_MAX_CACHED: Final = 4_096
+_ONCE_PREFIX: Final = '{"kind":"once","at":"'
+_ONCE_SUFFIX: Final = 'Z"}'
+_ONCE_QUOTE_COUNT: Final = 8
+_read_modifiers: Final = attrgetter("zone", "start", "end", "repeat", "counting", "jitter", "gap", "fold")
 _NO_MODIFIERS: Final = (None, None, None, None, "run", None, None, None)
 encode: Final[Callable[[Any], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Built once: `json.dumps` with separators would build an encoder for every call."""
@@ -32,83 +32,83 @@ decode: Final[Callable[[str], Any]] = json.JSONDecoder().decode
 
 
 class Remembered(dict[_K, _V], Generic[_K, _V]):
-    """A mapping that works out what it does not know, and starts afresh before it grows too large."""
+    """A dict that computes missing values; it is cleared when it reaches its maximum size."""
 
-    def __init__(self, work_out: Callable[[_K], _V]) -> None:
+    def __init__(self, compute: Callable[[_K], _V]) -> None:
         super().__init__()
-        self._work_out = work_out
+        self._compute = compute
 
     def __missing__(self, key: _K) -> _V:
-        if len(self) >= _MOST:
+        if len(self) >= _MAX_CACHED:
             self.clear()
-        value = self._work_out(key)
+        value = self._compute(key)
         self[key] = value
         return value
 
 
 class Written(Generic[_V]):
-    """The text of values that many tasks share as one and the same object; equal ones need not be compared."""
+    """Cache of encoded texts keyed by object identity: many tasks share one object, and equality would be slower."""
 
     def __init__(self, write: Callable[[_V], str]) -> None:
         self._write = write
-        self._known: dict[int, tuple[_V, str]] = {}
+        self._texts: dict[int, tuple[_V, str]] = {}
 
     def __call__(self, value: _V) -> str:
-        known = self._known.get(id(value))
-        if known is not None and known[0] is value:
-            return known[1]
-        if len(self._known) >= _MOST:
-            self._known.clear()
+        entry = self._texts.get(id(value))
+        if entry is not None and entry[0] is value:
+            return entry[1]
+        if len(self._texts) >= _MAX_CACHED:
+            self._texts.clear()
         text = self._write(value)
-        # Holding the value keeps its id from being given to another one.
-        self._known[id(value)] = (value, text)
+        # The reference to the value keeps its id from being reused for another object.
+        self._texts[id(value)] = (value, text)
         return text
 
 
-def _lanes(text: str) -> tuple[str, ...]:
+def _parse_lanes(text: str) -> tuple[str, ...]:
     return tuple(decode(text))
 
 
-def _labels(text: str) -> tuple[tuple[str, str], ...]:
+def _parse_labels(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in decode(text))
 
 
-def _schedule(text: str) -> Schedule:
-    # One instant and nothing else: the one kind that is different for nearly every task.
-    if text.startswith(_ONCE_BEGINS) and text.endswith(_ONCE_ENDS) and text.count('"') == _ONCE_QUOTES:
-        return Once(datetime.fromisoformat(text[len(_ONCE_BEGINS) : 1 - len(_ONCE_ENDS)]))
+def _parse_schedule(text: str) -> Schedule:
+    # Hot path for `once` without modifiers: its text differs for nearly every task, so the cache does not help.
+    if text.startswith(_ONCE_PREFIX) and text.endswith(_ONCE_SUFFIX) and text.count('"') == _ONCE_QUOTE_COUNT:
+        return Once(datetime.fromisoformat(text[len(_ONCE_PREFIX) : 1 - len(_ONCE_SUFFIX)]))
     return schedule_from_json(decode(text))
 
 
-def _schedule_text(schedule: Schedule) -> str:
-    if schedule.__class__ is Once and schedule.at.tzinfo is UTC and _modifiers(schedule) == _NO_MODIFIERS:
-        return f"{_ONCE_BEGINS}{schedule.at.replace(tzinfo=None).isoformat()}{_ONCE_ENDS}"
+def _encode_schedule(schedule: Schedule) -> str:
+    if schedule.__class__ is Once and schedule.at.tzinfo is UTC and _read_modifiers(schedule) == _NO_MODIFIERS:
+        return f"{_ONCE_PREFIX}{schedule.at.replace(tzinfo=None).isoformat()}{_ONCE_SUFFIX}"
     return encode(schedule_to_json(schedule))
 
 
-def _policies(text: str) -> Policies:
+def _parse_policies(text: str) -> Policies:
     return policies_from_json(decode(text))
 
 
-def _instant(number: int) -> datetime:
+def _to_datetime(number: int) -> datetime:
     return EPOCH + timedelta(0, 0, number)
 
 
-instants: Final[Remembered[int, datetime]] = Remembered(_instant)
+instants: Final[Remembered[int, datetime]] = Remembered(_to_datetime)
 numbers: Final[Remembered[datetime, int]] = Remembered(microseconds)
-"""Worth it for instants that many rows share, such as the one of a claim; others are faster worked out."""
-schedules: Final[Remembered[str, Schedule]] = Remembered(_schedule)
-policies: Final[Remembered[str, Policies]] = Remembered(_policies)
+"""For instants that many rows share, such as the one of a claim; for others `microseconds` is faster."""
+schedules: Final[Remembered[str, Schedule]] = Remembered(_parse_schedule)
+policies: Final[Remembered[str, Policies]] = Remembered(_parse_policies)
 targets: Final[Remembered[tuple[str, str], Target]] = Remembered(lambda parts: Target(*parts))
-labels: Final[Remembered[str, tuple[tuple[str, str], ...]]] = Remembered(_labels)
-lanes: Final[Remembered[str, tuple[str, ...]]] = Remembered(_lanes)
+labels: Final[Remembered[str, tuple[tuple[str, str], ...]]] = Remembered(_parse_labels)
+lanes: Final[Remembered[str, tuple[str, ...]]] = Remembered(_parse_lanes)
 
-schedule_text: Final[Written[Schedule]] = Written(_schedule_text)
-policies_text: Final[Written[Policies]] = Written(lambda chosen: encode(policies_to_json(chosen)))
+schedule_text: Final[Written[Schedule]] = Written(_encode_schedule)
+policies_text: Final[Written[Policies]] = Written(lambda value: encode(policies_to_json(value)))
 
 
 def printable(text: str | None) -> str | None:
-    """What a target said, as something that can be stored: half a character would make the whole settlement fail."""
+    """Replace lone surrogates in a target's text: SQL drivers refuse them, and the whole settlement would fail."""
     if text is None or text.isascii():
         return text
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,7 +1,7 @@
-"""Between values and rows: the order of the columns is that of sql/columns.sql and sql/changes.sql of every store in SQL.
+"""Codec between model values and SQL rows, in the column order of sql/columns.sql and sql/changes.sql of every SQL store.
 
-This is where a busy store spends its time. Values are made by `tuple.__new__`, which skips the call of a function for
-each of them, and what nearly always has its default is compared once instead of being read field by field.
+Hot path of a busy store: values are made with `tuple.__new__`, which saves a function call each, and groups of fields
+that nearly always have their defaults are compared once instead of being read one by one.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ TASK_WIDTH: Final = 14
 RUN_WIDTH: Final = 27
 
 AFTER_ALL_KEYS: Final = "\U0010ffff" * 4
-"""Where a list of records begins that goes backwards: the last of all characters is none, and stands in no key."""
+"""Cursor at the start of a descending list of records: U+10FFFF is a noncharacter and occurs in no key."""
 
 new: Final = tuple.__new__
 Row: TypeAlias = tuple[Any, ...]
 
 STANDS: Final = (Stand.TIMED, Stand.READY, Stand.HELD, Stand.PARKED, Stand.ASLEEP)
-_STAND_NUMBERS: Final = {stand: number for number, stand in enumerate(STANDS)} | {Stand.READY: 0}
-"""Only this store makes entries ready; one that is put comes in by its due instant."""
+_ENTRY_STATE_NUMBERS: Final = {state: number for number, state in enumerate(STANDS)} | {Stand.READY: 0}
+"""An entry is written as timed, never as ready: only the store itself moves entries to its ready queue."""
 _KINDS: Final = {kind.value: kind for kind in EntryKind}
 _ORIGINS: Final = {origin.value: origin for origin in Origin}
 _RUN_STATES: Final = {state.value: state for state in RunState}
@@ -52,27 +52,27 @@ _TASK_STATES: Final = {state.value: state for state in TaskState}
 _EVENT_KINDS: Final = {kind.value: kind for kind in EventKind}
 REASONS: Final[dict[str | None, Reason | None]] = {None: None, **{reason.value: reason for reason in Reason}}
 
-_PLAIN_ENTRY_ROW: Final = (0, 0, None, None, None, None, 0, 0, None, None)
-_PLAIN_ENTRY: Final = (0, 0, None, None, False, False, None, None)
-"""The fields of an entry from `forgiven` on."""
-_FRESH_ROW: Final = ("active", 0, 0, 0, *[None] * 8)
+_PLAIN_ENTRY_COLUMNS: Final = (0, 0, None, None, None, None, 0, 0, None, None)
+_PLAIN_ENTRY_FIELDS: Final = (0, 0, None, None, False, False, None, None)
+"""Default fields of an entry from `forgiven` on."""
+_FRESH_STATUS_COLUMNS: Final = ("active", 0, 0, 0, *[None] * 8)
 PLAIN_RUN: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
-"""The fields of a run from `ended` on, when it has just been started."""
+"""Fields of a run from `ended` on when it has just been started."""
 
 
-def _at(number: int | None) -> datetime | None:
+def _instant_or_none(number: int | None) -> datetime | None:
     return None if number is None else instants[number]
 
 
-def _number(at: datetime | None) -> int | None:
+def _microseconds_or_none(at: datetime | None) -> int | None:
     return None if at is None else numbers[at]
 
 
-def _span(first: int | None, last: int, count: int) -> Span | None:
+def _decode_span(first: int | None, last: int, count: int) -> Span | None:
     return None if first is None else Span(instants[first], instants[last], count)
 
 
-def _span_values(span: Span | None) -> Row:
+def _encode_span(span: Span | None) -> Row:
     return (None, None, None) if span is None else (microseconds(span.first), microseconds(span.last), span.count)
 
 
@@ -81,7 +81,7 @@ def _span_values(span: Span | None) -> Row:
 
 def entry_from(row: Row, task_id: str) -> Entry:
     rest = row[10:ENTRY_WIDTH]
-    begin = (
+    first_fields = (
         task_id,
         row[1],
         _KINDS[row[2]],
@@ -93,17 +93,28 @@ def entry_from(row: Row, task_id: str) -> Entry:
         _ORIGINS[row[8]],
         row[9],
     )
-    return new(Entry, begin + (_PLAIN_ENTRY if rest == _PLAIN_ENTRY_ROW else _rest_of_entry(rest)))
+    return new(
+        Entry, first_fields + (_PLAIN_ENTRY_FIELDS if rest == _PLAIN_ENTRY_COLUMNS else _decode_entry_details(rest))
+    )
 
 
-def _rest_of_entry(row: Row) -> Row:
+def _decode_entry_details(row: Row) -> Row:
     forgiven, deaths, through, first, last, count, waited, in_order, lane, run_id = row
-    return forgiven, deaths, _at(through), _span(first, last, count), bool(waited), bool(in_order), lane, run_id
+    return (
+        forgiven,
+        deaths,
+        _instant_or_none(through),
+        _decode_span(first, last, count),
+        bool(waited),
+        bool(in_order),
+        lane,
+        run_id,
+    )
 
 
 def entry_values(task: int, entry: Entry) -> Row:
     due = microseconds(entry.due)
-    first, last, count = _span_values(entry.span)
+    first, last, count = _encode_span(entry.span)
     return (
         task,
         entry.slot,
@@ -112,7 +123,7 @@ def entry_values(task: int, entry: Entry) -> Row:
         due if entry.planned is entry.due else microseconds(entry.planned),
         entry.owner,
         entry.priority,
-        _STAND_NUMBERS[entry.stand],
+        _ENTRY_STATE_NUMBERS[entry.stand],
         entry.origin,
         entry.attempt,
         entry.forgiven,
@@ -128,26 +139,31 @@ def entry_values(task: int, entry: Entry) -> Row:
     )
 
 
-# --- standings ---------------------------------------------------------------------------------------------------
+# --- task status -------------------------------------------------------------------------------------------------
 
 
 def standing_from(row: Row, start: int) -> Standing:
-    """From the columns that begin at `start`."""
+    """Decode a task's status from the columns that begin at index `start`."""
     columns = row[start : start + 12]
-    if columns == _FRESH_ROW:
+    if columns == _FRESH_STATUS_COLUMNS:
         return FRESH
     state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended = columns
-    pause = None if since is None else Pause(instants[since], PauseCause(cause), note, _at(until))
-    begin = (_TASK_STATES[state], counted, failures, skips_left, _at(last_end), last_result)
-    return new(Standing, (*begin, pause, REASONS[reason], _at(ended)))
+    pause = None if since is None else Pause(instants[since], PauseCause(cause), note, _instant_or_none(until))
+    first_fields = (_TASK_STATES[state], counted, failures, skips_left, _instant_or_none(last_end), last_result)
+    return new(Standing, (*first_fields, pause, REASONS[reason], _instant_or_none(ended)))
 
 
-def standing_values(task: int, version: int, standing: Standing, live: Sequence[int] = ()) -> Row:
-    """`live` are the numbers of the runs that go on."""
-    state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = standing
+def standing_values(task: int, version: int, status: Standing, live: Sequence[int] = ()) -> Row:
+    """Encode a task's status; `live` are the numbers of its live runs."""
+    state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = status
     since = cause = note = until = None
     if pause is not None:
-        since, cause, note, until = numbers[pause.since], pause.cause, printable(pause.note), _number(pause.until)
+        since, cause, note, until = (
+            numbers[pause.since],
+            pause.cause,
+            printable(pause.note),
+            _microseconds_or_none(pause.until),
+        )
     return (
         task,
         version,
@@ -171,15 +187,15 @@ def standing_values(task: int, version: int, standing: Standing, live: Sequence[
 
 
 def task_from(row: Row) -> Task:
-    _, task_id, owner, name, schedule, kind, spec, payload, chosen, created, key, lane, marks, version = row[
-        :TASK_WIDTH
-    ]
-    begin = (task_id, owner, name, schedules[schedule], targets[kind, spec], payload, policies[chosen])
-    return new(Task, (*begin, instants[created], key, lane, labels[marks], version))
+    _, task_id, owner, name, schedule, kind, spec, payload, policies_json, created, key, lane, labels_json, version = (
+        row[:TASK_WIDTH]
+    )
+    first_fields = (task_id, owner, name, schedules[schedule], targets[kind, spec], payload, policies[policies_json])
+    return new(Task, (*first_fields, instants[created], key, lane, labels[labels_json], version))
 
 
 def task_values(task: Task) -> Row:
-    """All but its number."""
+    """Encode a task, without its number."""
     return (
         task.id,
         task.owner,
@@ -203,7 +219,7 @@ def task_values(task: Task) -> Row:
 def run_from(row: Row, task_id: str) -> Run:
     _, run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, *rest = row[:RUN_WIDTH]
     claimed, started, ended, deadline, first, last, count, forgiven, deaths, *rest = rest
-    alone, in_order, cancel, names, result, error = rest
+    alone, in_order, cancel, lane_names, result, error = rest
     return Run(
         run_id,
         task_id,
@@ -216,24 +232,24 @@ def run_from(row: Row, task_id: str) -> Run:
         REASONS[reason],
         token,
         node,
-        _at(claimed),
-        _at(started),
-        _at(ended),
-        _at(deadline),
-        _span(first, last, count),
+        _instant_or_none(claimed),
+        _instant_or_none(started),
+        _instant_or_none(ended),
+        _instant_or_none(deadline),
+        _decode_span(first, last, count),
         forgiven,
         deaths,
         bool(alone),
         bool(in_order),
         REASONS[cancel],
-        () if names is None else lanes[names],
+        () if lane_names is None else lanes[lane_names],
         result,
         error,
     )
 
 
 def plain_birth(seq: int, task: int, run: Run) -> Row | None:
-    """The row of a run that has been started and of which there is nothing else to say; None if there is."""
+    """Encode a run that has just been started and has defaults in all other fields; None for any other run."""
     if run[13:] != PLAIN_RUN:
         return None
     run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started = run[:13]
@@ -260,18 +276,18 @@ def plain_birth(seq: int, task: int, run: Run) -> Row | None:
 def birth(seq: int, task: int, run: Run) -> Row:
     planned = microseconds(run.planned)
     identity = (seq, run.id, task, run.owner, run.origin, planned, microseconds(run.due), run.attempt)
-    return (*identity, int(run.state in LIVE), int(not tells(run.id, planned)), *_changing_values(run))
+    return (*identity, int(run.state in LIVE), int(not tells(run.id, planned)), *_encode_mutable_fields(run))
 
 
 def run_values(task: int, run: Run) -> Row:
-    """All of a run, and whether its name tells its instant: for stores that keep what goes on apart from the ledger."""
+    """Encode a run with all fields and whether its id lacks its planned instant, for stores with a table of live runs."""
     planned = microseconds(run.planned)
     identity = (run.id, task, run.owner, run.origin, planned, microseconds(run.due), run.attempt)
-    return (*identity, *_changing_values(run), int(not tells(run.id, planned)))
+    return (*identity, *_encode_mutable_fields(run), int(not tells(run.id, planned)))
 
 
 def plain_end(seq: int, before: Run, run: Run) -> Row | None:
-    """The row of a run that has ended, if all that is new of it is how."""
+    """Encode the end of a run; None if the run has not ended or fields other than those of its end have changed."""
     if run[7] in LIVE or run[9:12] != before[9:12] or run[15:22] != before[15:22]:
         return None
     started, ended, deadline = run[12:15]
@@ -289,20 +305,20 @@ def plain_end(seq: int, before: Run, run: Run) -> Row | None:
 
 
 def moved_values(seq: int, run: Run) -> Row:
-    return (int(run.state in LIVE), *_changing_values(run), seq)
+    return (int(run.state in LIVE), *_encode_mutable_fields(run), seq)
 
 
-def _changing_values(run: Run) -> Row:
+def _encode_mutable_fields(run: Run) -> Row:
     return (
         run.state,
         run.reason,
         run.token,
         run.node,
-        _number(run.claimed),
-        _number(run.started),
-        _number(run.ended),
-        _number(run.deadline),
-        *_span_values(run.span),
+        _microseconds_or_none(run.claimed),
+        _microseconds_or_none(run.started),
+        _microseconds_or_none(run.ended),
+        _microseconds_or_none(run.deadline),
+        *_encode_span(run.span),
         run.forgiven,
         run.deaths,
         int(run.alone),
@@ -315,7 +331,7 @@ def _changing_values(run: Run) -> Row:
 
 
 def tells(run_id: str, planned: int) -> bool:
-    """Whether the id of a run begins with the millisecond for which it is planned, as `model.ids` makes them."""
+    """Return whether the id begins with the millisecond of the planned instant, as `model.ids` makes them."""
     return run_id[:16] == "run_%012x" % (planned // 1000)
 
 
@@ -353,8 +369,8 @@ def node_values(node: Node) -> Row:
 
 def node_from(row: Sequence[Any]) -> Node:
     name, home, version, joined, renewed, renewals, host, load, capacity, offset, draining = row
-    seen = (host, load, capacity, timedelta(microseconds=offset), bool(draining))
-    return Node(name, home, version, instants[joined], instants[renewed], renewals, *seen)
+    details = (host, load, capacity, timedelta(microseconds=offset), bool(draining))
+    return Node(name, home, version, instants[joined], instants[renewed], renewals, *details)
 
 
 def record_values(record: Record) -> Row:

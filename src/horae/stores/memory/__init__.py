@@ -1,4 +1,4 @@
-"""The store in memory: the plainest one that keeps every promise, and the measure for all others."""
+"""In-memory store: the simplest implementation of the store contract, used as the reference for all others."""
 
 from __future__ import annotations
 

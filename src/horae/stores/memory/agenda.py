@@ -1,4 +1,4 @@
-"""What the dispatcher, the settler and the keeper ask of the store in memory."""
+"""Agenda port of the in-memory store: claim, start, settle, release, recover, and node leases."""
 
 from __future__ import annotations
 
@@ -26,52 +26,57 @@ class MemoryAgenda:
                 return Claim()
             claimed: list[Claimed] = []
             with data.writing():
-                chosen = self._slice(now) if room > 0 else []
-                decided = self._fire(chosen, room, decide, claimed)
+                selected = self._select_slice(now) if room > 0 else []
+                decided = self._fire_entries(selected, room, decide, claimed)
             if decided:
-                data.last_turn = chosen[decided - 1].owner
+                data.last_turn = selected[decided - 1].owner
             head = data.entries.next_due()
             return Claim(tuple(claimed), decided, more=head is not None and head <= now, next_due=head)
 
-    def _slice(self, now: datetime) -> list[Entry]:
-        """At most a slice of what is due, at most one entry of a task, best first."""
+    def _select_slice(self, now: datetime) -> list[Entry]:
+        """Return at most `CLAIM_SLICE` due entries, one per task; with a backlog, owners take turns."""
         entries = self._data.entries
-        chosen = entries.due(now, CLAIM_SLICE + 1)
-        if entries.backlog or len(chosen) > CLAIM_SLICE:
+        selected = entries.due(now, CLAIM_SLICE + 1)
+        if entries.backlog or len(selected) > CLAIM_SLICE:
             entries.queue_up(now)
-            chosen = [each for each in entries.in_turn(self._data.last_turn, CLAIM_SLICE) if self._is_due(each, now)]
+            selected = [
+                each
+                for each in entries.in_turn(self._data.last_turn, CLAIM_SLICE)
+                if self._is_due_or_requeue(each, now)
+            ]
         else:
-            chosen.sort(key=lambda entry: (entries.by_priority(entry), entry.slot))
+            selected.sort(key=lambda entry: (entries.by_priority(entry), entry.slot))
         first_of_task: dict[str, Entry] = {}
-        for entry in chosen:
+        for entry in selected:
             first_of_task.setdefault(entry.task_id, entry)
         return list(first_of_task.values())
 
-    def _is_due(self, entry: Entry, now: datetime) -> bool:
-        """An entry that a node with a faster clock has queued up goes back to its time."""
+    def _is_due_or_requeue(self, entry: Entry, now: datetime) -> bool:
+        """Return whether a ready entry is due; one that a node with a faster clock made ready becomes timed again."""
         if entry.due <= now:
             return True
         self._data.entries.write(key_of(entry), entry._replace(stand=Stand.TIMED))
         return False
 
-    def _fire(self, chosen: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
+    def _fire_entries(self, selected: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
+        """Decide the entries in order until `room` runs are claimed, and return how many were decided."""
         data = self._data
-        data.token += bool(chosen)
-        for decided, entry in enumerate(chosen):
+        data.token += bool(selected)
+        for decided, entry in enumerate(selected):
             if len(claimed) >= room:
                 return decided
-            facts = self._facts(entry.task_id)
+            facts = self._load_facts(entry.task_id)
             change = decide(facts, entry, data.token)
-            if made := data.made(change):
-                change = decide(facts._replace(made=made), entry, data.token)
+            if existing := data.made(change):
+                change = decide(facts._replace(made=existing), entry, data.token)
             change = data.only_new(change)
             if not change.deleted and entry.slot not in {*change.dropped, *(put.slot for put in change.put)}:
                 raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")
             data.apply(entry.task_id, change)
             claimed.extend(Claimed(data.tasks[entry.task_id], run) for run in change.born if run.live)
-        return len(chosen)
+        return len(selected)
 
-    def _facts(self, task_id: str) -> Facts:
+    def _load_facts(self, task_id: str) -> Facts:
         facts = self._data.facts(task_id)
         if facts is None:
             raise StoreError(f"There is no task {task_id}, but something of it is left.")
@@ -81,7 +86,7 @@ class MemoryAgenda:
         started = set()
         with self._data.writing():
             for run_id, token in claims:
-                run = self._held(run_id, token)
+                run = self._live_run(run_id, token)
                 if run is not None and run.state is RunState.CLAIMED and run.cancel is None:
                     self._data.runs.write(run_id, run._replace(state=RunState.RUNNING, started=now))
                     started.add(run_id)
@@ -91,51 +96,51 @@ class MemoryAgenda:
         stale = set()
         with self._data.writing():
             for settlement in batch:
-                run = self._held(settlement.run_id, settlement.token)
+                run = self._live_run(settlement.run_id, settlement.token)
                 if run is None:
                     stale.add(settlement.run_id)
                 else:
-                    self._data.apply(run.task_id, decide(self._facts(run.task_id), run, settlement))
+                    self._data.apply(run.task_id, decide(self._load_facts(run.task_id), run, settlement))
         return frozenset(stale)
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         stale = set()
         with self._data.writing():
             for run_id, token in claims:
-                run = self._held(run_id, token)
+                run = self._live_run(run_id, token)
                 if run is None:
                     stale.add(run_id)
                 else:
-                    self._data.apply(run.task_id, decide(self._facts(run.task_id), run))
+                    self._data.apply(run.task_id, decide(self._load_facts(run.task_id), run))
         return frozenset(stale)
 
-    def _held(self, run_id: str, token: int) -> Run | None:
+    def _live_run(self, run_id: str, token: int) -> Run | None:
         run = self._data.runs.get(run_id)
         return run if run is not None and run.live and run.token == token else None
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         data = self._data
         with data.writing():
-            lost = data.nodes.get(node)
-            if lost is None or lost.renewals != renewals:
+            dead_node = data.nodes.get(node)
+            if dead_node is None or dead_node.renewals != renewals:
                 return None
-            carried = data.runs.carried_by(node)
-            for run in carried[:limit]:
-                data.apply(run.task_id, decide(self._facts(run.task_id), run))
+            live_runs = data.runs.carried_by(node)
+            for run in live_runs[:limit]:
+                data.apply(run.task_id, decide(self._load_facts(run.task_id), run))
                 after = data.runs.get(run.id)
                 if after is not None and after.live and after.node == node:
-                    raise StoreError(f"The run {run.id} was to be recovered, but is still carried by {node}.")
-            if len(carried) <= limit:
+                    raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
+            if len(live_runs) <= limit:
                 data.nodes.write(node, None)
-            return min(len(carried), limit)
+            return min(len(live_runs), limit)
 
     async def admit(self, routes: Collection[str]) -> int:
         entries = self._data.entries
         with self._data.writing():
-            waiting = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
-            for entry in waiting:
+            parked = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
+            for entry in parked:
                 entries.write(key_of(entry), entry._replace(stand=Stand.TIMED, lane=None))
-            return len(waiting)
+            return len(parked)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         with self._data.lock:
@@ -148,19 +153,19 @@ class MemoryAgenda:
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
         data = self._data
         with data.writing():
-            mine = data.nodes.get(node)
-            if mine is None:
+            row = data.nodes.get(node)
+            if row is None:
                 return Extension(held=False)
-            after = mine._replace(renewals=mine.renewals + 1, renewed=now, load=load, offset=offset)
+            after = row._replace(renewals=row.renewals + 1, renewed=now, load=load, offset=offset)
             data.nodes.write(node, after)
             orders = tuple(Order(run.id, run.cancel) for run in data.runs.asked_to_end(node) if run.cancel is not None)
-            others = tuple(sorted(each for each in data.nodes if each.id != node))
+            others = tuple(sorted(other for other in data.nodes if other.id != node))
             head = data.entries.next_due()
-            return Extension(held=True, orders=orders, nodes=others, next_due=head, draining=mine.draining)
+            return Extension(held=True, orders=orders, nodes=others, next_due=head, draining=row.draining)
 
     async def leave(self, node: str) -> None:
         with self._data.writing():
-            # What is carried must stay recoverable: with the row would go the only trace of who held it.
+            # A node with live runs keeps its row: recovery finds those runs by it.
             if not self._data.runs.carried_by(node):
                 self._data.nodes.write(node, None)
 

@@ -1,4 +1,4 @@
-"""All that the store knows: gathers the facts of a task, and applies a change, within one transaction."""
+"""All tables of the in-memory store: loads the facts of a task and applies a change, within one transaction."""
 
 from __future__ import annotations
 
@@ -46,29 +46,31 @@ class Data:
         self.remembered: dict[str, str] = {}
         self.token = 0
         self.last_turn = ""
-        self._offered: set[str] = set()
-        self._beside: list[Writing] = []
-        self._added = 0
+        self._freed_lanes: set[str] = set()
+        self._attached_records: list[Writing] = []
+        self._last_number = 0
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All or nothing; at the end the seats that became free are offered to whoever waits for one, and last of all
-        come the records beside it."""
+        """Run a transaction; at its end, unpark entries for freed lane slots, then write the attached records.
+
+        Raises a `record_changed` refusal, and rolls back, if an attached record has another version than expected.
+        """
         with self._transaction:
-            self._offered.clear()
-            self._beside.clear()
+            self._freed_lanes.clear()
+            self._attached_records.clear()
             yield
-            for lane in sorted(self._offered):
-                self._seat_the_first(lane)
-            for writing in self._beside:
+            for lane in sorted(self._freed_lanes):
+                self._unpark_first(lane)
+            for writing in self._attached_records:
                 if not self.records.put(writing):
                     raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)
 
     def write_beside(self, writings: Sequence[Writing]) -> None:
-        self._beside += writings
+        self._attached_records += writings
 
     def offer(self, lane: str) -> None:
-        self._offered.add(lane)
+        self._freed_lanes.add(lane)
 
     def limit(self, lane: str) -> int:
         limit = self.limits.get(lane)
@@ -77,7 +79,7 @@ class Data:
     def taken(self, lane: str) -> int:
         return len(self.runs.seats.of(lane))
 
-    def _seat_the_first(self, lane: str) -> None:
+    def _unpark_first(self, lane: str) -> None:
         for entry in self.entries.first_parked(lane, self.limit(lane) - self.taken(lane)):
             self.entries.write(key_of(entry), entry._replace(stand=Stand.TIMED))
 
@@ -90,19 +92,19 @@ class Data:
             self.standings[task_id],
             self.entries.of_task(task_id),
             self.runs.live(task_id),
-            self._lanes_of(task) if lanes else (),
+            self._lane_uses(task) if lanes else (),
             self.barred.get(task.owner) or self.barred.get(also_barred_as(task.owner, task.lane)),
         )
 
-    def _lanes_of(self, task: Task) -> tuple[LaneUse, ...]:
-        mine = owner_lane(task.owner)
+    def _lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
+        owners_lane = owner_lane(task.owner)
         names = [] if task.lane is None else [task.lane]
-        if mine in self.limits and mine not in names:
-            names.append(mine)
+        if owners_lane in self.limits and owners_lane not in names:
+            names.append(owners_lane)
         return tuple(LaneUse(name, self.limit(name), self.taken(name)) for name in names)
 
     def made(self, change: Change) -> frozenset[str]:
-        """The births of a change that the ledger has already."""
+        """Return the ids of the change's new runs that the ledger already has."""
         return frozenset(run.id for run in change.born if run.id in self.runs)
 
     def only_new(self, change: Change) -> Change:
@@ -114,12 +116,12 @@ class Data:
         if change.deleted:
             self._delete(task_id)
         else:
-            self._define(task_id, change.task, change.standing)
-            self._carry_on(change)
+            self._write_task(task_id, change.task, change.standing)
+            self._write_runs(change)
             for slot in change.dropped:
                 self._replace_entry(task_id, slot, None)
             for entry in change.put:
-                # Who stands in an owner's queue is the store's own business.
+                # Ready queues are internal to the store.
                 put = entry._replace(stand=Stand.TIMED) if entry.stand is Stand.READY else entry
                 self._replace_entry(task_id, put.slot, put)
         for event in change.events:
@@ -129,52 +131,52 @@ class Data:
     def _count(self, task_id: str, change: Change) -> None:
         task, before = self.tasks.get(task_id) or change.task, self.standings.get(task_id)
         if task is not None:
-            standing = change.standing or before or FRESH
-            self.tallies.add(task.owner, added(before, change._replace(standing=standing)))
+            status = change.standing or before or FRESH
+            self.tallies.add(task.owner, added(before, change._replace(standing=status)))
 
-    def _define(self, task_id: str, task: Task | None, standing: Standing | None) -> None:
+    def _write_task(self, task_id: str, task: Task | None, status: Standing | None) -> None:
         if task is not None:
             if task.id != task_id:
                 raise StoreError(f"The task {task_id} cannot become {task.id}; nothing was written.")
             holder = None if task.key is None else self.tasks.with_key(task.owner, task.key)
             if holder not in (None, task_id):
                 raise refuse("key_taken", key=task.key)
-            if standing is None and task_id not in self.standings:
-                standing = FRESH
+            if status is None and task_id not in self.standings:
+                status = FRESH
             self.enlist(task_id)
             self.tasks.write(task_id, task)
-        if standing is not None:
-            self.standings.write(task_id, standing)
+        if status is not None:
+            self.standings.write(task_id, status)
 
     def enlist(self, task_id: str) -> None:
-        """A task that is new comes after all others."""
+        """Give a new task the next number, after all other tasks."""
         if task_id not in self.numbers:
-            self._added += 1
-            self.numbers.write(task_id, self._added)
+            self._last_number += 1
+            self.numbers.write(task_id, self._last_number)
 
-    def _carry_on(self, change: Change) -> None:
+    def _write_runs(self, change: Change) -> None:
         for run in change.born:
             self.runs.write(run.id, run)
         for run in change.moved:
-            self._move(run)
+            self._update_run(run)
         for run_id, reason in change.cancelled:
-            asked = self.runs.get(run_id)
-            if asked is not None and asked.live:
-                self.runs.write(run_id, asked._replace(cancel=reason))
+            cancelled = self.runs.get(run_id)
+            if cancelled is not None and cancelled.live:
+                self.runs.write(run_id, cancelled._replace(cancel=reason))
 
-    def _move(self, run: Run) -> None:
+    def _update_run(self, run: Run) -> None:
         before = self.runs.get(run.id)
         if before is None or not before.live:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
         self.runs.write(run.id, run)
         if not run.live:
-            self._offered.update(before.lanes)
+            self._freed_lanes.update(before.lanes)
 
     def _replace_entry(self, task_id: str, slot: str, entry: Entry | None) -> None:
         before = self.entries.get((task_id, slot))
         if before is not None and before.lane is not None and before.stand in CLAIMABLE:
-            # It may have been called to a free seat. If it does not take it, the next in line must hear of it.
-            self._offered.add(before.lane)
+            # The entry may have been unparked for a free lane slot. If it does not use it, the next entry is unparked.
+            self._freed_lanes.add(before.lane)
         self.entries.write((task_id, slot), entry)
 
     def _delete(self, task_id: str) -> None:
@@ -182,14 +184,14 @@ class Data:
             self.forget_run(run_id)
         for entry in self.entries.of_task(task_id):
             self._replace_entry(task_id, entry.slot, None)
-        self._remove(task_id)
+        self._delete_rows(task_id)
 
     def forget_task(self, task_id: str) -> None:
-        """Nothing else of it is left."""
+        """Delete a task without runs and entries, and count the deletion."""
         self._count(task_id, Change(deleted=True))
-        self._remove(task_id)
+        self._delete_rows(task_id)
 
-    def _remove(self, task_id: str) -> None:
+    def _delete_rows(self, task_id: str) -> None:
         self.standings.write(task_id, None)
         self.tasks.write(task_id, None)
         self.numbers.write(task_id, None)
@@ -197,6 +199,6 @@ class Data:
     def forget_run(self, run_id: str) -> None:
         run = self.runs[run_id]
         if run.live:
-            self._offered.update(run.lanes)
+            self._freed_lanes.update(run.lanes)
         self.lines.write(run_id, None)
         self.runs.write(run_id, None)

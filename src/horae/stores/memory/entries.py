@@ -1,4 +1,4 @@
-"""The agenda: every entry stands in one place, timed, ready in its owner's queue, parked at a lane, or out of reach."""
+"""Agenda table: each entry is in one priority queue (timed, ready per owner, parked per lane) or in none."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...model.entry import Entry, Stand
 from .queue import Key, Queue, Rank
 from .table import Table, Transaction
 
-_LONGEST_TURN: Final = 16
-"""So many entries of one owner, and the next owner has its turn."""
+_MAX_ENTRIES_PER_OWNER: Final = 16
+"""Largest number of entries of one owner before the next owner is served."""
 
 
 def key_of(entry: Entry) -> Key:
@@ -21,7 +21,7 @@ def key_of(entry: Entry) -> Key:
 
 
 class Entries(Table[Key, Entry]):
-    """`numbers` are those of the tasks, in the order in which they were added: among equals that one is first."""
+    """Entries by (task id, slot). `numbers` are the task numbers: among equal entries the older task is first."""
 
     def __init__(self, transaction: Transaction, numbers: Table[str, int]) -> None:
         super().__init__(transaction)
@@ -52,28 +52,28 @@ class Entries(Table[Key, Entry]):
         return min(heads, default=None)
 
     def due(self, now: datetime, most: int) -> list[Entry]:
-        """Timed entries that are due, the oldest first."""
+        """Return at most `most` timed entries that are due, oldest first."""
         return [self[key] for key in self._timed.first(most, (0, now, maxsize))]
 
     def queue_up(self, now: datetime) -> None:
-        """Everything that is due goes to its owner's queue."""
+        """Move all due entries to the ready queues of their owners."""
         for entry in self.due(now, len(self._timed)):
             self.write(key_of(entry), entry._replace(stand=Stand.READY))
 
     def in_turn(self, after: str, most: int) -> list[Entry]:
-        """Ready entries, owners in turn from the one after `after`, each owner's by priority, then due."""
-        place = bisect_right(self._owners, after)
-        owners = deque(self._owners[place:] + self._owners[:place])
-        turn = max(1, min(_LONGEST_TURN, most // max(1, len(owners))))
-        seen: list[tuple[Queue, Rank, Key]] = []
-        while owners and len(seen) < most:
+        """Return ready entries by round-robin from the owner after `after`; within an owner by priority, then due."""
+        start = bisect_right(self._owners, after)
+        owners = deque(self._owners[start:] + self._owners[:start])
+        share = max(1, min(_MAX_ENTRIES_PER_OWNER, most // max(1, len(owners))))
+        taken: list[tuple[Queue, Rank, Key]] = []
+        while owners and len(taken) < most:
             queue = self._ready_by_owner[owner := owners.popleft()]
-            seen.extend((queue, *each) for each in queue.pop_first(min(turn, most - len(seen))))
+            taken.extend((queue, *each) for each in queue.pop_first(min(share, most - len(taken))))
             if len(queue):
                 owners.append(owner)
-        for queue, rank, key in seen:
+        for queue, rank, key in taken:
             queue.put(key, rank)
-        return [self[key] for _, _, key in seen]
+        return [self[key] for _, _, key in taken]
 
     def first_parked(self, lane: str, most: int) -> list[Entry]:
         queue = self._parked.get(lane)
@@ -81,11 +81,11 @@ class Entries(Table[Key, Entry]):
 
     def indexed(self, before: Entry | None, after: Entry | None) -> None:
         if before is not None:
-            self._leave(before)
+            self._remove_from_queue(before)
         if after is not None:
-            self._enter(after)
+            self._add_to_queue(after)
 
-    def _enter(self, entry: Entry) -> None:
+    def _add_to_queue(self, entry: Entry) -> None:
         key = key_of(entry)
         self._of_task.setdefault(entry.task_id, {})[entry.slot] = entry
         if entry.stand is Stand.TIMED:
@@ -98,7 +98,7 @@ class Entries(Table[Key, Entry]):
         elif entry.stand is Stand.PARKED and entry.lane is not None:
             self._parked.setdefault(entry.lane, Queue()).put(key, self.by_priority(entry))
 
-    def _leave(self, entry: Entry) -> None:
+    def _remove_from_queue(self, entry: Entry) -> None:
         key = key_of(entry)
         slots = self._of_task[entry.task_id]
         del slots[entry.slot]

@@ -1,4 +1,4 @@
-"""What readers of the event log ask of the store in memory."""
+"""Feed port of the in-memory store: reads of the event log by number and owner."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class MemoryFeed:
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         with self._data.lock:
-            kept = self._data.events.counts(frozenset(owners), until)
-            return {owner: self._removed(owner) + kept[owner] for owner in owners}
+            stored = self._data.events.counts(frozenset(owners), until)
+            return {owner: self._removed_count(owner) + stored[owner] for owner in owners}
 
-    def _removed(self, owner: str) -> int:
+    def _removed_count(self, owner: str) -> int:
         record = self._data.records.get((REMOVED_EVENTS, owner))
         return 0 if record is None else int(record.body)

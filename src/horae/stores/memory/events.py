@@ -1,4 +1,4 @@
-"""The event log: numbered from one without gaps, in the order in which changes were made; what was carried in keeps its number."""
+"""Event log: events are numbered from one without gaps in commit order; imported events keep their numbers."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ class Events:
     def last(self) -> int:
         return self._last
 
-    def append(self, event: Event) -> None:
-        self._transaction.can_be_undone_by(self._take_back)
+    def append(self, numbered: Event) -> None:
+        self._transaction.can_be_undone_by(self._undo_append)
         self._last += 1
-        self._events.append(Numbered(self._last, event))
+        self._events.append(Numbered(self._last, numbered))
 
-    def _take_back(self) -> None:
+    def _undo_append(self) -> None:
         self._events.pop()
         self._last -= 1
 
     def carry_in(self, numbered: Numbered) -> None:
-        """Under the number that it has; one that is there stays."""
-        place = bisect_left(self._events, numbered.number, key=_number)
-        if place < len(self._events) and self._events[place].number == numbered.number:
+        """Insert an event under its own number; an event that already has the number stays."""
+        index = bisect_left(self._events, numbered.number, key=_number)
+        if index < len(self._events) and self._events[index].number == numbered.number:
             return
         self._transaction.can_be_undone_by(lambda: self._events.remove(numbered))
-        self._events.insert(place, numbered)
+        self._events.insert(index, numbered)
         self.count_from(numbered.number)
 
     def count_from(self, number: int) -> None:
-        """Whatever is told from now on has a higher number."""
+        """Raise the last number, so that new events get higher ones."""
         before, self._last = self._last, max(self._last, number)
         self._transaction.can_be_undone_by(lambda: setattr(self, "_last", before))
 
     def after(self, number: int, limit: int, owner: str | None) -> tuple[Numbered, ...]:
-        found: list[Numbered] = []
-        for place in range(bisect_right(self._events, number, key=_number), len(self._events)):
-            if len(found) == limit:
+        events: list[Numbered] = []
+        for index in range(bisect_right(self._events, number, key=_number), len(self._events)):
+            if len(events) == limit:
                 break
-            numbered = self._events[place]
+            numbered = self._events[index]
             if owner is None or numbered.event.owner == owner:
-                found.append(numbered)
-        return tuple(found)
+                events.append(numbered)
+        return tuple(events)
 
     def counts(self, owners: Collection[str], until: int) -> Counter[str]:
-        """How many of the kept events each of these owners has up to a number."""
-        kept = self._events[: bisect_right(self._events, until, key=_number)]
-        return Counter(each.event.owner for each in kept if each.event.owner in owners)
+        """Count the stored events of each of these owners up to the number `until`."""
+        stored = self._events[: bisect_right(self._events, until, key=_number)]
+        return Counter(each.event.owner for each in stored if each.event.owner in owners)
 
     def forget(self, before: datetime, most: int) -> Counter[str]:
-        """Drop the oldest ones, counted by owner; their numbers are never used again."""
+        """Delete at most `most` of the oldest events and return their count by owner; numbers are not reused."""
         count = 0
         while count < min(most, len(self._events)) and self._events[count].event.at < before:
             count += 1

@@ -1,4 +1,4 @@
-"""Everything that could be wrong with the data, looked for without trusting any index."""
+"""Integrity check of the in-memory store: recomputes indexes and counters from the rows and reports differences."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from .data import Data
 
 
 def doubts(data: Data) -> Iterator[str]:
-    yield from _orphans(data)
-    yield from _labels(data)
-    yield from _seats(data)
-    yield from _forgotten_tasks(data)
-    yield from _counts(data)
+    """Yield one sentence for each problem found."""
+    yield from _check_orphans(data)
+    yield from _check_labels(data)
+    yield from _check_lane_slots(data)
+    yield from _check_active_tasks(data)
+    yield from _check_counters(data)
 
 
-def _orphans(data: Data) -> Iterator[str]:
+def _check_orphans(data: Data) -> Iterator[str]:
     for entry in data.entries:
         if entry.task_id not in data.tasks:
             yield f"The agenda entry {entry.slot} belongs to {entry.task_id}, which is not there."
@@ -27,46 +28,46 @@ def _orphans(data: Data) -> Iterator[str]:
             yield f"The run {run.id} belongs to {run.task_id}, which is not there."
     for task in data.tasks:
         if task.id not in data.standings:
-            yield f"The task {task.id} has no standing."
+            yield f"The task {task.id} has no status."
 
 
-def _labels(data: Data) -> Iterator[str]:
-    there = {(owner, label, task.id) for task in data.tasks for label in task.labels for owner in (None, task.owner)}
-    for task_id in sorted({task_id for *_, task_id in there ^ data.tasks.labels.all_told()}):
+def _check_labels(data: Data) -> Iterator[str]:
+    expected = {(owner, label, task.id) for task in data.tasks for label in task.labels for owner in (None, task.owner)}
+    for task_id in sorted({task_id for *_, task_id in expected ^ data.tasks.labels.all_told()}):
         yield f"The task {task_id} is not found by the labels that it has."
 
 
-def _seats(data: Data) -> Iterator[str]:
-    sitting = Counter(lane for run in data.runs if run.live for lane in set(run.lanes))
-    taken = Counter(data.runs.seats.sizes())
-    for lane in sorted(sitting | taken):
-        if sitting[lane] != taken[lane]:
-            yield f"The lane {lane} counts {taken[lane]} seats taken, but {sitting[lane]} live runs sit in it."
+def _check_lane_slots(data: Data) -> Iterator[str]:
+    live_runs = Counter(lane for run in data.runs if run.live for lane in set(run.lanes))
+    slots = Counter(data.runs.seats.sizes())
+    for lane in sorted(live_runs | slots):
+        if live_runs[lane] != slots[lane]:
+            yield f"The lane {lane} counts {slots[lane]} slots taken, but has {live_runs[lane]} live runs."
 
 
-def _forgotten_tasks(data: Data) -> Iterator[str]:
-    cared_for = {entry.task_id for entry in data.entries} | {run.task_id for run in data.runs if run.live}
+def _check_active_tasks(data: Data) -> Iterator[str]:
+    with_work = {entry.task_id for entry in data.entries} | {run.task_id for run in data.runs if run.live}
     for task in data.tasks:
-        standing = data.standings.get(task.id)
-        if standing is not None and standing.state is TaskState.ACTIVE and task.id not in cared_for:
+        status = data.standings.get(task.id)
+        if status is not None and status.state is TaskState.ACTIVE and task.id not in with_work:
             yield f"The task {task.id} is active, but nothing of it is queued or running."
 
 
-def _counts(data: Data) -> Iterator[str]:
-    there: Counter[tuple[str, str]] = Counter()
+def _check_counters(data: Data) -> Iterator[str]:
+    expected: Counter[tuple[str, str]] = Counter()
     for task in data.tasks:
-        standing = data.standings.get(task.id)
-        if standing is not None:
-            there[task.owner, STATE + standing.state] += 1
-            there[EVERYBODY, STATE + standing.state] += 1
-    told = Counter(
+        status = data.standings.get(task.id)
+        if status is not None:
+            expected[task.owner, STATE + status.state] += 1
+            expected[EVERYBODY, STATE + status.state] += 1
+    counters = Counter(
         {
-            (who, name): data.tallies[who, hour, name]
-            for who, hour, name in data.tallies.all_keys()
+            (owner, name): data.tallies[owner, hour, name]
+            for owner, hour, name in data.tallies.all_keys()
             if name.startswith(STATE)
         }
     )
-    for owner, name in sorted(there | told):
-        if there[owner, name] != told[owner, name]:
-            found, counted = there[owner, name], told[owner, name]
-            yield f"{counted} tasks of {owner or 'all owners'} are counted as {name}, but there are {found}."
+    for owner, name in sorted(expected | counters):
+        if expected[owner, name] != counters[owner, name]:
+            actual, recorded = expected[owner, name], counters[owner, name]
+            yield f"{recorded} tasks of {owner or 'all owners'} are counted as {name}, but there are {actual}."

@@ -1,4 +1,4 @@
-"""The journal in memory."""
+"""Journal port of the in-memory store: log lines of runs, bounded per run and per line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ...ports.journal import Line, NumberedLine
 from .data import Data
 
-_CUT: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
+_TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 
 
 class MemoryJournal:
@@ -19,20 +19,20 @@ class MemoryJournal:
         with self._data.writing():
             for line in lines:
                 if line.run_id in self._data.runs:
-                    self._write(line)
+                    self._append(line)
 
-    def _write(self, line: Line) -> None:
-        said = self._data.lines.get(line.run_id)
-        if said is None:
-            self._data.lines.write(line.run_id, said := [])
-        if len(said) < LOG_LINES:
-            said.append(line._replace(text=shortened(line.text, LOG_LINE_CHARACTERS)))
-        elif len(said) == LOG_LINES:
-            said.append(line._replace(level="warning", text=_CUT))
+    def _append(self, line: Line) -> None:
+        run_lines = self._data.lines.get(line.run_id)
+        if run_lines is None:
+            self._data.lines.write(line.run_id, run_lines := [])
+        if len(run_lines) < LOG_LINES:
+            run_lines.append(line._replace(text=shortened(line.text, LOG_LINE_CHARACTERS)))
+        elif len(run_lines) == LOG_LINES:
+            run_lines.append(line._replace(level="warning", text=_TRUNCATION_NOTICE))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         with self._data.lock:
-            said = self._data.lines.get(run_id) or []
+            run_lines = self._data.lines.get(run_id) or []
             return tuple(
-                NumberedLine(number, line) for number, line in enumerate(said[after : after + limit], after + 1)
+                NumberedLine(number, line) for number, line in enumerate(run_lines[after : after + limit], after + 1)
             )

@@ -1,4 +1,4 @@
-"""Which tasks have a label, for everybody and for one owner, in the order in which they were added."""
+"""Index of tasks by label, for all owners and per owner, in the order in which tasks were added."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .sorted_keys import Ordered
 
 Label: TypeAlias = tuple[str, str]
 Numbered: TypeAlias = tuple[int, str]
-"""The number and the id of a task."""
+"""Number and id of a task."""
 
-_NOBODYS: Final[Ordered[Numbered]] = Ordered()
+_NO_TASKS: Final[Ordered[Numbered]] = Ordered()
 
 
 class Labels:
@@ -20,8 +20,8 @@ class Labels:
         self._tasks: dict[tuple[str | None, Label], Ordered[Numbered]] = {}
 
     def rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
-        """The tasks that have the one of these labels that the fewest have."""
-        return min((self._tasks.get((owner, label), _NOBODYS) for label in labels), key=len)
+        """Return the tasks with the rarest of these labels."""
+        return min((self._tasks.get((owner, label), _NO_TASKS) for label in labels), key=len)
 
     def note(self, number: int, task: Task) -> None:
         for key in _keys(task):

@@ -1,11 +1,11 @@
-"""Members by group; a group without members is no group."""
+"""Multimap from a group to its members; empty groups are removed."""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-_NOBODY: Final[frozenset[str]] = frozenset()
+_NO_MEMBERS: Final[frozenset[str]] = frozenset()
 
 
 class Groups:
@@ -13,7 +13,7 @@ class Groups:
         self._members: dict[str, set[str]] = {}
 
     def of(self, group: str) -> AbstractSet[str]:
-        return self._members.get(group, _NOBODY)
+        return self._members.get(group, _NO_MEMBERS)
 
     def sizes(self) -> dict[str, int]:
         return {group: len(members) for group, members in self._members.items()}

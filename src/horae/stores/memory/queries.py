@@ -1,4 +1,4 @@
-"""What the service asks of the store in memory: tasks in and out, and the ledger read."""
+"""Book port of the in-memory store: task writes of the service, and paginated queries of tasks, runs, lanes and nodes."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class MemoryBook:
                 return None
             with self._data.writing():
                 self._data.apply(task_id, decide(before))
-            # Of a task that was deleted, the last that was known is the answer.
+            # For a deleted task, return its last facts.
             return self._data.facts(task_id) or before
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
         with self._data.lock:
-            known = self._data.tasks.with_key(owner, key)
+            existing_id = self._data.tasks.with_key(owner, key)
             with self._data.writing():
-                change = decide(None if known is None else self._data.facts(known))
-                task_id = known or (None if change.task is None else change.task.id)
-                if task_id is None or (known is None and task_id in self._data.tasks):
+                change = decide(None if existing_id is None else self._data.facts(existing_id))
+                task_id = existing_id or (None if change.task is None else change.task.id)
+                if task_id is None or (existing_id is None and task_id in self._data.tasks):
                     raise StoreError(f"There is no task with the key {key}, and no new one was made.")
                 self._data.apply(task_id, change)
             after = self._data.facts(task_id)
@@ -67,53 +67,53 @@ class MemoryBook:
 
     async def find(self, owner: str, key: str) -> Facts | None:
         with self._data.lock:
-            known = self._data.tasks.with_key(owner, key)
-            return None if known is None else self._data.facts(known)
+            task_id = self._data.tasks.with_key(owner, key)
+            return None if task_id is None else self._data.facts(task_id)
 
-    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+    async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
             start = None if after is None else (int(after), "~")
             order = self._data.numbers.order
-            if wanted.labels:
-                order = self._data.tasks.labels.rarest(wanted.owner, wanted.labels)
+            if task_filter.labels:
+                order = self._data.tasks.labels.rarest(task_filter.owner, task_filter.labels)
             ids = (each for _, each in order.upwards(start))
-            everything = (self._data.facts(each, lanes=False) for each in ids)
-            found = (facts for facts in everything if facts is not None and _is_wanted(facts, wanted))
-            return _page(found, limit, lambda facts: str(self._data.numbers[facts.task.id]))
+            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
+            matches = (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
+            return _page(matches, limit, lambda facts: str(self._data.numbers[facts.task.id]))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         with self._data.lock:
             run = self._data.runs.get(run_id)
             return run if run is not None and owner in (None, run.owner) else None
 
-    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+    async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         with self._data.lock:
             runs = self._data.runs
-            order = runs.order if wanted.task_id is None else runs.history(wanted.task_id)
-            newest_first = order.downwards(None if after is None else _rank_in(after))
-            found = (run for *_, each in newest_first if _run_is_wanted(run := runs[each], wanted))
-            return _page(found, limit, lambda run: _written(rank_of(run)))
+            order = runs.order if run_filter.task_id is None else runs.history(run_filter.task_id)
+            newest_first = order.downwards(None if after is None else _decode_rank(after))
+            matches = (run for *_, each in newest_first if _run_matches(run := runs[each], run_filter))
+            return _page(matches, limit, lambda run: _encode_rank(rank_of(run)))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         with self._data.lock:
             tasks = self._data.tasks
-            begin = takewhile(lambda each: each.startswith(prefix), tasks.order.from_key(prefix))
-            return tuple(islice((each for each in begin if owner in (None, tasks[each].owner)), limit))
+            matches = takewhile(lambda each: each.startswith(prefix), tasks.order.from_key(prefix))
+            return tuple(islice((each for each in matches if owner in (None, tasks[each].owner)), limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         with self._data.lock:
             runs, instants = self._data.runs, instants_of_prefix(prefix)
-            begin = list(takewhile(lambda each: each.startswith(prefix), runs.strays.from_key(prefix)))
+            matches = list(takewhile(lambda each: each.startswith(prefix), runs.strays.from_key(prefix)))
             if instants is not None:
-                begin += (each for each in runs.planned_between(*instants) if each.startswith(prefix))
-            return tuple(sorted(islice((each for each in begin if owner in (None, runs[each].owner)), limit)))
+                matches += (each for each in runs.planned_between(*instants) if each.startswith(prefix))
+            return tuple(sorted(islice((each for each in matches if owner in (None, runs[each].owner)), limit)))
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
-            mine = (each for each in self._data.entries if owner in (None, each.owner) and each.stand in CLAIMABLE)
-            ids = dict.fromkeys(each.task_id for each in sorted(mine, key=lambda each: (each.due, each.task_id)))
-            found = (self._data.facts(each, lanes=False) for each in islice(ids, min(limit, LARGEST_PAGE)))
-            return tuple(facts for facts in found if facts is not None)
+            entries = (each for each in self._data.entries if owner in (None, each.owner) and each.stand in CLAIMABLE)
+            ids = dict.fromkeys(each.task_id for each in sorted(entries, key=lambda each: (each.due, each.task_id)))
+            all_facts = (self._data.facts(task_id, lanes=False) for task_id in islice(ids, min(limit, LARGEST_PAGE)))
+            return tuple(facts for facts in all_facts if facts is not None)
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         with self._data.lock:
@@ -136,19 +136,21 @@ class MemoryBook:
 
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         with self._data.lock:
-            mine = [each for each in self._data.entries if owner in (None, each.owner)]
-            parked = [is_route(each.lane) for each in mine if each.stand is Stand.PARKED]
-            overdue = sum(each.stand in CLAIMABLE and each.due <= now for each in mine)
+            entries = [each for each in self._data.entries if owner in (None, each.owner)]
+            parked = [is_route(each.lane) for each in entries if each.stand is Stand.PARKED]
+            overdue = sum(each.stand in CLAIMABLE and each.due <= now for each in entries)
             counted = (overdue, len(parked) - sum(parked), sum(parked))
             return Waiting(*(min(each, COUNTED_UP_TO) for each in counted))
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
-            mine = [each for each in self._data.entries if owner in (None, each.owner) and each.stand is Stand.PARKED]
-            ids = {each.task_id for each in mine if is_route(each.lane)}
+            entries = [
+                each for each in self._data.entries if owner in (None, each.owner) and each.stand is Stand.PARKED
+            ]
+            ids = {each.task_id for each in entries if is_route(each.lane)}
             ordered = sorted(ids, key=lambda each: self._data.numbers[each])
-            found = (self._data.facts(each, lanes=False) for each in ordered[: min(limit, LARGEST_PAGE)])
-            return tuple(facts for facts in found if facts is not None)
+            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ordered[: min(limit, LARGEST_PAGE)])
+            return tuple(facts for facts in all_facts if facts is not None)
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         with self._data.lock:
@@ -161,11 +163,11 @@ class MemoryBook:
 
     async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         with self._data.writing():
-            known = self._data.nodes.get(node)
-            if known is not None:
+            row = self._data.nodes.get(node)
+            if row is not None:
                 self._data.write_beside(beside)
-                self._data.nodes.write(node, known._replace(draining=draining))
-            return known is not None
+                self._data.nodes.write(node, row._replace(draining=draining))
+            return row is not None
 
     async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
         with self._data.writing():
@@ -179,51 +181,51 @@ class MemoryBook:
             self._data.barred.write(owner, reason)
 
 
-def _is_wanted(facts: Facts, wanted: TaskFilter) -> bool:
+def _task_matches(facts: Facts, task_filter: TaskFilter) -> bool:
     task = facts.task
     return (
-        wanted.owner in (None, task.owner)
-        and (wanted.states is None or facts.standing.state in wanted.states)
-        and wanted.name in (None, task.name)
-        and wanted.lane in (None, task.lane)
-        and wanted.kind in (None, task.target.kind)
-        and (wanted.text is None or _plain(wanted.text) in _plain(task.name))
-        and (wanted.prefix is None or task.id.startswith(wanted.prefix))
-        and set(wanted.labels) <= set(task.labels)
+        task_filter.owner in (None, task.owner)
+        and (task_filter.states is None or facts.standing.state in task_filter.states)
+        and task_filter.name in (None, task.name)
+        and task_filter.lane in (None, task.lane)
+        and task_filter.kind in (None, task.target.kind)
+        and (task_filter.text is None or _lower_ascii(task_filter.text) in _lower_ascii(task.name))
+        and (task_filter.prefix is None or task.id.startswith(task_filter.prefix))
+        and set(task_filter.labels) <= set(task.labels)
     )
 
 
-def _plain(text: str) -> str:
-    """Without capitals, but only those that every store knows."""
+def _lower_ascii(text: str) -> str:
+    """Lower-case ASCII letters only: the SQL stores fold no others."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
-def _run_is_wanted(run: Run, wanted: RunFilter) -> bool:
-    first, last = _extent(run)
+def _run_matches(run: Run, run_filter: RunFilter) -> bool:
+    first, last = _planned_range(run)
     return (
-        wanted.owner in (None, run.owner)
-        and (wanted.states is None or run.state in wanted.states)
-        and (wanted.since is None or last >= wanted.since)
-        and (wanted.until is None or first <= wanted.until)
+        run_filter.owner in (None, run.owner)
+        and (run_filter.states is None or run.state in run_filter.states)
+        and (run_filter.since is None or last >= run_filter.since)
+        and (run_filter.until is None or first <= run_filter.until)
     )
 
 
-def _extent(run: Run) -> tuple[datetime, datetime]:
+def _planned_range(run: Run) -> tuple[datetime, datetime]:
     return (run.planned, run.planned) if run.span is None else (run.span.first, run.span.last)
 
 
-def _page(found: Iterable[_T], limit: int, key: Callable[[_T], str]) -> Page[_T]:
-    rest: Iterator[_T] = iter(found)
+def _page(matches: Iterable[_T], limit: int, key: Callable[[_T], str]) -> Page[_T]:
+    rest: Iterator[_T] = iter(matches)
     items = tuple(islice(rest, min(limit, LARGEST_PAGE)))
     more = bool(items) and next(rest, None) is not None
     return Page(items, key(items[-1]) if more else None)
 
 
-def _written(rank: RunRank) -> str:
+def _encode_rank(rank: RunRank) -> str:
     planned, attempt, run_id = rank
     return f"{microseconds(planned)}/{attempt}/{run_id}"
 
 
-def _rank_in(text: str) -> RunRank:
+def _decode_rank(text: str) -> RunRank:
     planned, attempt, run_id = text.split("/", 2)
     return instant(int(planned)), int(attempt), run_id

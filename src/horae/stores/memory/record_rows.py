@@ -1,4 +1,4 @@
-"""The records, by kind and key, in the order of their keys, and by when they may go."""
+"""Records table, indexed by kind and key and by expiry."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class RecordRows(Table[tuple[str, str], Record]):
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)
         self._keys: dict[str, Ordered[str]] = {}
-        self._ends: Ordered[tuple[datetime, str, str]] = Ordered()
+        self._by_expiry: Ordered[tuple[datetime, str, str]] = Ordered()
 
     def put(self, writing: Writing) -> bool:
-        """False, and nothing is written, when another version is there than the one that it takes the place of."""
+        """Write with optimistic locking; returns False, without a write, if the stored version is not `replacing`."""
         record, replacing, dropped = writing
-        known = self.get((record.kind, record.key))
-        if replacing != (None if known is None else known.version) or (dropped and known is None):
+        existing = self.get((record.kind, record.key))
+        if replacing != (None if existing is None else existing.version) or (dropped and existing is None):
             return False
         version = 1 if replacing is None else replacing + 1
         self.write((record.kind, record.key), None if dropped else record._replace(version=version))
@@ -32,15 +32,15 @@ class RecordRows(Table[tuple[str, str], Record]):
         return (self._rows[kind, key] for key in (keys.downwards(after) if newest else keys.upwards(after)))
 
     def expired(self, now: datetime, limit: int) -> list[tuple[str, str]]:
-        """The keys of those that nobody needs any more, the oldest first."""
-        return [(kind, key) for expires, kind, key in islice(self._ends.upwards(), limit) if expires <= now]
+        """Return the keys of at most `limit` expired records, oldest first."""
+        return [(kind, key) for expires, kind, key in islice(self._by_expiry.upwards(), limit) if expires <= now]
 
     def indexed(self, before: Record | None, after: Record | None) -> None:
         if before is not None:
             self._keys[before.kind].remove(before.key)
             if before.expires is not None:
-                self._ends.remove((before.expires, before.kind, before.key))
+                self._by_expiry.remove((before.expires, before.kind, before.key))
         if after is not None:
             self._keys.setdefault(after.kind, Ordered()).add(after.key)
             if after.expires is not None:
-                self._ends.add((after.expires, after.kind, after.key))
+                self._by_expiry.add((after.expires, after.kind, after.key))

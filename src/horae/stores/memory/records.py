@@ -1,4 +1,4 @@
-"""What is asked of the records in memory."""
+"""Records port of the in-memory store: versioned key-value records with expiry and pagination."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class MemoryRecords:
         self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
     ) -> Page[Record]:
         with self._data.lock:
-            found = self._data.records.of_kind(kind, after, newest=newest)
-            mine = (record for record in found if owner in (None, record.owner))
-            items = tuple(islice(mine, min(limit, LARGEST_PAGE)))
-            more = bool(items) and next(mine, None) is not None
+            all_records = self._data.records.of_kind(kind, after, newest=newest)
+            matches = (record for record in all_records if owner in (None, record.owner))
+            items = tuple(islice(matches, min(limit, LARGEST_PAGE)))
+            more = bool(items) and next(matches, None) is not None
         return Page(items, items[-1].key if more else None)
 
     async def drop_expired(self, now: datetime, limit: int) -> int:

@@ -1,4 +1,7 @@
-"""What may be forgotten, in small batches: never anything that is live, queued or still to come."""
+"""Retention of the in-memory store: deletes expired runs, tasks and events in small batches.
+
+Live runs, queued entries and tasks with anything left to do are never deleted.
+"""
 
 from __future__ import annotations
 
@@ -13,68 +16,69 @@ from ...model.task import TaskState
 from ...ports.store import Trimmed
 from .data import Data
 
-_OVER: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
+_ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 
 
 class Retention:
-    """One batch: at most `limit` rows are removed, and no more tasks than that are looked at."""
+    """One batch: deletes at most `limit` rows and inspects at most `limit` tasks."""
 
     def __init__(self, data: Data, before: datetime, keep_runs: int, limit: int) -> None:
         self._data = data
         self._before = before
         self._keep_runs = keep_runs
-        self._limit = self._left = max(1, limit)
+        self._limit = self._remaining = max(1, limit)
 
     def go_on(self, after: str | None) -> Trimmed:
+        """Trim from the task after the cursor `after`; the result has the cursor of the next batch."""
         runs = tasks = 0
-        done = after
+        cursor = after
         ids = list(islice(self._data.tasks.order.upwards(after), self._limit + 1))
         for task_id in ids[: self._limit]:
-            old = self._runs_to_forget(task_id)
-            runs += self._forget(old[: self._left])
-            over = self._is_over(task_id)
-            if len(old) > self._left or (over and self._left == len(old)):
-                return Trimmed(runs, tasks, 0, more=True, after=done)
-            self._left -= len(old)
-            if over:
-                tasks += self._delete(task_id)
-            done = task_id
+            surplus = self._find_surplus_runs(task_id)
+            runs += self._delete_runs(surplus[: self._remaining])
+            is_deletable = self._is_deletable(task_id)
+            if len(surplus) > self._remaining or (is_deletable and self._remaining == len(surplus)):
+                return Trimmed(runs, tasks, 0, more=True, after=cursor)
+            self._remaining -= len(surplus)
+            if is_deletable:
+                tasks += self._delete_task(task_id)
+            cursor = task_id
         if len(ids) > self._limit:
-            return Trimmed(runs, tasks, 0, more=True, after=done)
-        events = self._forget_events()
-        more = events == self._left
-        return Trimmed(runs, tasks, events, more, done if more else None)
+            return Trimmed(runs, tasks, 0, more=True, after=cursor)
+        events = self._delete_events()
+        more = events == self._remaining
+        return Trimmed(runs, tasks, events, more, cursor if more else None)
 
-    def _is_over(self, task_id: str) -> bool:
-        standing = self._data.standings[task_id]
-        ended = standing.state in _OVER and standing.ended is not None and standing.ended < self._before
+    def _is_deletable(self, task_id: str) -> bool:
+        status = self._data.standings[task_id]
+        ended = status.state in _ENDED_STATES and status.ended is not None and status.ended < self._before
         return ended and not len(self._data.runs.history(task_id)) and not self._data.entries.of_task(task_id)
 
-    def _runs_to_forget(self, task_id: str) -> list[Run]:
-        """The oldest first."""
+    def _find_surplus_runs(self, task_id: str) -> list[Run]:
+        """Return ended runs that are expired or exceed the number kept, oldest first."""
         runs = self._data.runs
-        ended = [run for *_, each in runs.history(task_id).downwards() if not (run := runs[each]).live]
-        old = [run for place, run in enumerate(ended) if place >= self._keep_runs or self._is_old(run)]
-        return old[::-1]
+        ended = [run for *_, run_id in runs.history(task_id).downwards() if not (run := runs[run_id]).live]
+        surplus = [run for index, run in enumerate(ended) if index >= self._keep_runs or self._is_expired(run)]
+        return surplus[::-1]
 
-    def _is_old(self, run: Run) -> bool:
+    def _is_expired(self, run: Run) -> bool:
         return run.planned < self._before and run.ended is not None and run.ended < self._before
 
-    def _forget(self, runs: list[Run]) -> int:
+    def _delete_runs(self, runs: list[Run]) -> int:
         for run in runs:
             self._data.forget_run(run.id)
         return len(runs)
 
-    def _forget_events(self) -> int:
-        removed = self._data.events.forget(self._before, self._left)
+    def _delete_events(self) -> int:
+        removed = self._data.events.forget(self._before, self._remaining)
         for owner, number in removed.items():
-            known = self._data.records.get((REMOVED_EVENTS, owner))
-            version, before = (0, 0) if known is None else (known.version, int(known.body))
+            record_before = self._data.records.get((REMOVED_EVENTS, owner))
+            version, before = (0, 0) if record_before is None else (record_before.version, int(record_before.body))
             record = Record(REMOVED_EVENTS, owner, owner, str(before + number), version + 1)
             self._data.records.write((REMOVED_EVENTS, owner), record)
         return removed.total()
 
-    def _delete(self, task_id: str) -> int:
+    def _delete_task(self, task_id: str) -> int:
         self._data.forget_task(task_id)
-        self._left -= 1
+        self._remaining -= 1
         return 1

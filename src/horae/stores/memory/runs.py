@@ -1,4 +1,4 @@
-"""The runs: in order of their planned instants, by task, by node, and in their seats."""
+"""Runs table, indexed by planned instant, task, node and lane slot."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Runs(Table[str, Run]):
         super().__init__(transaction)
         self.order: Ordered[RunRank] = Ordered()
         self.strays: Ordered[str] = Ordered()
-        """Ids that do not name their planned instant."""
+        """Ids that do not encode their planned instant."""
         self.seats = Groups()
         self._history: dict[str, Ordered[RunRank]] = {}
         self._live = Groups()
         self._on_node = Groups()
-        self._asked_to_end = Groups()
+        self._cancel_requested = Groups()
 
     def planned_between(self, first: int, last: int) -> Iterator[str]:
-        """Ids by planned instant in microseconds, both ends included."""
+        """Yield the ids planned from `first` to `last` (microseconds, both included), without strays."""
         start = instant(max(first, _FIRST_INSTANT))
         for planned, _, run_id in self.order.from_key((start, -1, "")):
             if microseconds(planned) > last:
@@ -54,25 +54,25 @@ class Runs(Table[str, Run]):
         return self._sorted(self._on_node.of(node))
 
     def asked_to_end(self, node: str) -> tuple[Run, ...]:
-        return self._sorted(self._asked_to_end.of(node))
+        return self._sorted(self._cancel_requested.of(node))
 
     def _sorted(self, ids: Iterable[str]) -> tuple[Run, ...]:
-        return tuple(self._rows[each] for each in sorted(ids))
+        return tuple(self._rows[run_id] for run_id in sorted(ids))
 
     def indexed(self, before: Run | None, after: Run | None) -> None:
         if before is not None:
-            self._forget(before)
+            self._unindex_live_run(before)
         if after is not None:
-            self._note(after)
+            self._index_live_run(after)
         if before is not None and (after is None or rank_of(before) != rank_of(after)):
-            self._leave_history(before)
+            self._remove_from_history(before)
         if after is not None and (before is None or rank_of(before) != rank_of(after)):
             self.order.add(rank_of(after))
             self._history.setdefault(after.task_id, Ordered()).add(rank_of(after))
             if _is_stray(after.planned, after.id):
                 self.strays.add(after.id)
 
-    def _note(self, run: Run) -> None:
+    def _index_live_run(self, run: Run) -> None:
         if not run.live:
             return
         self._live.add(run.task_id, run.id)
@@ -81,9 +81,9 @@ class Runs(Table[str, Run]):
         if run.node is not None:
             self._on_node.add(run.node, run.id)
             if run.cancel is not None:
-                self._asked_to_end.add(run.node, run.id)
+                self._cancel_requested.add(run.node, run.id)
 
-    def _forget(self, run: Run) -> None:
+    def _unindex_live_run(self, run: Run) -> None:
         if not run.live:
             return
         self._live.discard(run.task_id, run.id)
@@ -91,9 +91,9 @@ class Runs(Table[str, Run]):
             self.seats.discard(lane, run.id)
         if run.node is not None:
             self._on_node.discard(run.node, run.id)
-            self._asked_to_end.discard(run.node, run.id)
+            self._cancel_requested.discard(run.node, run.id)
 
-    def _leave_history(self, run: Run) -> None:
+    def _remove_from_history(self, run: Run) -> None:
         if _is_stray(run.planned, run.id):
             self.strays.remove(run.id)
         self.order.remove(rank_of(run))

@@ -1,4 +1,4 @@
-"""Keys in order, to be read from any point; most arrive at the end, which costs nothing."""
+"""Sorted list of keys with range scans in both directions; appending the largest key is O(1)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Ordered(Generic[_K]):
             insort(self._keys, key)
 
     def remove(self, key: _K) -> None:
-        place = bisect_left(self._keys, key)
-        del self._keys[place]
+        index = bisect_left(self._keys, key)
+        del self._keys[index]
 
     def upwards(self, after: _K | None = None) -> Iterator[_K]:
         start = 0 if after is None else bisect_right(self._keys, after)
-        return (self._keys[place] for place in range(start, len(self._keys)))
+        return (self._keys[index] for index in range(start, len(self._keys)))
 
     def from_key(self, first: _K) -> Iterator[_K]:
-        """From this key on, itself included."""
-        return (self._keys[place] for place in range(bisect_left(self._keys, first), len(self._keys)))
+        """Iterate from this key on, itself included."""
+        return (self._keys[index] for index in range(bisect_left(self._keys, first), len(self._keys)))
 
     def downwards(self, before: _K | None = None) -> Iterator[_K]:
         end = len(self._keys) if before is None else bisect_left(self._keys, before)
-        return (self._keys[place] for place in range(end - 1, -1, -1))
+        return (self._keys[index] for index in range(end - 1, -1, -1))

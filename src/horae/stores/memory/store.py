@@ -1,4 +1,4 @@
-"""Everything in dictionaries and heaps: fast, exact, and gone with its process."""
+"""In-memory store in dictionaries and heaps; its data ends with the process."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .upkeep import MemoryUpkeep
 class MemoryStore(
     MemoryAgenda, MemoryBook, MemoryFeed, MemoryUpkeep, MemoryRecords, MemoryJournal, MemoryMoving, Unshared
 ):
-    """No call ever waits for anything, and any thread may make it: one lock makes each of them one transaction."""
+    """Every call is one transaction under one lock, never suspends, and can be made from any thread."""
 
     def __init__(self) -> None:
         self._data = Data()
 
     async def open(self) -> None:
-        """There is nothing to make ready."""
+        """Do nothing: there is no connection to open."""
 
     async def close(self) -> None:
-        """There is nothing to let go: others may hold the same store, as processes share a file."""
+        """Do nothing: other engines may still use the object, as processes share a file."""

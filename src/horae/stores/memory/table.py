@@ -1,4 +1,4 @@
-"""Rows that a transaction can take back: whatever was written is undone, newest first, when anything goes wrong."""
+"""Tables with transactions: an undo log reverts the writes of a failed transaction, newest first."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _V = TypeVar("_V")
 
 
 class Transaction:
-    """One at a time, also among threads; leaving it by an exception makes everything as it was."""
+    """Context manager of one transaction at a time, across threads; an exception rolls all writes back."""
 
     def __init__(self) -> None:
         self.lock = RLock()
-        self._steps_back: list[Callable[[], None]] = []
+        self._undo_steps: list[Callable[[], None]] = []
 
-    def can_be_undone_by(self, step_back: Callable[[], None]) -> None:
-        self._steps_back.append(step_back)
+    def can_be_undone_by(self, undo: Callable[[], None]) -> None:
+        self._undo_steps.append(undo)
 
     def __enter__(self) -> None:
         self.lock.acquire()
@@ -28,15 +28,15 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            while self._steps_back and kind is not None:
-                self._steps_back.pop()()
-            self._steps_back.clear()
+            while self._undo_steps and kind is not None:
+                self._undo_steps.pop()()
+            self._undo_steps.clear()
         finally:
             self.lock.release()
 
 
 class Table(Generic[_K, _V]):
-    """Rows by key. All that follows from a row is kept in step with it by `indexed`, on the way there and back."""
+    """Rows by key. Subclasses keep their indexes in `indexed`, which runs for every write and every undo."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._rows: dict[_K, _V] = {}
@@ -61,12 +61,12 @@ class Table(Generic[_K, _V]):
         return self._rows.get(key)
 
     def write(self, key: _K, row: _V | None) -> None:
-        """Put the row there, or (None) leave no row."""
+        """Set the row of a key, or remove it (None)."""
         before = self._rows.get(key)
-        self._transaction.can_be_undone_by(lambda: self._place(key, before))
-        self._place(key, row)
+        self._transaction.can_be_undone_by(lambda: self._set_row(key, before))
+        self._set_row(key, row)
 
-    def _place(self, key: _K, row: _V | None) -> None:
+    def _set_row(self, key: _K, row: _V | None) -> None:
         before = self._rows.get(key)
         if row is not None:
             self._rows[key] = row
@@ -75,4 +75,4 @@ class Table(Generic[_K, _V]):
         self.indexed(before, row)
 
     def indexed(self, before: _V | None, after: _V | None) -> None:
-        """What else has to know that one row took the place of another."""
+        """Update secondary indexes after the row `before` was replaced by `after`; None is no row."""

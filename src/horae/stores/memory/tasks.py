@@ -1,4 +1,4 @@
-"""The tasks, by their ids, their natural keys, their labels, and the order in which they were added."""
+"""Tasks table, indexed by id, natural key, label and creation order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .table import Table, Transaction
 
 
 class Numbers(Table[str, int]):
-    """The number of each task, by its id: they rise as tasks are added."""
+    """Task numbers by id; a new task gets the next higher number."""
 
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)

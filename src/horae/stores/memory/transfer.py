@@ -1,4 +1,4 @@
-"""The way out of the store in memory, and into it."""
+"""Transfer port of the in-memory store: export by pages, and idempotent import."""
 
 from __future__ import annotations
 
@@ -25,35 +25,39 @@ class MemoryMoving:
     async def stock(self) -> dict[Part, int]:
         data = self._data
         with data.lock:
-            counted = {part: len(list(_told(data, part))) for part in _TOLD}
-            ended = sum(not run.live for run in data.runs)
-            read = {Part.NODES: len(data.nodes), Part.TASKS: len(data.tasks), Part.EVENTS: len(data.events)}
-            return counted | read | {Part.RUNS: ended}
+            counts = {part: len(list(_sorted_rows(data, part))) for part in _TABLE_PARTS}
+            ended_runs = sum(not run.live for run in data.runs)
+            other_counts = {Part.NODES: len(data.nodes), Part.TASKS: len(data.tasks), Part.EVENTS: len(data.events)}
+            return counts | other_counts | {Part.RUNS: ended_runs}
 
     async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
-        if part not in _TOLD:
+        if part not in _TABLE_PARTS:
             return await read_parcels(cast("Readable", self), part, after, limit)
         with self._data.lock:
-            rest = [each for each in _told(self._data, part) if after is None or _key(each) > place_in(after, ())]
-            return page_of(rest, limit, lambda parcel: place(*_key(parcel)))
+            rows = [
+                row for row in _sorted_rows(self._data, part) if after is None or _sort_key(row) > place_in(after, ())
+            ]
+            return page_of(rows, limit, lambda parcel: place(*_sort_key(parcel)))
 
     async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        given = tuple(parcels)
+        rows = tuple(parcels)
         with self._data.writing():
-            _INTO[part](self._data, given)
+            _IMPORTERS[part](self._data, rows)
 
 
-# --- out -----------------------------------------------------------------------------------------------------------
+# --- export --------------------------------------------------------------------------------------------------------
 
-_TOLD: Final = frozenset({Part.MARKS, Part.REMEMBERED, Part.RECORDS, Part.LANES, Part.BARRED, Part.TALLIES, Part.LINES})
-
-
-def _told(data: Data, part: Part) -> list[Parcel]:
-    """All that no other question tells, in order of its keys."""
-    return sorted(_found(data, part), key=_key)
+_TABLE_PARTS: Final = frozenset(
+    {Part.MARKS, Part.REMEMBERED, Part.RECORDS, Part.LANES, Part.BARRED, Part.TALLIES, Part.LINES}
+)
 
 
-def _found(data: Data, part: Part) -> Iterator[Parcel]:
+def _sorted_rows(data: Data, part: Part) -> list[Parcel]:
+    """Return the rows of a part that the ordinary queries do not cover, in order of their keys."""
+    return sorted(_read_rows(data, part), key=_sort_key)
+
+
+def _read_rows(data: Data, part: Part) -> Iterator[Parcel]:
     match part:
         case Part.MARKS:
             yield from (Mark(*mark) for mark in ((TOKEN_MARK, data.token), (EVENT_MARK, data.events.last)) if mark[1])
@@ -66,14 +70,14 @@ def _found(data: Data, part: Part) -> Iterator[Parcel]:
         case Part.BARRED:
             yield from (Barred(owner, data.barred[owner]) for owner in data.barred.all_keys())
         case Part.TALLIES:
-            counted = ((*key, data.tallies[key]) for key in data.tallies.all_keys())
-            yield from (Tally(*each) for each in counted if each[3])
+            counts = ((*key, data.tallies[key]) for key in data.tallies.all_keys())
+            yield from (Tally(*row) for row in counts if row[3])
         case _:
             for run_id in data.lines.all_keys():
-                yield from (NumberedLine(*each) for each in enumerate(data.lines[run_id], 1))
+                yield from (NumberedLine(*row) for row in enumerate(data.lines[run_id], 1))
 
 
-def _key(parcel: Parcel) -> tuple[Any, ...]:
+def _sort_key(parcel: Parcel) -> tuple[Any, ...]:
     match parcel:
         case Record(kind=kind, key=key):
             return kind, key
@@ -85,10 +89,10 @@ def _key(parcel: Parcel) -> tuple[Any, ...]:
             return (parcel[0],)
 
 
-# --- in ------------------------------------------------------------------------------------------------------------
+# --- import --------------------------------------------------------------------------------------------------------
 
 
-def _marks(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_marks(data: Data, parcels: Sequence[Parcel]) -> None:
     for name, number in only(Mark, parcels):
         if name == TOKEN_MARK:
             data.token = max(data.token, number)
@@ -96,41 +100,41 @@ def _marks(data: Data, parcels: Sequence[Parcel]) -> None:
             data.events.count_from(number)
 
 
-def _remembered(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_metadata(data: Data, parcels: Sequence[Parcel]) -> None:
     data.remembered.update(only(Remembered, parcels))
 
 
-def _records(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_records(data: Data, parcels: Sequence[Parcel]) -> None:
     for record in only(Record, parcels):
         data.records.write((record.kind, record.key), record)
 
 
-def _lanes(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_lanes(data: Data, parcels: Sequence[Parcel]) -> None:
     for name, limit in only(LaneLimit, parcels):
         data.limits.write(name, limit)
 
 
-def _barred(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_blocked_owners(data: Data, parcels: Sequence[Parcel]) -> None:
     for owner, reason in only(Barred, parcels):
         data.barred.write(owner, reason)
 
 
-def _nodes(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_nodes(data: Data, parcels: Sequence[Parcel]) -> None:
     for node in only(Node, parcels):
         data.nodes.write(node.id, node)
 
 
-def _tallies(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_counters(data: Data, parcels: Sequence[Parcel]) -> None:
     for owner, hour, name, number in only(Tally, parcels):
         data.tallies.write((owner, hour, name), number)
 
 
-def _tasks(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_tasks(data: Data, parcels: Sequence[Parcel]) -> None:
     for facts in only(Facts, parcels):
-        _task(data, facts)
+        _import_task(data, facts)
 
 
-def _runs(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_runs(data: Data, parcels: Sequence[Parcel]) -> None:
     for run in only(Run, parcels):
         if run.task_id not in data.tasks:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
@@ -138,22 +142,22 @@ def _runs(data: Data, parcels: Sequence[Parcel]) -> None:
             data.runs.write(run.id, run)
 
 
-def _lines(data: Data, parcels: Sequence[Parcel]) -> None:
+def _import_lines(data: Data, parcels: Sequence[Parcel]) -> None:
     for number, line in only(NumberedLine, parcels):
-        said = data.lines.get(line.run_id) or []
-        if number == len(said) + 1:
-            # A new list each time, so that it can be taken back.
-            data.lines.write(line.run_id, [*said, line])
-        elif number > len(said):
-            raise StoreError(f"Line {len(said) + 1} of {line.run_id} is missing; nothing was written.")
+        stored = data.lines.get(line.run_id) or []
+        if number == len(stored) + 1:
+            # A new list each time, so that a rollback restores the old one.
+            data.lines.write(line.run_id, [*stored, line])
+        elif number > len(stored):
+            raise StoreError(f"Line {len(stored) + 1} of {line.run_id} is missing; nothing was written.")
 
 
-def _events(data: Data, parcels: Sequence[Parcel]) -> None:
-    for told in only(Numbered, parcels):
-        data.events.carry_in(told)
+def _import_events(data: Data, parcels: Sequence[Parcel]) -> None:
+    for event in only(Numbered, parcels):
+        data.events.carry_in(event)
 
 
-def _task(data: Data, facts: Facts) -> None:
+def _import_task(data: Data, facts: Facts) -> None:
     task = facts.task
     holder = None if task.key is None else data.tasks.with_key(task.owner, task.key)
     if holder not in (None, task.id):
@@ -171,16 +175,16 @@ def _task(data: Data, facts: Facts) -> None:
         data.entries.write(key_of(entry), entry)
 
 
-_INTO: Final[dict[Part, Callable[[Data, Sequence[Parcel]], None]]] = {
-    Part.MARKS: _marks,
-    Part.REMEMBERED: _remembered,
-    Part.RECORDS: _records,
-    Part.LANES: _lanes,
-    Part.BARRED: _barred,
-    Part.NODES: _nodes,
-    Part.TALLIES: _tallies,
-    Part.TASKS: _tasks,
-    Part.RUNS: _runs,
-    Part.LINES: _lines,
-    Part.EVENTS: _events,
+_IMPORTERS: Final[dict[Part, Callable[[Data, Sequence[Parcel]], None]]] = {
+    Part.MARKS: _import_marks,
+    Part.REMEMBERED: _import_metadata,
+    Part.RECORDS: _import_records,
+    Part.LANES: _import_lanes,
+    Part.BARRED: _import_blocked_owners,
+    Part.NODES: _import_nodes,
+    Part.TALLIES: _import_counters,
+    Part.TASKS: _import_tasks,
+    Part.RUNS: _import_runs,
+    Part.LINES: _import_lines,
+    Part.EVENTS: _import_events,
 }

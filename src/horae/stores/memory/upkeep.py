@@ -1,4 +1,4 @@
-"""What the janitor and an operator ask of the store in memory."""
+"""Upkeep port of the in-memory store: retention, integrity check and deployment metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store in one SQLite file: the default, durable through power loss, shared by the processes of one machine."""
+"""SQLite store, the default: one file, durable through power loss, shared by the processes of one machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dispatcher, the settler and the keeper ask of the store in SQLite."""
+"""Agenda port of the SQLite store: claim, start, settle, release, recover, and node leases."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .settle import Carrier
 from .statements import sql
 from .writer import Writer
 
-_HEAD: Final = sql("head")
-_SOMEBODY: Final = sql("somebody_at_the_door")
-_ADMIT: Final = sql("admit")
-_CARRIED_BY: Final = sql("carried_by")
+_AGENDA_HEAD: Final = sql("agenda_head")
+_HAS_PARKED_ENTRIES: Final = sql("has_entries_parked_at_routes")
+_UNPARK_ROUTES: Final = sql("unpark_routes")
+_LIVE_RUNS_OF_NODE: Final = sql("live_runs_of_node")
 _JOIN: Final = sql("join")
 _EXTEND: Final = sql("extend")
 _LEAVE: Final = sql("leave")
@@ -34,75 +34,77 @@ class SQLiteAgenda:
     _writer: Writer
     _readers: Readers
     _claimer: Claimer
-    _carrier: Carrier
+    _run_updater: Carrier
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         claimer = self._claimer
         return await self._writer.do(
-            lambda link: claimer.claim(link, now, node, room, decide),
-            glance=lambda link: claimer.glance(link, now, node, room),
+            lambda connection: claimer.claim(connection, now, node, room, decide),
+            peek=lambda connection: claimer.glance(connection, now, node, room),
         )
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         if not claims:
             return frozenset()
-        given = tuple(claims)
-        return await self._writer.do(lambda link: self._carrier.start(link, given, now))
+        requests = tuple(claims)
+        return await self._writer.do(lambda connection: self._run_updater.start(connection, requests, now))
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         if not batch:
             return frozenset()
-        given = tuple(batch)
-        return await self._writer.do(lambda link: self._carrier.settle(link, given, decide))
+        requests = tuple(batch)
+        return await self._writer.do(lambda connection: self._run_updater.settle(connection, requests, decide))
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         if not claims:
             return frozenset()
-        given = tuple(claims)
-        return await self._writer.do(lambda link: self._carrier.release(link, given, decide))
+        requests = tuple(claims)
+        return await self._writer.do(lambda connection: self._run_updater.release(connection, requests, decide))
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        return await self._writer.do(lambda link: self._carrier.recover(link, node, renewals, decide, limit))
+        return await self._writer.do(
+            lambda connection: self._run_updater.recover(connection, node, renewals, decide, limit)
+        )
 
     async def admit(self, routes: Collection[str]) -> int:
         if not routes:
             return 0
-        doors = named(sorted(routes))
-        if not (await self._readers.ask(_SOMEBODY, (doors,)))[0][0]:
+        route_names = named(sorted(routes))
+        if not (await self._readers.ask(_HAS_PARKED_ENTRIES, (route_names,)))[0][0]:
             return 0
 
-        def work(link: Link) -> int:
-            link.query(_ADMIT, (doors,))
-            return link.changed
+        def work(connection: Link) -> int:
+            connection.query(_UNPARK_ROUTES, (route_names,))
+            return connection.changed
 
         return await self._writer.do(work)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
-        return tuple((run_id, token) for run_id, token in await self._readers.ask(_CARRIED_BY, (node,)))
+        return tuple((run_id, token) for run_id, token in await self._readers.ask(_LIVE_RUNS_OF_NODE, (node,)))
 
     async def join(self, node: Node) -> None:
         row = node_values(node)
-        await self._writer.do(lambda link: link.query(_JOIN, row))
+        await self._writer.do(lambda connection: connection.query(_JOIN, row))
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
         bindings = {"node": node, "now": microseconds(now), "load": load, "offset": span_microseconds(offset)}
-        return await self._writer.do(lambda link: _extension(link, bindings), single=True)
+        return await self._writer.do(lambda connection: _extend(connection, bindings), autocommit=True)
 
     async def leave(self, node: str) -> None:
-        await self._writer.do(lambda link: link.query(_LEAVE, {"node": node}))
+        await self._writer.do(lambda connection: connection.query(_LEAVE, {"node": node}))
 
     async def next_due(self) -> datetime | None:
-        _, timed, ready = (await self._readers.ask(_HEAD, {"node": ""}))[0]
-        return _earlier(timed, ready)
+        _, timed, ready = (await self._readers.ask(_AGENDA_HEAD, {"node": ""}))[0]
+        return _earliest(timed, ready)
 
 
-def _earlier(timed: int | None, ready: int | None) -> datetime | None:
+def _earliest(timed: int | None, ready: int | None) -> datetime | None:
     heads = [due for due in (timed, ready) if due is not None]
     return instants[min(heads)] if heads else None
 
 
-def _extension(link: Link, bindings: dict[str, object]) -> Extension:
-    rows = link.query(_EXTEND, bindings)
+def _extend(connection: Link, bindings: dict[str, object]) -> Extension:
+    rows = connection.query(_EXTEND, bindings)
     if not rows:
         return Extension(held=False)
     draining, orders, nodes, timed, ready = rows[0]
@@ -110,6 +112,6 @@ def _extension(link: Link, bindings: dict[str, object]) -> Extension:
         held=True,
         orders=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
         nodes=tuple(node_from(row) for row in decode(nodes)),
-        next_due=_earlier(timed, ready),
+        next_due=_earliest(timed, ready),
         draining=bool(draining),
     )

@@ -1,4 +1,4 @@
-"""A copy of the file while work goes on: of one instant, and either complete or not there."""
+"""Online backup of the file: a consistent snapshot, written to a temporary file and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -18,40 +18,48 @@ _PAGES_AT_ONCE: Final = 1_000
 
 
 def copy_to(path: str, source: Link, progress: Callable[[int, int], None] | None = None) -> None:
-    """`source` is inside a transaction, so all pages are of one instant; the writer goes on beside it."""
+    """Copy `source` to `path`; raises StoreError or StoreFull, and then leaves no file.
+
+    `source` is in a read transaction, so all pages are of one instant; the writer is not blocked.
+    """
     folder = Path(path).absolute().parent
     try:
-        handle, draft = tempfile.mkstemp(prefix=".horae-backup-", dir=folder)
+        handle, temporary_path = tempfile.mkstemp(prefix=".horae-backup-", dir=folder)
         os.close(handle)
     except OSError as error:
         raise StoreError(f"The backup cannot be written to {folder}: {error}.") from error
     try:
-        _copy_pages(draft, source, progress)
-        _make_durable(draft)
-        Path(draft).replace(path)
+        _copy_pages(temporary_path, source, progress)
+        _make_durable(temporary_path)
+        Path(temporary_path).replace(path)
         _make_durable(str(folder))
     except OSError as error:
         raise StoreError(f"The backup could not be written to {path}: {error}.") from error
     except apsw.FullError as error:
         raise StoreFull(f"There is no space left for a backup at {path}.") from error
     finally:
-        for leftover in (draft, f"{draft}-journal", f"{draft}-wal", f"{draft}-shm"):
+        for path_left in (
+            temporary_path,
+            f"{temporary_path}-journal",
+            f"{temporary_path}-wal",
+            f"{temporary_path}-shm",
+        ):
             with suppress(FileNotFoundError):
-                Path(leftover).unlink()
+                Path(path_left).unlink()
 
 
-def _copy_pages(draft: str, source: Link, progress: Callable[[int, int], None] | None) -> None:
-    # Only a read makes the transaction's instant stand still.
+def _copy_pages(temporary_path: str, source: Link, progress: Callable[[int, int], None] | None) -> None:
+    # The snapshot of a deferred transaction is taken by its first read.
     source.query("SELECT count(*) FROM sqlite_schema")
-    copy = apsw.Connection(draft)
+    copy = apsw.Connection(temporary_path)
     try:
-        # The copy is made durable as a whole, when it is complete.
+        # The complete copy is synced once, at the end.
         copy.execute("PRAGMA synchronous = OFF").fetchall()
-        with copy.backup("main", source.connection, "main") as going:
-            while not going.done:
-                going.step(_PAGES_AT_ONCE)
+        with copy.backup("main", source.raw, "main") as copying:
+            while not copying.done:
+                copying.step(_PAGES_AT_ONCE)
                 if progress is not None:
-                    progress(going.page_count - going.remaining, going.page_count)
+                    progress(copying.page_count - copying.remaining, copying.page_count)
     finally:
         copy.close()
 

@@ -1,4 +1,4 @@
-"""A connection to the file that somebody else has opened: looked at before it is used, and left as it was."""
+"""The caller's own SQLite connection, used to add tasks in the caller's transaction; its settings are not changed."""
 
 from __future__ import annotations
 
@@ -19,35 +19,38 @@ from .statements import Bulk
 
 Connection: TypeAlias = apsw.Connection | sqlite3.Connection
 
-_WANTED: Final = "an open apsw.Connection (sqlite3 only where both share one SQLite library)"
+_EXPECTED_CONNECTION: Final = "an open apsw.Connection (sqlite3 only where both share one SQLite library)"
 _TABLES: Final = "agenda|events|records|runs|seats|sqlite_sequence|standings|tallies|tasks"
-_NAMES_A_TABLE: Final = re.compile(rf"\b(FROM|INTO|JOIN|UPDATE) ({_TABLES})\b")
-_KEPT_SPELLINGS: Final = 256
+_TABLE_REFERENCE: Final = re.compile(rf"\b(FROM|INTO|JOIN|UPDATE) ({_TABLES})\b")
+_MAX_CACHED_STATEMENTS: Final = 256
 
 
 class Borrowed(Link):
-    """As a link of our own, for what adds tasks. Nothing is set, and every table is named with its schema: whoever opened
-    the connection may have others of the same name, in a file of their own or as temporary ones."""
+    """Adapter that runs the statements for adding tasks on the caller's connection.
+
+    No setting is changed, and every table is qualified with its schema: the caller may have tables of the same name in
+    another attached file or as temporary tables.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.statements = 0
         self.newest_hour = 0
-        self._borrowed = connection
+        self._caller_connection = connection
         self._schema = "main"
-        self._cursor: Any = _plain_cursor(connection)
+        self._cursor: Any = _open_plain_cursor(connection)
 
     def find(self, path: str) -> None:
-        """Refuses a connection that does not lead to this file, by itself or by ATTACH."""
-        wanted = _real(path)
+        """Find the schema of the file at `path` (main or attached); raises a refusal if the connection lacks it."""
+        database = _normalize_path(path)
         for _, name, file in self.query("PRAGMA database_list"):
-            if file and _real(os.fsdecode(file)) == wanted:
+            if file and _normalize_path(os.fsdecode(file)) == database:
                 self._schema = os.fsdecode(name)
                 return
         raise refuse("another_database", place=path)
 
     def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
-        with _in_apsw_words():
-            return super().query(_spelled(statement, self._schema), bindings)
+        with _translate_sqlite3_errors():
+            return super().query(_qualify_tables(statement, self._schema), bindings)
 
     def write_rows(self, bulk: Bulk, values: list[Any]) -> None:
         for text, start, end in bulk.parts(len(values)):
@@ -59,20 +62,20 @@ class Borrowed(Link):
 
     @property
     def in_transaction(self) -> bool:
-        return self._borrowed.in_transaction
+        return self._caller_connection.in_transaction
 
     def close(self) -> None:
-        """What was borrowed stays open."""
+        """Close the cursor; the caller's connection stays open."""
         self._cursor.close()
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Within their transaction, which stays usable when this fails."""
+        """Run a savepoint in the caller's transaction, which stays usable after a failure."""
         self.query("SAVEPOINT horae_adds")
         try:
             yield
         except BaseException:
-            # For want of space SQLite may have given up the whole of it.
+            # When the disk is full, SQLite may have rolled back the whole transaction.
             with suppress(apsw.Error):
                 if self.in_transaction:
                     self.query("ROLLBACK TO horae_adds")
@@ -81,12 +84,12 @@ class Borrowed(Link):
         self.query("RELEASE horae_adds")
 
 
-async def begin_if_needed(lent: Lent) -> None:
-    """SQLAlchemy counts its transaction from the first statement; SQLite's may still have to begin."""
-    connection = _sqlite_connection(lent.connection, lent.name)
-    if lent.begin is not None and not connection.in_transaction:
+async def begin_if_needed(driver: Lent) -> None:
+    """Begin the SQLite transaction of a SQLAlchemy connection, whose own transaction starts before SQLite's."""
+    connection = _sqlite_connection(driver.connection, driver.name)
+    if driver.begin is not None and not connection.in_transaction:
         try:
-            await lent.begin("BEGIN IMMEDIATE")
+            await driver.begin("BEGIN IMMEDIATE")
         except Exception as error:
             if "locked" in str(getattr(error, "orig", "")):
                 raise refuse("busy_transaction") from error
@@ -94,36 +97,36 @@ async def begin_if_needed(lent: Lent) -> None:
 
 
 def _sqlite_connection(connection: object, name: str) -> Connection:
-    """Refuse what is no connection of SQLite, and one of another copy of SQLite in this process."""
+    """Return a checked SQLite connection; refuse other objects, and one of another copy of SQLite in this process."""
     if isinstance(connection, sqlite3.Connection):
         if not one_library():
             raise refuse("another_library", theirs=sqlite3.sqlite_version, ours=apsw.sqlite_lib_version())
     elif not isinstance(connection, apsw.Connection):
-        raise refuse("wrong_connection", came=name, wanted=_WANTED)
+        raise refuse("wrong_connection", came=name, wanted=_EXPECTED_CONNECTION)
     return connection
 
 
 @contextmanager
 def borrowed(connection: object, path: str, name: str | None = None) -> Iterator[Borrowed]:
-    """The connection as a link to the file at this path; refused where that would not be safe, or would hold nothing."""
-    theirs = _sqlite_connection(connection, f"A {type(connection).__name__}" if name is None else name)
+    """Join the caller's transaction on the file at `path`; refused if the connection is unusable or has no transaction."""
+    checked = _sqlite_connection(connection, f"A {type(connection).__name__}" if name is None else name)
     try:
-        link = Borrowed(theirs)
-        begun = link.in_transaction
+        joined = Borrowed(checked)
+        in_transaction = joined.in_transaction
     except (apsw.ConnectionClosedError, sqlite3.ProgrammingError) as error:
-        raise _unusable(error) from error
-    with closing(link):
-        link.find(path)
-        if not begun:
+        raise _refuse_unusable(error) from error
+    with closing(joined):
+        joined.find(path)
+        if not in_transaction:
             raise refuse("no_transaction", begin="connection.execute('BEGIN IMMEDIATE')")
-        yield link
+        yield joined
 
 
 @cache
 def one_library() -> bool:
-    """Whether sqlite3 and apsw are two doors to the same SQLite: then what one of them registers, the other one finds.
+    """Return whether sqlite3 and apsw use one SQLite library: a VFS registered by one is then known to the other.
 
-    Two copies in one process do not see each other's locks, whatever their versions.
+    Two copies in one process do not see each other's file locks, whatever their versions.
     """
     name = "horae-one-library"
     probe = apsw.VFS(name, "")
@@ -137,46 +140,46 @@ def one_library() -> bool:
 
 
 @contextmanager
-def _in_apsw_words() -> Iterator[None]:
-    """So that whoever catches an error of SQLite need not know by which door it came."""
+def _translate_sqlite3_errors() -> Iterator[None]:
+    """Raise errors of sqlite3 as the apsw errors that the rest of the store handles."""
     try:
         yield
     except sqlite3.Error as error:
         if not hasattr(error, "sqlite_errorcode"):
-            raise _unusable(error) from error
+            raise _refuse_unusable(error) from error
         raise apsw.exception_for(error.sqlite_errorcode) from error
 
 
-def _unusable(error: Exception) -> Exception:
+def _refuse_unusable(error: Exception) -> Exception:
     if "thread" in str(error):
         return refuse(
             "another_thread",
             how="Open it with check_same_thread=False, or with apsw.Connection(path)",
             how_zh="请用 check_same_thread=False 打开，或使用 apsw.Connection(path)",
         )
-    return refuse("wrong_connection", came="A connection that is closed", wanted=_WANTED)
+    return refuse("wrong_connection", came="A connection that is closed", wanted=_EXPECTED_CONNECTION)
 
 
-@lru_cache(_KEPT_SPELLINGS)
-def _spelled(statement: str, schema: str) -> str:
+@lru_cache(_MAX_CACHED_STATEMENTS)
+def _qualify_tables(statement: str, schema: str) -> str:
     quoted = schema.replace('"', '""')
-    return _NAMES_A_TABLE.sub(lambda found: f'{found[1]} "{quoted}".{found[2]}', statement)
+    return _TABLE_REFERENCE.sub(lambda match: f'{match[1]} "{quoted}".{match[2]}', statement)
 
 
-def _plain_cursor(connection: Connection) -> apsw.Cursor | sqlite3.Cursor:
-    """Rows as they are, whatever their owner has them made into."""
+def _open_plain_cursor(connection: Connection) -> apsw.Cursor | sqlite3.Cursor:
+    """Open a cursor that returns plain tuples, without the caller's row factory or row trace."""
     if isinstance(connection, sqlite3.Connection):
-        plain = sqlite3.Cursor(connection)
-        plain.row_factory = None
-        return plain
+        sqlite3_cursor = sqlite3.Cursor(connection)
+        sqlite3_cursor.row_factory = None
+        return sqlite3_cursor
     cursor = apsw.Cursor(connection)
-    cursor.row_trace = _as_it_is
+    cursor.row_trace = _unchanged_row
     return cursor
 
 
-def _real(path: str) -> str:
+def _normalize_path(path: str) -> str:
     return os.path.normcase(os.path.realpath(path))
 
 
-def _as_it_is(_cursor: apsw.Cursor, row: Row) -> Row:
+def _unchanged_row(_cursor: apsw.Cursor, row: Row) -> Row:
     return row

@@ -1,4 +1,4 @@
-"""When the write-ahead log is carried over into the file: while nobody waits if possible, and before it grows too long."""
+"""Checkpoint policy of the write-ahead log: when the writer is idle if possible, and always before it grows too long."""
 
 from __future__ import annotations
 
@@ -9,54 +9,55 @@ import apsw
 
 from .connection import Link
 
-_WHEN_IDLE: Final = 256
-"""Pages: about 1 MB, a few milliseconds."""
+_IDLE_PAGES: Final = 256
+"""Pages (about 1 MB, a few milliseconds) at which an idle writer runs a checkpoint."""
 _IDLE_SECONDS: Final = 0.004
-_BETWEEN_GROUPS: Final = 1_000
-"""About 4 MB, ten milliseconds. The log is not cut: to write over what is there is faster than to let a file grow."""
-_EVEN_IF_WAITED_FOR: Final = 4_000
-"""About 16 MB: longer than this it is not put off for somebody who waits."""
-_AT_ALL_COSTS: Final = 16_000
-"""About 64 MB: now it waits for readers, though not long, and the file is cut."""
-_SECONDS_FOR_READERS: Final = 0.05
+_GROUP_PAGES: Final = 1_000
+"""Pages (about 4 MB, ten milliseconds) at which it runs between two groups. The log is not truncated: overwriting it is
+faster than growing the file again."""
+_BUSY_PAGES: Final = 4_000
+"""Pages (about 16 MB) at which it runs even if urgent requests are waiting."""
+_TRUNCATE_PAGES: Final = 16_000
+"""Pages (about 64 MB) at which it waits briefly for readers and truncates the log."""
+_READER_WAIT_SECONDS: Final = 0.05
 
 
 class Checkpoints:
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, connection: Link) -> None:
+        self._connection = connection
         self._pages = 0
-        self._not_before = 0
-        link.on_wal(self._told)
+        self._retry_at = 0
+        connection.on_wal(self._update_size)
 
     @property
     def patience(self) -> float | None:
-        """How long the writer waits for a request before it uses the time; None when there is nothing to do."""
-        return _IDLE_SECONDS if self._pages >= max(_WHEN_IDLE, self._not_before) else None
+        """Seconds that the writer waits for a request before it runs a checkpoint; None if none is needed."""
+        return _IDLE_SECONDS if self._pages >= max(_IDLE_PAGES, self._retry_at) else None
 
     def when_idle(self) -> None:
         if self.patience is not None:
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def after_group(self, *, waited_for: bool) -> None:
-        """Between two groups; if somebody waits for the next one, only when it cannot be put off."""
-        if self._pages >= max(_AT_ALL_COSTS, self._not_before):
+        """Run a checkpoint between two groups; with waiting requests only if it cannot be postponed."""
+        if self._pages >= max(_TRUNCATE_PAGES, self._retry_at):
             self._run(apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        elif self._pages >= max(_EVEN_IF_WAITED_FOR if waited_for else _BETWEEN_GROUPS, self._not_before):
+        elif self._pages >= max(_BUSY_PAGES if waited_for else _GROUP_PAGES, self._retry_at):
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def last(self) -> None:
         self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
-    def _told(self, pages: int) -> None:
+    def _update_size(self, pages: int) -> None:
         if pages < self._pages:
-            # The log has started afresh: whoever was in the way is gone.
-            self._not_before = 0
+            # The log was restarted: the reader that blocked the last checkpoint has finished.
+            self._retry_at = 0
         self._pages = pages
 
     def _run(self, mode: int) -> None:
-        """A failure here loses nothing: the log is still there, and the next attempt comes later."""
-        self._not_before = self._pages + (_WHEN_IDLE if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else _EVEN_IF_WAITED_FOR)
-        with suppress(apsw.Error), self._link.impatient(_SECONDS_FOR_READERS):
-            written, done = self._link.connection.wal_checkpoint(mode=mode)
+        """Run a checkpoint. A failure loses nothing: the log is kept, and a later attempt follows."""
+        self._retry_at = self._pages + (_IDLE_PAGES if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else _BUSY_PAGES)
+        with suppress(apsw.Error), self._connection.impatient(_READER_WAIT_SECONDS):
+            written, done = self._connection.raw.wal_checkpoint(mode=mode)
             if written == done:
-                self._pages = self._not_before = 0
+                self._pages = self._retry_at = 0

@@ -1,4 +1,4 @@
-"""Claiming: what is due leaves the agenda as runs, a slice at a time, owners in turn when there is more than that."""
+"""Claim: turns due agenda entries into runs, one slice per transaction, with a rotation of owners in a backlog."""
 
 from __future__ import annotations
 
@@ -23,19 +23,17 @@ from .load_facts import Gathered
 from .statements import sql
 from .unit_of_work import Pending
 
-_HEAD: Final = sql("head")
+_AGENDA_HEAD: Final = sql("agenda_head")
 _NEXT_TOKEN: Final = sql("next_token")
 
-_DECIDING_SECONDS: Final = 0.005
-"""Of work, not of waiting: a thread that had to wait for the processor gains nothing by stopping early."""
-_BETWEEN_LOOKS: Final = 16
-_VERSION: Final = ENTRY_WIDTH
-_ENTRIES: Final = ENTRY_WIDTH + 1
+_MAX_DECIDE_SECONDS: Final = 0.005
+"""CPU time budget of one slice; waiting time does not count, because stopping early would not shorten it."""
+_CLOCK_CHECK_INTERVAL: Final = 16
+_VERSION_COLUMN: Final = ENTRY_WIDTH
+_ENTRY_COUNT_COLUMN: Final = ENTRY_WIDTH + 1
 
 
-class _Asked(NamedTuple):
-    """Who claims, when, how much, and who decides."""
-
+class _ClaimRequest(NamedTuple):
     now: datetime
     node: str
     room: int
@@ -43,92 +41,102 @@ class _Asked(NamedTuple):
 
 
 class Claimer:
-    def __init__(self, familiar: Familiar) -> None:
-        self._familiar = familiar
-        self._turns = Turns()
+    def __init__(self, cache: Familiar) -> None:
+        self._task_cache = cache
+        self._order = Turns()
 
-    def glance(self, link: Link, now: datetime, node: str, room: int) -> Claim | None:
-        """The answer when there is nothing to write: an idle node must not cost a write."""
-        joined, timed, ready = link.query(_HEAD, {"node": node})[0]
-        self._turns.backlog = ready is not None
+    def glance(self, connection: Link, now: datetime, node: str, room: int) -> Claim | None:
+        """Return the claim if nothing is due, without a write; None if a transaction is needed."""
+        joined, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
+        self._order.backlog = ready is not None
         if not joined:
             return Claim()
         if room > 0 and any(due is not None and due <= microseconds(now) for due in (timed, ready)):
             return None
-        return _answer([], 0, now, timed, ready)
+        return _build_claim([], 0, now, timed, ready)
 
-    def claim(self, link: Link, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        nothing = self.glance(link, now, node, room)
-        if nothing is not None:
-            return nothing
-        rows = self._turns.slice(link, microseconds(now))
+    def claim(self, connection: Link, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        idle_claim = self.glance(connection, now, node, room)
+        if idle_claim is not None:
+            return idle_claim
+        rows = self._order.slice(connection, microseconds(now))
         claimed: list[Claimed] = []
-        decided = self._fire(link, rows, _Asked(now, node, room, decide), claimed) if rows else 0
+        decided = self._fire_entries(connection, rows, _ClaimRequest(now, node, room, decide), claimed) if rows else 0
         if decided:
-            self._turns.last = rows[decided - 1][5]
-        _, timed, ready = link.query(_HEAD, {"node": node})[0]
-        return _answer(claimed, decided, now, timed, ready)
+            self._order.last = rows[decided - 1][5]
+        _, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
+        return _build_claim(claimed, decided, now, timed, ready)
 
-    def _fire(self, link: Link, rows: list[Row], asked: _Asked, claimed: list[Claimed]) -> int:
-        """Decide and write. If the ledger has some of it already, all is decided again, and each birth is looked up."""
-        token: int = link.query(_NEXT_TOKEN)[0][0]
-        link.query("SAVEPOINT slice")
+    def _fire_entries(self, connection: Link, rows: list[Row], request: _ClaimRequest, claimed: list[Claimed]) -> int:
+        """Decide the entries and write the runs, in a savepoint.
+
+        If the ledger already has one of the runs, all entries are decided again with a lookup of each new run.
+        """
+        token: int = connection.query(_NEXT_TOKEN)[0][0]
+        connection.query("SAVEPOINT slice")
         try:
-            decided = self._decide(link, rows, asked, token, claimed, careful=False)
+            decided = self._decide_entries(connection, rows, request, token, claimed, check_existing=False)
         except apsw.ConstraintError:
-            link.query("ROLLBACK TO slice")
-            self._familiar.forget()
+            connection.query("ROLLBACK TO slice")
+            self._task_cache.forget()
             claimed.clear()
-            decided = self._decide(link, rows, asked, token, claimed, careful=True)
-        link.query("RELEASE slice")
+            decided = self._decide_entries(connection, rows, request, token, claimed, check_existing=True)
+        connection.query("RELEASE slice")
         return decided
 
-    def _decide(
-        self, link: Link, rows: list[Row], asked: _Asked, token: int, claimed: list[Claimed], *, careful: bool
+    def _decide_entries(
+        self,
+        connection: Link,
+        rows: list[Row],
+        request: _ClaimRequest,
+        token: int,
+        claimed: list[Claimed],
+        *,
+        check_existing: bool,
     ) -> int:
-        """One after the other, until there is no room or it has taken too long; how many were decided."""
-        gathered = Gathered(link, self._familiar, {row[0]: row[_VERSION] for row in rows})
-        gathered.read_entries([row[0] for row in rows if row[_ENTRIES] > 1])
-        pending = Pending(link, self._familiar)
-        until = thread_time() + _DECIDING_SECONDS
-        room, decide = asked.room, asked.decide
+        """Decide entries in order until `room` runs are claimed or the time budget is used; return how many."""
+        loaded = Gathered(connection, self._task_cache, {row[0]: row[_VERSION_COLUMN] for row in rows})
+        loaded.read_entries([row[0] for row in rows if row[_ENTRY_COUNT_COLUMN] > 1])
+        unit_of_work = Pending(connection, self._task_cache)
+        until = thread_time() + _MAX_DECIDE_SECONDS
+        room, decide = request.room, request.decide
         decided = 0
         for row in rows:
             if len(claimed) >= room:
                 break
-            if decided % _BETWEEN_LOOKS == 0 and thread_time() > until:
-                self._turns.took(decided, len(rows))
+            if decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > until:
+                self._order.took(decided, len(rows))
                 break
             number = row[0]
-            known = gathered.known[number]
-            task = known[2]
+            cached = loaded.known[number]
+            task = cached[2]
             entry = entry_from(row, task[0])
-            entries = gathered.entries.get(number) or (entry,)
-            facts = gathered.facts(known, entries)
+            entries = loaded.entries.get(number) or (entry,)
+            facts = loaded.facts(cached, entries)
             change = decide(facts, entry, token)
-            if careful:
-                if made := pending.made(number, change):
-                    change = decide(facts._replace(made=made), entry, token)
-                change = pending.only_new(number, change)
+            if check_existing:
+                if existing := unit_of_work.made(number, change):
+                    change = decide(facts._replace(made=existing), entry, token)
+                change = unit_of_work.only_new(number, change)
             if row[1] not in change.dropped:
-                _must_move(entry, change)
-            pending.note(known, entries, change, gathered)
+                _check_entry_moved(entry, change)
+            unit_of_work.note(cached, entries, change, loaded)
             for run in change.born:
                 if run.state in LIVE:
                     claimed.append(new(Claimed, (change.task or task, run)))  # noqa: PERF401 - there is one
             decided += 1
         else:
-            self._turns.took(decided, decided)
-        pending.finish()
+            self._order.took(decided, decided)
+        unit_of_work.finish()
         return decided
 
 
-def _answer(claimed: list[Claimed], decided: int, now: datetime, timed: int | None, ready: int | None) -> Claim:
+def _build_claim(claimed: list[Claimed], decided: int, now: datetime, timed: int | None, ready: int | None) -> Claim:
     heads = [due for due in (timed, ready) if due is not None]
     head = instants[min(heads)] if heads else None
     return Claim(tuple(claimed), decided, head is not None and head <= now, head)
 
 
-def _must_move(entry: Entry, change: Change) -> None:
+def _check_entry_moved(entry: Entry, change: Change) -> None:
     if not change.deleted and not any(put.slot == entry.slot for put in change.put):
         raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")

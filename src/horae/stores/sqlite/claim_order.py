@@ -1,4 +1,4 @@
-"""Which of the entries that are due come next: in order of their instants, or owners in turn when there are too many."""
+"""Order of a claim: due entries by due instant, or in a backlog by round-robin between owners."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ _TIMED_SLICE: Final = sql("timed_slice")
 _READY_SLICE: Final = sql("ready_slice")
 _QUEUE_OLDEST: Final = sql("queue_oldest")
 _QUEUE_NEWEST: Final = sql("queue_newest")
-_NOT_YET: Final = sql("not_yet")
-_OWNERS_IN_TURN: Final = sql("owners_in_turn")
-_ONE_ORDER: Final = sql("one_order")
+_UNQUEUE_NOT_DUE: Final = sql("unqueue_not_due")
+_READY_OWNERS: Final = sql("ready_owners")
+_DUE_ORDER_SUFFICES: Final = sql("due_order_suffices")
 
-_QUEUED_AT_ONCE: Final = 500
-"""From each end of a backlog: who is on time must not wait until the oldest are done."""
+_QUEUE_BATCH: Final = 500
+"""Entries that are made ready from each end of a backlog: recent entries must not wait for all of the oldest."""
 
 
 class Turns:
-    """`last` is whose turn it was last, `backlog` whether entries stand in their owners' queues.
+    """State of the rotation between claims.
 
-    `reach` is the size of a slice: less than usual while decisions take so long that the rest would be read for nothing.
+    `last` is the owner served last, `backlog` whether there are ready entries. `reach` is the size of a slice; it
+    shrinks while decisions are slow, because rows beyond the time budget would be read in vain.
     """
 
     def __init__(self) -> None:
@@ -33,44 +34,44 @@ class Turns:
         self.reach = CLAIM_SLICE
 
     def took(self, decided: int, offered: int) -> None:
-        """So many of those that were offered could be decided in the time that there is for it."""
+        """Adapt the slice size: `decided` of the `offered` entries were decided within the time budget."""
         self.reach = min(CLAIM_SLICE, 2 * self.reach) if decided == offered else max(LONGEST_TURN, decided)
 
-    def slice(self, link: Link, now: int) -> list[Row]:
-        """Rows of entries that are due, at most one of a task, best first."""
-        rows = [] if self.backlog else link.query(_TIMED_SLICE, (now, self.reach + 1))
-        if self.backlog or (len(rows) > self.reach and not link.query(_ONE_ORDER)[0][0]):
-            rows = self._in_turn(link, now)
+    def slice(self, connection: Link, now: int) -> list[Row]:
+        """Read rows of due entries, at most one per task, in claim order."""
+        rows = [] if self.backlog else connection.query(_TIMED_SLICE, (now, self.reach + 1))
+        if self.backlog or (len(rows) > self.reach and not connection.query(_DUE_ORDER_SUFFICES)[0][0]):
+            rows = self._read_rotation(connection, now)
         else:
             rows = rows[: self.reach]
             if any(row[6] for row in rows):
                 rows.sort(key=by_priority)
         return one_of_each_task(rows)
 
-    def _in_turn(self, link: Link, now: int) -> list[Row]:
-        """More of what is due goes to its owners' queues, and owners have their turns, from the one after the last."""
-        link.query(_QUEUE_OLDEST, (now, _QUEUED_AT_ONCE))
-        link.query(_QUEUE_NEWEST, (now, _QUEUED_AT_ONCE))
-        link.query(_NOT_YET, (now,))
-        owners = self._owners(link)
+    def _read_rotation(self, connection: Link, now: int) -> list[Row]:
+        """Make more due entries ready, then read ready entries in rotation, from the owner after the last one."""
+        connection.query(_QUEUE_OLDEST, (now, _QUEUE_BATCH))
+        connection.query(_QUEUE_NEWEST, (now, _QUEUE_BATCH))
+        connection.query(_UNQUEUE_NOT_DUE, (now,))
+        owners = self._read_owners(connection)
         if not owners:
             return []
-        turn = max(1, min(LONGEST_TURN, CLAIM_SLICE // len(owners)))
-        share = -(-CLAIM_SLICE // (len(owners) * turn)) * turn
-        queues = [link.query(_READY_SLICE, (owner, share)) for owner in owners]
+        rows_per_turn = max(1, min(LONGEST_TURN, CLAIM_SLICE // len(owners)))
+        share = -(-CLAIM_SLICE // (len(owners) * rows_per_turn)) * rows_per_turn
+        queues = [connection.query(_READY_SLICE, (owner, share)) for owner in owners]
         if sum(map(len, queues)) < CLAIM_SLICE:
-            # Some have less than their share: what they leave is for those who have more.
-            for place, owner in enumerate(owners):
-                if len(queues[place]) == share:
-                    queues[place] = link.query(_READY_SLICE, (owner, CLAIM_SLICE))
-        return taking_turns(queues, turn)[: self.reach]
+            # Owners with fewer entries leave part of the slice to owners with more.
+            for index, owner in enumerate(owners):
+                if len(queues[index]) == share:
+                    queues[index] = connection.query(_READY_SLICE, (owner, CLAIM_SLICE))
+        return taking_turns(queues, rows_per_turn)[: self.reach]
 
-    def _owners(self, link: Link) -> list[str]:
-        """Whose turn it is, at most as many as a slice has places."""
-        # No name lies between a name and the same with this character behind it.
-        after_the_last = f"{self.last}\0" if self.last else ""
-        found = link.query(_OWNERS_IN_TURN, {"from": after_the_last, "most": CLAIM_SLICE + 1})
-        if len(found) < CLAIM_SLICE and after_the_last:
-            first = link.query(_OWNERS_IN_TURN, {"from": "", "most": CLAIM_SLICE + 1})
-            found += [row for row in first if row not in found]
-        return [owner for (owner,) in found[:CLAIM_SLICE]]
+    def _read_owners(self, connection: Link) -> list[str]:
+        """Return the next owners with ready entries, at most `CLAIM_SLICE`."""
+        # The smallest string after a name is the name followed by a null character.
+        first_owner = f"{self.last}\0" if self.last else ""
+        owners = connection.query(_READY_OWNERS, {"from": first_owner, "most": CLAIM_SLICE + 1})
+        if len(owners) < CLAIM_SLICE and first_owner:
+            wrapped = connection.query(_READY_OWNERS, {"from": "", "most": CLAIM_SLICE + 1})
+            owners += [row for row in wrapped if row not in owners]
+        return [owner for (owner,) in owners[:CLAIM_SLICE]]

@@ -1,4 +1,4 @@
-"""One connection to the file, used by one thread at a time; it counts what it is asked to do."""
+"""Connection to the SQLite file, used by one thread at a time, with busy handling and a count of statements."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .statements import Bulk
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
-_KEPT_STATEMENTS: Final = 1_024
-"""More than there are: one that is not among so many that were used last is thrown away."""
+_STATEMENT_CACHE_SIZE: Final = 1_024
+"""More than there are statements, so that none is evicted and compiled again."""
 _BUSY_SECONDS: Final = 10.0
-"""How long to wait for another process that is writing; each of its transactions takes a few milliseconds."""
-_GLANCE: Final = 0.0003
-"""How often to look meanwhile: SQLite's own way waits up to a tenth of a second between two looks."""
+"""Busy timeout while another process writes; each of its transactions takes a few milliseconds."""
+_RETRY_SECONDS: Final = 0.0003
+"""Interval between attempts to get the lock; SQLite's own busy handler waits up to 100 ms."""
 
 
 class Link:
@@ -32,46 +32,47 @@ class Link:
         vfs: str | None = None,
         cache_kilobytes: int,
         read_only: bool = False,
-        turnstile: Turnstile | None = None,
+        file_lock: Turnstile | None = None,
     ) -> None:
-        """`turnstile` is for those who begin to write."""
+        """`file_lock` orders the write transactions of several processes; a reader needs none."""
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        self.connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_KEPT_STATEMENTS)
+        self.raw = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_STATEMENT_CACHE_SIZE)
         self.statements = 0
         self.newest_hour = 0
-        """The last hour for which something was counted here: with each new one, old ones may be forgotten."""
-        self._cursor = self.connection.cursor()
-        self._turnstile = turnstile or Turnstile(None)
-        self._patience = _BUSY_SECONDS
-        self._waits_since = 0.0
-        self._never = Event()
+        """Latest hour with a counter write on this connection; each new hour triggers the deletion of old counters."""
+        self._cursor = self.raw.cursor()
+        self._file_lock = file_lock or Turnstile(None)
+        self._busy_seconds = _BUSY_SECONDS
+        self._busy_since = 0.0
+        self._sleeper = Event()
         try:
             self._set_up(cache_kilobytes)
         except BaseException:
-            self.connection.close()
+            self.raw.close()
             raise
 
     def _set_up(self, cache_kilobytes: int) -> None:
-        self.connection.set_busy_handler(self._wait_a_little)
-        # Plans that may depend on what is bound are made again for every binding, and cost more than the statement.
-        self.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        self.raw.set_busy_handler(self._handle_busy)
+        # Query planner stability: otherwise statements are compiled again for new bound values, which costs more than
+        # running them.
+        self.raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         self.query(f"PRAGMA cache_size = -{cache_kilobytes}")
-        # What a statement may have to take back is kept in memory: on the disk it would be half of all that is written.
+        # Statement journals are kept in memory; on disk they would be half of all writes.
         self.query("PRAGMA temp_store = MEMORY")
 
     def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
-        """Every row is fetched: a cursor left open would make the next COMMIT fail."""
+        """Run a statement and fetch all rows: an open cursor would make the next COMMIT fail."""
         self.statements += 1
         return self._cursor.execute(statement, bindings).fetchall()
 
     def write_rows(self, bulk: Bulk, values: list[Any]) -> None:
-        """`values` are those of all rows, one after the other."""
+        """Write many rows; `values` are the values of all rows, concatenated."""
         for text, start, end in bulk.parts(len(values)):
             self.statements += 1
             self._cursor.execute(text, values[start:end])
 
     def write_telling(self, bulk: Bulk, values: list[Any]) -> list[Row]:
-        """The same of a statement that says what it has written."""
+        """Write many rows with a statement that has a RETURNING clause, and return its rows."""
         return [row for text, start, end in bulk.parts(len(values)) for row in self.query(text, values[start:end])]
 
     def write_each(self, statement: str, rows: Sequence[Row]) -> None:
@@ -81,49 +82,49 @@ class Link:
 
     @contextmanager
     def impatient(self, seconds: float) -> Iterator[None]:
-        """Whoever is in the way is waited for only so long."""
-        self._patience = seconds
+        """Use another busy timeout within the block."""
+        self._busy_seconds = seconds
         try:
             yield
         finally:
-            self._patience = _BUSY_SECONDS
+            self._busy_seconds = _BUSY_SECONDS
 
     def begin(self) -> None:
-        """A transaction that writes. Whoever waits for it is next."""
-        with self._turnstile.passing():
+        """Begin a write transaction, in the order in which the file lock serves the waiting processes."""
+        with self._file_lock.passing():
             self.query("BEGIN IMMEDIATE")
 
-    def _wait_a_little(self, looks: int) -> bool:
-        """Whether to look again for the lock that somebody else has."""
+    def _handle_busy(self, attempts: int) -> bool:
+        """Busy handler of SQLite: wait a moment and return whether to try again."""
         now = perf_counter()
-        if looks == 0:
-            self._waits_since = now
-        self._never.wait(_GLANCE)
-        return now - self._waits_since < self._patience
+        if attempts == 0:
+            self._busy_since = now
+        self._sleeper.wait(_RETRY_SECONDS)
+        return now - self._busy_since < self._busy_seconds
 
     def take_count(self) -> int:
-        """How many statements there were since this was last asked."""
+        """Return the number of statements since the last call, and reset it."""
         count, self.statements = self.statements, 0
         return count
 
     @property
     def in_transaction(self) -> bool:
-        return self.connection.in_transaction
+        return self.raw.in_transaction
 
     @property
     def changed(self) -> int:
-        """How many rows the last statement wrote or removed."""
-        return self.connection.changes()
+        """Number of rows that the last statement changed."""
+        return self.raw.changes()
 
-    def on_wal(self, told: Callable[[int], None]) -> None:
-        """After each commit, `told` hears how many pages the write-ahead log has; nothing is checkpointed by itself."""
+    def on_wal(self, callback: Callable[[int], None]) -> None:
+        """Call `callback` after each commit with the number of pages in the log; disables automatic checkpoints."""
 
         def hook(_connection: apsw.Connection, _database: str, pages: int) -> int:
-            told(pages)
+            callback(pages)
             return apsw.SQLITE_OK
 
-        self.connection.set_wal_hook(hook)
+        self.raw.set_wal_hook(hook)
 
     def close(self) -> None:
-        self.connection.close()
-        self._turnstile.close()
+        self.raw.close()
+        self._file_lock.close()

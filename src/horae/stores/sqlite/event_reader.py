@@ -1,4 +1,4 @@
-"""What readers of the event log ask of the store in SQLite."""
+"""Feed port of the SQLite store: reads of the event log by number and owner."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class SQLiteFeed:
     _readers: Readers
 
     async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
-        def work(link: Link) -> tuple[Numbered, ...]:
+        def work(connection: Link) -> tuple[Numbered, ...]:
             if owner is None:
-                rows = link.query(_EVENTS, (after, limit))
+                rows = connection.query(_EVENTS, (after, limit))
             else:
-                rows = link.query(_EVENTS_OF_OWNER, (after, owner, limit))
+                rows = connection.query(_EVENTS_OF_OWNER, (after, owner, limit))
             return tuple(map(event_from, rows))
 
         return await self._readers.do(work)
 
     async def last_event(self) -> int:
-        number: int = (await self._readers.do(lambda link: link.query(_LAST_EVENT)))[0][0]
-        return number
+        last_number: int = (await self._readers.do(lambda connection: connection.query(_LAST_EVENT)))[0][0]
+        return last_number
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         bindings = {"owners": json.dumps(list(owners)), "until": until}
-        return dict(await self._readers.do(lambda link: link.query(_OWNER_EVENT_COUNTS, bindings)))
+        return dict(await self._readers.do(lambda connection: connection.query(_OWNER_EVENT_COUNTS, bindings)))

@@ -1,4 +1,4 @@
-"""A copy of a SQLite file that leaves every byte beside the original as it is, whoever has it open."""
+"""Copy of a SQLite file that creates and changes nothing next to the original, even while other processes use it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def copy_file(path: str, to: str) -> None:
     A database with a write-ahead log but without shared memory is copied with its log, because SQLite would create the
     shared memory beside the original; one without a log has no open connection and is read as immutable.
     """
-    place = Path(path).resolve(strict=True)
-    log, shared = (place.with_name(place.name + ending) for ending in ("-wal", "-shm"))
-    if log.exists() and not shared.exists():
-        shutil.copyfile(place, to)
-        shutil.copyfile(log, f"{to}-wal")
+    source_path = Path(path).resolve(strict=True)
+    wal, shm = (source_path.with_name(source_path.name + ending) for ending in ("-wal", "-shm"))
+    if wal.exists() and not shm.exists():
+        shutil.copyfile(source_path, to)
+        shutil.copyfile(wal, f"{to}-wal")
         return
-    how = "mode=ro&readonly_shm=1" if log.exists() else "mode=ro&immutable=1"
-    source, copy = apsw.Connection(f"{place.as_uri()}?{how}", flags=_READ_ONLY), apsw.Connection(to)
+    mode = "mode=ro&readonly_shm=1" if wal.exists() else "mode=ro&immutable=1"
+    source, copy = apsw.Connection(f"{source_path.as_uri()}?{mode}", flags=_READ_ONLY), apsw.Connection(to)
     try:
         source.set_busy_timeout(_BUSY_MILLISECONDS)
-        with copy.backup("main", source, "main") as going:
-            going.step()
+        with copy.backup("main", source, "main") as copying:
+            copying.step()
     finally:
         copy.close()
         source.close()

@@ -1,9 +1,9 @@
-"""Manners among processes that write to one file: whoever waits is next, so that one that is always busy starves nobody.
+"""Fair lock between processes that write to one SQLite file (flock on its folder), so that a busy writer starves none.
 
-SQLite lets in whoever asks at the right moment, and that is nearly always the one that has just left. So each passes here
-before it begins: who waits for the file stands in the gate, and who was in it comes after. The gate is a lock on the folder
-of the file: nothing is left behind, and no lock of SQLite's own is touched. Nothing depends on it: where it cannot be had,
-or somebody was stopped in it, writers go on as SQLite lets them.
+SQLite's own lock goes to the process that tries at the right moment, nearly always the one that has just released it. So
+a writer holds this lock while it waits for BEGIN, and a writer that has just committed queues behind it. The flock leaves
+no file behind and touches none of SQLite's locks. Correctness does not depend on it: if the flock is not available, or
+its holder is stopped, writers continue with SQLite's lock alone.
 """
 
 from __future__ import annotations
@@ -18,59 +18,59 @@ from typing import Final
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - where there is none, nobody waits in line
+except ImportError:  # pragma: no cover - without flock, writers are not ordered
     fcntl = None  # type: ignore[assignment]
 
-_LONGEST_WAIT: Final = 0.25
-"""Seconds: longer than any transaction should take."""
-_AVOIDED_SECONDS: Final = 10.0
-"""So long nobody waits at a gate in which somebody stood for too long."""
-_GLANCE: Final = 0.0003
+_MAX_WAIT_SECONDS: Final = 0.25
+"""Longer than any transaction should take."""
+_SKIP_SECONDS: Final = 10.0
+"""After a timeout the lock is not waited for during this time."""
+_RETRY_SECONDS: Final = 0.0003
 
 
 class Turnstile:
     def __init__(self, path: str | None) -> None:
-        """None: nobody else can write there."""
-        self._gate: int | None = None
-        self._not_before = 0.0
-        self._never = Event()
+        """`path` is the database file; None makes a lock that is always free, for connections that do not write."""
+        self._folder: int | None = None
+        self._skip_until = 0.0
+        self._sleeper = Event()
         if path is not None and fcntl is not None:
             with suppress(OSError):
-                self._gate = os.open(Path(path).parent, os.O_RDONLY | os.O_CLOEXEC)
+                self._folder = os.open(Path(path).parent, os.O_RDONLY | os.O_CLOEXEC)
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Nobody overtakes whoever is in here."""
-        is_in = self._gate is not None and self._enter(self._gate)
+        """Hold the lock within the block; after `_MAX_WAIT_SECONDS` the block runs without it."""
+        is_locked = self._folder is not None and self._acquire(self._folder)
         try:
             yield
         finally:
-            if is_in and self._gate is not None:
-                fcntl.flock(self._gate, fcntl.LOCK_UN)
+            if is_locked and self._folder is not None:
+                fcntl.flock(self._folder, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        gate, self._gate = self._gate, None
-        if gate is not None:
-            os.close(gate)
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            os.close(folder)
 
-    def _enter(self, gate: int) -> bool:
-        if _try(gate):
+    def _acquire(self, folder: int) -> bool:
+        if _try_lock(folder):
             return True
         now = perf_counter()
-        if now < self._not_before:
+        if now < self._skip_until:
             return False
-        until = now + _LONGEST_WAIT
+        until = now + _MAX_WAIT_SECONDS
         while perf_counter() < until:
-            self._never.wait(_GLANCE)
-            if _try(gate):
+            self._sleeper.wait(_RETRY_SECONDS)
+            if _try_lock(folder):
                 return True
-        self._not_before = until + _AVOIDED_SECONDS
+        self._skip_until = until + _SKIP_SECONDS
         return False
 
 
-def _try(gate: int) -> bool:
+def _try_lock(folder: int) -> bool:
     try:
-        fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

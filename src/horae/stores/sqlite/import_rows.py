@@ -1,4 +1,4 @@
-"""Parcels of another store are written as they are; what is written twice is the same as once."""
+"""Idempotent import of rows exported from another store: importing a page twice has the effect of once."""
 
 from __future__ import annotations
 
@@ -25,112 +25,115 @@ from .statements import Bulk, sql
 _RAISE_TOKEN: Final = sql("raise_token")
 _FIRST_EVENT_NUMBER: Final = sql("first_event_number")
 _RAISE_EVENT_NUMBER: Final = sql("raise_event_number")
-_REMEMBER: Final = sql("remember")
+_WRITE_METADATA: Final = sql("write_metadata")
 _REPLACE_RECORD: Final = sql("replace_record")
 _SET_LANE: Final = sql("set_lane")
-_BAR: Final = sql("bar")
+_BLOCK_OWNER: Final = sql("block_owner")
 _JOIN: Final = sql("join")
-_REPLACE_TALLY: Final = sql("replace_tally")
+_REPLACE_COUNTER: Final = sql("replace_counter")
 _NUMBERS: Final = sql("numbers_by_id")
 _LAST_TASK: Final = sql("last_task")
 _LAST_RUN: Final = sql("last_run")
-_REPLACED: Final = tuple(
-    sql(name) for name in ("leave_all_seats", "drop_live_runs", "empty_agendas", "drop_definitions")
+_DELETE_REPLACED_TASKS: Final = tuple(
+    sql(name)
+    for name in ("delete_lane_slots_of_tasks", "drop_live_runs", "delete_entries_of_tasks", "drop_definitions")
 )
-_RUNS: Final = Bulk("carry_in_runs", 29)
-_LINES: Final = Bulk("carry_in_lines", 5)
-_EVENTS: Final = Bulk("carry_in_events", 7)
+_IMPORT_RUNS: Final = Bulk("import_runs", 29)
+_IMPORT_LINES: Final = Bulk("import_lines", 5)
+_IMPORT_EVENTS: Final = Bulk("import_events", 7)
 
 
-def arrive(link: Link, part: Part, parcels: Sequence[Parcel]) -> None:
-    _INTO[part](link, parcels)
+def arrive(connection: Link, part: Part, parcels: Sequence[Parcel]) -> None:
+    _IMPORTERS[part](connection, parcels)
 
 
-def _marks(link: Link, parcels: Sequence[Parcel]) -> None:
+def _import_marks(connection: Link, parcels: Sequence[Parcel]) -> None:
     for name, number in only(Mark, parcels):
         if name == TOKEN_MARK:
-            link.query(_RAISE_TOKEN, (number,))
+            connection.query(_RAISE_TOKEN, (number,))
         elif name == EVENT_MARK:
-            link.query(_FIRST_EVENT_NUMBER, (number,))
-            link.query(_RAISE_EVENT_NUMBER, (number,))
+            connection.query(_FIRST_EVENT_NUMBER, (number,))
+            connection.query(_RAISE_EVENT_NUMBER, (number,))
 
 
-def _tasks(link: Link, parcels: Sequence[Parcel]) -> None:
-    given = only(Facts, parcels)
-    known = _known(link, [facts.task.id for facts in given])
-    if known:
-        # The last of the four takes the tasks themselves: they come back at once, under the same numbers.
-        for statement in _REPLACED:
-            link.query(statement, (these([number for number, _ in known.values()]),))
-    ((last_run,),) = link.query(_LAST_RUN)
-    last_task = max((row[0] for row in link.query(_LAST_TASK)), default=0)
-    sheets = Sheets()
-    for facts in given:
-        if facts.task.id not in known:
+def _import_tasks(connection: Link, parcels: Sequence[Parcel]) -> None:
+    imported = only(Facts, parcels)
+    existing = _find_existing(connection, [facts.task.id for facts in imported])
+    if existing:
+        # The last statement deletes the tasks themselves; they are inserted again below, under the same numbers.
+        for statement in _DELETE_REPLACED_TASKS:
+            connection.query(statement, (these([number for number, _ in existing.values()]),))
+    ((last_run,),) = connection.query(_LAST_RUN)
+    last_task = max((row[0] for row in connection.query(_LAST_TASK)), default=0)
+    batches = Sheets()
+    for facts in imported:
+        if facts.task.id not in existing:
             last_task += 1
-            known[facts.task.id] = last_task, 0
-        number, version = known[facts.task.id]
-        _note_task(sheets, number, version + 1, facts, range(last_run + 1, last_run + 1 + len(facts.live)))
+            existing[facts.task.id] = last_task, 0
+        number, version = existing[facts.task.id]
+        _add_task(batches, number, version + 1, facts, range(last_run + 1, last_run + 1 + len(facts.live)))
         last_run += len(facts.live)
-    sheets.write(link)
+    batches.write(connection)
 
 
-def _note_task(sheets: Sheets, number: int, version: int, facts: Facts, seqs: range) -> None:
-    sheets.new_tasks += (number, *task_values(facts.task))
-    sheets.standings += standing_values(number, version, facts.standing, seqs)
+def _add_task(batches: Sheets, number: int, version: int, facts: Facts, seqs: range) -> None:
+    batches.new_tasks += (number, *task_values(facts.task))
+    batches.standings += standing_values(number, version, facts.standing, seqs)
     for entry in facts.entries:
-        sheets.put += entry_values(number, entry)
+        batches.put += entry_values(number, entry)
     for seq, run in zip(seqs, facts.live, strict=True):
-        sheets.born += birth(seq, number, run)
+        batches.born += birth(seq, number, run)
         for lane in run.lanes:
-            sheets.taken += (lane, run.id)
+            batches.taken += (lane, run.id)
 
 
-def _known(link: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """The number and the version of those tasks that are there."""
-    rows = link.query(_NUMBERS, (named(list(dict.fromkeys(ids))),))
+def _find_existing(connection: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Return the number and the version of the tasks that exist, by id."""
+    rows = connection.query(_NUMBERS, (named(list(dict.fromkeys(ids))),))
     return {task_id: (number, version) for task_id, number, version in rows}
 
 
-def _runs(link: Link, parcels: Sequence[Parcel]) -> None:
-    given = only(Run, parcels)
-    known = _known(link, [run.task_id for run in given])
-    ((seq,),) = link.query(_LAST_RUN)
+def _import_runs(connection: Link, parcels: Sequence[Parcel]) -> None:
+    imported = only(Run, parcels)
+    existing = _find_existing(connection, [run.task_id for run in imported])
+    ((seq,),) = connection.query(_LAST_RUN)
     values: list[Any] = []
-    for run in given:
-        if run.task_id not in known:
+    for run in imported:
+        if run.task_id not in existing:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
         seq += 1
-        values += birth(seq, known[run.task_id][0], run)
-    link.write_rows(_RUNS, values)
+        values += birth(seq, existing[run.task_id][0], run)
+    connection.write_rows(_IMPORT_RUNS, values)
 
 
-def _lines(link: Link, parcels: Sequence[Parcel]) -> None:
+def _import_lines(connection: Link, parcels: Sequence[Parcel]) -> None:
     values: list[Any] = []
     for number, (run_id, at, level, text) in only(NumberedLine, parcels):
         values += (run_id, number, microseconds(at), level, printable(text))
-    link.write_rows(_LINES, values)
+    connection.write_rows(_IMPORT_LINES, values)
 
 
-def _events(link: Link, parcels: Sequence[Parcel]) -> None:
+def _import_events(connection: Link, parcels: Sequence[Parcel]) -> None:
     values: list[Any] = []
     for number, event in only(Numbered, parcels):
         values += (number, *event_values(event))
-    link.write_rows(_EVENTS, values)
+    connection.write_rows(_IMPORT_EVENTS, values)
 
 
-_INTO: Final[dict[Part, Callable[[Link, Sequence[Parcel]], None]]] = {
-    Part.MARKS: _marks,
-    Part.REMEMBERED: lambda link, parcels: link.write_each(_REMEMBER, only(Remembered, parcels)),
-    Part.RECORDS: lambda link, parcels: link.write_each(
+_IMPORTERS: Final[dict[Part, Callable[[Link, Sequence[Parcel]], None]]] = {
+    Part.MARKS: _import_marks,
+    Part.REMEMBERED: lambda connection, parcels: connection.write_each(_WRITE_METADATA, only(Remembered, parcels)),
+    Part.RECORDS: lambda connection, parcels: connection.write_each(
         _REPLACE_RECORD, [record_values(record) for record in only(Record, parcels)]
     ),
-    Part.LANES: lambda link, parcels: link.write_each(_SET_LANE, only(LaneLimit, parcels)),
-    Part.BARRED: lambda link, parcels: link.write_each(_BAR, only(Barred, parcels)),
-    Part.NODES: lambda link, parcels: link.write_each(_JOIN, [node_values(node) for node in only(Node, parcels)]),
-    Part.TALLIES: lambda link, parcels: link.write_each(_REPLACE_TALLY, only(Tally, parcels)),
-    Part.TASKS: _tasks,
-    Part.RUNS: _runs,
-    Part.LINES: _lines,
-    Part.EVENTS: _events,
+    Part.LANES: lambda connection, parcels: connection.write_each(_SET_LANE, only(LaneLimit, parcels)),
+    Part.BARRED: lambda connection, parcels: connection.write_each(_BLOCK_OWNER, only(Barred, parcels)),
+    Part.NODES: lambda connection, parcels: connection.write_each(
+        _JOIN, [node_values(node) for node in only(Node, parcels)]
+    ),
+    Part.TALLIES: lambda connection, parcels: connection.write_each(_REPLACE_COUNTER, only(Tally, parcels)),
+    Part.TASKS: _import_tasks,
+    Part.RUNS: _import_runs,
+    Part.LINES: _import_lines,
+    Part.EVENTS: _import_events,
 }

@@ -1,4 +1,4 @@
-"""The journal in SQLite."""
+"""Journal port of the SQLite store: log lines of runs, bounded per run and per line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .readers import Readers
 from .statements import Bulk, sql
 from .writer import Writer
 
-_SAID: Final = sql("said")
+_LAST_LINE_NUMBER: Final = sql("last_line_number")
 _INSERT: Final = Bulk("insert_lines", 5)
 _LINES: Final = sql("lines")
-_CUT: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
+_TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 
 
 class SQLiteJournal:
@@ -26,28 +26,32 @@ class SQLiteJournal:
     _readers: Readers
 
     async def write_lines(self, lines: Sequence[Line]) -> None:
-        given = tuple(lines)
-        if given:
-            # Urgent, because a run that has said something is settled after it.
-            await self._writer.do(lambda link: _write(link, given))
+        lines_to_write = tuple(lines)
+        if lines_to_write:
+            # Urgent, because the settlement of the run follows.
+            await self._writer.do(lambda connection: _write_lines(connection, lines_to_write))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
-        rows = await self._readers.do(lambda link: link.query(_LINES, (run_id, after, limit)))
+        rows = await self._readers.do(lambda connection: connection.query(_LINES, (run_id, after, limit)))
         return tuple(
             NumberedLine(number, Line(name, instants[at], level, text)) for number, name, at, level, text in rows
         )
 
 
-def _write(link: Link, lines: Sequence[Line]) -> None:
-    said: dict[str, int] = {}
+def _write_lines(connection: Link, lines: Sequence[Line]) -> None:
+    line_counts: dict[str, int] = {}
     values: list[Any] = []
     for run_id, at, level, text in lines:
-        if run_id not in said:
-            # What was said by a run that is gone, or never was, is nobody's to read.
-            said[run_id] = LOG_LINES + 1 if read_run(link, run_id) is None else link.query(_SAID, (run_id,))[0][0]
-        number = said[run_id] = said[run_id] + 1
+        if run_id not in line_counts:
+            # Lines of a run that does not exist are dropped.
+            line_counts[run_id] = (
+                LOG_LINES + 1
+                if read_run(connection, run_id) is None
+                else connection.query(_LAST_LINE_NUMBER, (run_id,))[0][0]
+            )
+        number = line_counts[run_id] = line_counts[run_id] + 1
         if number <= LOG_LINES:
             values += (run_id, number, microseconds(at), level, printable(shortened(text, LOG_LINE_CHARACTERS)))
         elif number == LOG_LINES + 1:
-            values += (run_id, number, microseconds(at), "warning", _CUT)
-    link.write_rows(_INSERT, values)
+            values += (run_id, number, microseconds(at), "warning", _TRUNCATION_NOTICE)
+    connection.write_rows(_INSERT, values)

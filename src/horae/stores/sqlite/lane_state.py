@@ -1,4 +1,4 @@
-"""Lanes, and who is barred, kept up to date while one request decides."""
+"""Lane use and blocked owners of one request, updated in memory as its decisions take and free lane slots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .connection import Link
 from .statements import sql
 
 _LANE_USE: Final = sql("lane_use")
-_BARRED: Final = sql("barred")
+_BLOCKED_OWNERS: Final = sql("blocked_owners")
 
 
 def named(names: Collection[str]) -> apsw.CArrayBinding:
@@ -23,49 +23,49 @@ def named(names: Collection[str]) -> apsw.CArrayBinding:
 
 
 class Surroundings:
-    def __init__(self, link: Link, tasks: Collection[Task]) -> None:
-        self._link = link
+    def __init__(self, connection: Link, tasks: Collection[Task]) -> None:
+        self._connection = connection
         self._lane_of_owner: dict[str, str | None] = {task.owner: None for task in tasks}
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
-        self._barred: dict[str, Reason | None] = {}
+        self._blocked: dict[str, Reason | None] = {}
         self.quiet = True
-        """Nobody sits in any lane, and nobody is barred."""
+        """No task has a lane, and no owner is limited or blocked."""
         if self._lane_of_owner:
             lanes = {task.lane for task in tasks if task.lane is not None}
             self._read_lanes(lanes)
             self.quiet = not lanes and not any(self._lane_of_owner.values())
-            for name, reason in link.query(_BARRED, (named(self._lane_of_owner.keys() | lanes),)):
-                self._barred[name] = REASONS[reason]
+            for name, reason in connection.query(_BLOCKED_OWNERS, (named(self._lane_of_owner.keys() | lanes),)):
+                self._blocked[name] = REASONS[reason]
                 self.quiet = False
 
     def _read_lanes(self, lanes: set[str]) -> None:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
-        for name, limit, taken in self._link.query(_LANE_USE, (named(lanes | owners.keys()),)):
+        for name, limit, taken in self._connection.query(_LANE_USE, (named(lanes | owners.keys()),)):
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._taken[name] = taken
             if limit is not None and name in owners:
                 self._lane_of_owner[owners[name]] = name
 
     def lanes_of(self, task: Task) -> tuple[LaneUse, ...]:
-        lane, mine = task.lane, self._lane_of_owner.get(task.owner)
+        lane, owners_lane = task.lane, self._lane_of_owner.get(task.owner)
         if lane is None:
-            return () if mine is None else (self._use(mine),)
-        if mine is None or mine == lane:
+            return () if owners_lane is None else (self._use(owners_lane),)
+        if owners_lane is None or owners_lane == lane:
             return (self._use(lane),)
-        return self._use(lane), self._use(mine)
+        return self._use(lane), self._use(owners_lane)
 
     def barred(self, task: Task) -> Reason | None:
-        return self._barred.get(task.owner) or self._barred.get(also_barred_as(task.owner, task.lane))
+        return self._blocked.get(task.owner) or self._blocked.get(also_barred_as(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
         if lane not in self._limits:
-            # The task was given this lane a moment ago, by a decision of the same request.
+            # An earlier decision of this request gave the task this lane.
             self._read_lanes({lane})
         return LaneUse(lane, self._limits[lane], self._taken[lane])
 
-    def taken(self, lanes: Iterable[str], by: int) -> None:
-        """So many seats more, or fewer, are taken in each of these lanes."""
+    def taken(self, lanes: Iterable[str], slots: int) -> None:
+        """Add `slots` (may be negative) to the number of taken slots of each lane."""
         for lane in lanes:
             if lane in self._taken:
-                self._taken[lane] += by
+                self._taken[lane] += slots

@@ -1,4 +1,4 @@
-"""The ledger and the list of tasks, read a page at a time."""
+"""Paginated reads of the ledger and of the task list, each by the index that reads the fewest rows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _UPCOMING: Final = sql("upcoming")
 _UPCOMING_READY: Final = sql("upcoming_ready")
 _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
 _TASKS_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
-_STRANDED: Final = sql("stranded")
-_NEWEST: Final = sql("latest")
+_TASKS_PARKED_AT_ROUTE: Final = sql("tasks_parked_at_route")
+_LATEST_RUNS: Final = sql("latest")
 _RUN_LIVE: Final = sql("run_live")
 _RUN_STRAY: Final = sql("run_stray")
 _RUN_AT: Final = sql("run_at")
-_RUN_AMONG_FEW: Final = sql("run_among_few")
+_RUN_AMONG_FIRST: Final = sql("run_among_first")
 _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
 _RUNS_PAGE_OF_OWNER: Final = sql("runs_page_of_owner")
@@ -38,132 +38,135 @@ _RUNS_PAGE_LIVE: Final = sql("runs_page_live")
 _RUNS_PAGE_IN_TROUBLE: Final = sql("runs_page_in_trouble")
 
 
-_ROWS_EACH: Final = 300
-"""What it costs to look at all runs of one task, measured in rows of an index that are only passed by."""
+_ROWS_PER_TASK: Final = 300
+"""Cost of reading all runs of one task, in skipped index rows."""
 
 _LATEST: Final = 2**63 - 1
 
 
-def read_tasks(link: Link, seen: Familiar, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
+def read_tasks(
+    connection: Link, cache: Familiar, task_filter: TaskFilter, after: str | None, limit: int
+) -> Page[Facts]:
     size = min(limit, LARGEST_PAGE)
-    rows = task_rows(link, wanted, int(after or 0), size + 1)
-    return Page(_facts_of(link, seen, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
+    rows = task_rows(connection, task_filter, int(after or 0), size + 1)
+    return Page(_read_facts(connection, cache, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
-def read_upcoming(link: Link, seen: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
+def read_upcoming(connection: Link, cache: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
     size = min(limit, LARGEST_PAGE)
     entries = 2 * size
     while True:
-        rows = _soonest(link, owner, entries)
-        # A task may have many entries, and counts once.
-        found = list(dict.fromkeys((task, version) for task, version, _ in rows))
-        if len(found) >= size or len(rows) < entries:
-            return _facts_of(link, seen, found[:size])
+        rows = _read_soonest(connection, owner, entries)
+        # A task with several entries appears once.
+        tasks = list(dict.fromkeys((task, version) for task, version, _ in rows))
+        if len(tasks) >= size or len(rows) < entries:
+            return _read_facts(connection, cache, tasks[:size])
         entries *= 4
 
 
-def _soonest(link: Link, owner: str | None, most: int) -> list[Row]:
-    if owner is not None and not _is_large(link, owner, most, rows_each=1):
-        return link.query(_UPCOMING_OF_OWNER, (owner, most))
-    bindings = {"owner": owner, "limit": most}
-    rows = [*link.query(_UPCOMING_READY, bindings), *link.query(_UPCOMING, bindings)]
-    return sorted(rows, key=lambda row: row[2])[:most]
+def _read_soonest(connection: Link, owner: str | None, limit: int) -> list[Row]:
+    if owner is not None and not _is_large_owner(connection, owner, limit, rows_per_task=1):
+        return connection.query(_UPCOMING_OF_OWNER, (owner, limit))
+    bindings = {"owner": owner, "limit": limit}
+    rows = [*connection.query(_UPCOMING_READY, bindings), *connection.query(_UPCOMING, bindings)]
+    return sorted(rows, key=lambda row: row[2])[:limit]
 
 
-def _is_large(link: Link, owner: str, wanted: int, rows_each: int) -> bool:
-    """Whether so many of an owner's rows are found sooner among everybody's than by way of the owner's own tasks.
+def _is_large_owner(connection: Link, owner: str, count: int, rows_per_task: int) -> bool:
+    """Return whether a scan over all owners finds `count` rows of this owner sooner than a read of the owner's tasks.
 
-    Of a share in all, so many stand in `wanted / share` rows; by way of the tasks, all of theirs are looked at.
+    The scan passes `count / share` rows, where the share is the owner's part of all tasks; the other way reads all rows
+    of the owner's tasks.
     """
-    mine, everybodys = link.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})[0]
-    return bool(mine * mine * rows_each > wanted * everybodys)
+    own, total = connection.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})[0]
+    return bool(own * own * rows_per_task > count * total)
 
 
-def read_stranded(link: Link, seen: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
-    """Doors have names of their own, and stand together in the index."""
+def read_stranded(connection: Link, cache: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
+    """Read tasks whose entries are parked at a route; the lane names of routes have prefixes, so each is a range scan."""
     size = min(limit, LARGEST_PAGE)
-    doors = [{"from": door, "to": door[:-1] + ";", "owner": owner, "limit": size} for door in DOORS]
-    found = [row for each in doors for row in link.query(_STRANDED, each)]
-    return _facts_of(link, seen, sorted(found)[:size])
+    ranges = [{"from": prefix, "to": prefix[:-1] + ";", "owner": owner, "limit": size} for prefix in DOORS]
+    tasks = [row for bindings in ranges for row in connection.query(_TASKS_PARKED_AT_ROUTE, bindings)]
+    return _read_facts(connection, cache, sorted(tasks)[:size])
 
 
-def read_latest(link: Link, task_ids: Sequence[str]) -> dict[str, Run]:
-    rows = link.query(_NEWEST, (named(task_ids),)) if task_ids else []
+def read_latest(connection: Link, task_ids: Sequence[str]) -> dict[str, Run]:
+    rows = connection.query(_LATEST_RUNS, (named(task_ids),)) if task_ids else []
     return {row[RUN_WIDTH]: run_from(row, row[RUN_WIDTH]) for row in rows}
 
 
-def _facts_of(link: Link, seen: Familiar, rows: Sequence[Row]) -> tuple[Facts, ...]:
-    """They carry no lanes: a list does not say what a run would have to wait for."""
+def _read_facts(connection: Link, cache: Familiar, rows: Sequence[Row]) -> tuple[Facts, ...]:
+    """Read the facts of tasks without lane use, which lists do not show."""
     numbers = [row[0] for row in rows]
-    gathered = Gathered(link, seen, dict(rows))
-    gathered.read_entries(numbers)
-    gathered.remember(seen)
-    found = [gathered.facts(gathered.known[each], gathered.entries.get(each, ())) for each in numbers]
-    return tuple([facts._replace(lanes=()) if facts.lanes else facts for facts in found])
+    loaded = Gathered(connection, cache, dict(rows))
+    loaded.read_entries(numbers)
+    loaded.remember(cache)
+    all_facts = [loaded.facts(loaded.known[number], loaded.entries.get(number, ())) for number in numbers]
+    return tuple([facts._replace(lanes=()) if facts.lanes else facts for facts in all_facts])
 
 
-def glance_at_run(link: Link, run_id: str) -> Run | None:
-    """One that goes on, or stands among the first of its instant; None: whoever wants to know must look at all of them."""
+def glance_at_run(connection: Link, run_id: str) -> Run | None:
+    """Find a run that is live, or stray, or among the first of its planned instant; None if it may be among the others."""
     for statement in (_RUN_LIVE, _RUN_STRAY):
-        for row in link.query(statement, (run_id,)):
+        for row in connection.query(statement, (run_id,)):
             return run_from(row, row[RUN_WIDTH])
-    return _run_at(link, _RUN_AMONG_FEW, run_id)
+    return _find_run_at(connection, _RUN_AMONG_FIRST, run_id)
 
 
-def read_run(link: Link, run_id: str) -> Run | None:
-    return glance_at_run(link, run_id) or _run_at(link, _RUN_AT, run_id)
+def read_run(connection: Link, run_id: str) -> Run | None:
+    return glance_at_run(connection, run_id) or _find_run_at(connection, _RUN_AT, run_id)
 
 
-def _run_at(link: Link, statement: str, run_id: str) -> Run | None:
+def _find_run_at(connection: Link, statement: str, run_id: str) -> Run | None:
     instants = instants_in(run_id)
-    rows = [] if instants is None else link.query(statement, (*instants, run_id))
+    rows = [] if instants is None else connection.query(statement, (*instants, run_id))
     return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 
-def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int) -> Page[Run]:
+def read_runs(connection: Link, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
     size = min(limit, LARGEST_PAGE)
     planned, attempt, run_id = (_LATEST, _LATEST, "") if after is None else after.split("/", 2)
     bindings: dict[str, Any] = {
         "planned": int(planned),
         "attempt": int(attempt),
         "id": run_id,
-        "owner": wanted.owner,
-        "states": None if wanted.states is None else encode(sorted(wanted.states)),
-        "since": None if wanted.since is None else microseconds(wanted.since),
-        "until": None if wanted.until is None else microseconds(wanted.until),
+        "owner": run_filter.owner,
+        "states": None if run_filter.states is None else encode(sorted(run_filter.states)),
+        "since": None if run_filter.since is None else microseconds(run_filter.since),
+        "until": None if run_filter.until is None else microseconds(run_filter.until),
         "limit": size + 1,
     }
-    if wanted.task_id is not None:
-        bindings["task_id"] = wanted.task_id
-    rows = _run_rows(link, wanted, size, bindings)
+    if run_filter.task_id is not None:
+        bindings["task_id"] = run_filter.task_id
+    rows = _read_run_rows(connection, run_filter, size, bindings)
     items = tuple(run_from(row, row[RUN_WIDTH]) for row in rows[:size])
-    return Page(items, _key(items[-1]) if items and len(rows) > size else None)
+    return Page(items, _encode_cursor(items[-1]) if items and len(rows) > size else None)
 
 
-def _run_rows(link: Link, wanted: RunFilter, size: int, bindings: dict[str, Any]) -> list[Row]:
-    """By whichever index leaves the least to look at."""
-    if wanted.task_id is not None:
-        return link.query(_RUNS_PAGE_OF_TASK, bindings)
-    if wanted.states is not None and wanted.states <= LIVE:
-        return link.query(_RUNS_PAGE_LIVE, bindings)
-    if wanted.owner is not None and not _is_large(link, wanted.owner, size, _ROWS_EACH):
-        return link.query(_RUNS_PAGE_OF_OWNER, bindings)
-    if wanted.states is None or RunState.SUCCEEDED in wanted.states:
-        return link.query(_RUNS_PAGE, bindings)
-    return _state_by_state(link, wanted.states, bindings)
+def _read_run_rows(connection: Link, run_filter: RunFilter, size: int, bindings: dict[str, Any]) -> list[Row]:
+    """Read run rows by the index that reads the fewest rows."""
+    if run_filter.task_id is not None:
+        return connection.query(_RUNS_PAGE_OF_TASK, bindings)
+    if run_filter.states is not None and run_filter.states <= LIVE:
+        return connection.query(_RUNS_PAGE_LIVE, bindings)
+    if run_filter.owner is not None and not _is_large_owner(connection, run_filter.owner, size, _ROWS_PER_TASK):
+        return connection.query(_RUNS_PAGE_OF_OWNER, bindings)
+    if run_filter.states is None or RunState.SUCCEEDED in run_filter.states:
+        return connection.query(_RUNS_PAGE, bindings)
+    return _read_state_by_state(connection, run_filter.states, bindings)
 
 
-def _state_by_state(link: Link, states: frozenset[RunState], bindings: dict[str, Any]) -> list[Row]:
-    """Each in order by its index; what goes on stands in another one."""
-    rows = link.query(_RUNS_PAGE_LIVE, bindings) if states & LIVE else []
+def _read_state_by_state(connection: Link, states: frozenset[RunState], bindings: dict[str, Any]) -> list[Row]:
+    """Read each ended state by the index on states, live states by the index on live runs, and merge the rows."""
+    rows = connection.query(_RUNS_PAGE_LIVE, bindings) if states & LIVE else []
     for state in states - LIVE:
-        rows += link.query(_RUNS_PAGE_IN_TROUBLE, bindings | {"state": state})
-    return sorted(rows, key=_newness, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
+        rows += connection.query(_RUNS_PAGE_IN_TROUBLE, bindings | {"state": state})
+    return sorted(rows, key=_newest_key, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
 
 
-def _newness(row: Row) -> tuple[int, int, str]:
+def _newest_key(row: Row) -> tuple[int, int, str]:
     return row[5], row[7], row[1]
 
 
-def _key(run: Run) -> str:
+def _encode_cursor(run: Run) -> str:
     return f"{microseconds(run.planned)}/{run.attempt}/{run.id}"

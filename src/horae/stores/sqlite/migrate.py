@@ -1,4 +1,4 @@
-"""The file is made, or brought up to this version, one numbered step after the other."""
+"""Schema migrations of the SQLite file: creates the file, and applies the numbered migrations in order."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..named_sql import read_steps
 from .connection import Link
 
 APPLICATION: Final = 0x486F7261
-"""What marks a file as a store of Horae: its first four letters."""
+"""`application_id` in the header of a Horae store: the letters "Hora"."""
 
-_PATIENCE_SECONDS: Final = 10.0
-_BETWEEN_TRIES: Final = 0.01
+_WAL_TIMEOUT_SECONDS: Final = 10.0
+_RETRY_SECONDS: Final = 0.01
 
 
 def steps() -> list[tuple[int, str]]:
@@ -28,81 +28,84 @@ def steps() -> list[tuple[int, str]]:
 
 
 def make_file(path: str) -> None:
-    """An empty file that only its owner may read. It appears complete, whoever else makes it at the same time.
+    """Create an empty file with mode 0600, atomically, also if other processes create it at the same time.
 
     The file itself must not be opened and closed here: that would drop the locks that this process holds on it.
     """
-    # A link that leads to nothing yet: SQLite would make what it leads to, for everybody to read.
-    place = Path(os.path.realpath(path))
-    if place.exists():
+    # The target of a dangling symbolic link: SQLite would create it with default permissions.
+    target = Path(os.path.realpath(path))
+    if target.exists():
         return
-    handle, draft = tempfile.mkstemp(prefix=".horae-", dir=place.parent)
+    handle, temporary_path = tempfile.mkstemp(prefix=".horae-", dir=target.parent)
     os.close(handle)
     try:
         with suppress(FileExistsError):
-            os.link(draft, place)
+            os.link(temporary_path, target)
     finally:
-        Path(draft).unlink()
+        Path(temporary_path).unlink()
 
 
-def bring_up_to_date(link: Link) -> None:
-    """Safe when several processes do it at once: each step is looked at again inside its own transaction."""
-    _refuse_what_is_not_ours(link)
-    _use_a_write_ahead_log(link)
-    link.query("PRAGMA synchronous = FULL")
+def bring_up_to_date(connection: Link) -> None:
+    """Apply pending migrations; raises StoreDamaged for a file of another program or of a newer Horae.
+
+    Safe when several processes run it at once: each migration checks the version again inside its transaction.
+    """
+    _refuse_foreign_file(connection)
+    _enable_wal(connection)
+    connection.query("PRAGMA synchronous = FULL")
     for number, script in steps():
-        if _version(link) < number:
-            with _alone(link):
-                if _version(link) < number:
-                    link.query(script)
-                    link.query(f"PRAGMA application_id = {APPLICATION}")
-                    link.query(f"PRAGMA user_version = {number}")
+        if _read_version(connection) < number:
+            with _exclusive_transaction(connection):
+                if _read_version(connection) < number:
+                    connection.query(script)
+                    connection.query(f"PRAGMA application_id = {APPLICATION}")
+                    connection.query(f"PRAGMA user_version = {number}")
 
 
-def _use_a_write_ahead_log(link: Link) -> None:
-    """Here SQLite does not wait for another process that is doing the same, so we do."""
+def _enable_wal(connection: Link) -> None:
+    """Switch to WAL mode, with retries: SQLite's busy handler does not apply to this pragma."""
     clock = SystemClock()
-    until = clock.steady() + _PATIENCE_SECONDS
+    until = clock.steady() + _WAL_TIMEOUT_SECONDS
     while True:
         try:
-            link.query("PRAGMA journal_mode = WAL")
+            connection.query("PRAGMA journal_mode = WAL")
         except apsw.BusyError:
             if clock.steady() > until:
                 raise
-            clock.sleep(_BETWEEN_TRIES)
+            clock.sleep(_RETRY_SECONDS)
         else:
             return
 
 
-def _refuse_what_is_not_ours(link: Link) -> None:
+def _refuse_foreign_file(connection: Link) -> None:
     newest = steps()[-1][0]
     try:
-        # Of one instant: another process may be making the tables right now.
-        link.query("BEGIN")
-        mark = link.query("PRAGMA application_id")[0][0]
-        tables = link.query("SELECT count(*) FROM sqlite_schema")[0][0]
-        link.query("COMMIT")
+        # In one transaction, because another process may be creating the tables.
+        connection.query("BEGIN")
+        application_id = connection.query("PRAGMA application_id")[0][0]
+        tables = connection.query("SELECT count(*) FROM sqlite_schema")[0][0]
+        connection.query("COMMIT")
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreDamaged(f"The file is not a store of Horae: {error}.") from error
-    if mark != APPLICATION and (tables or mark):
+    if application_id != APPLICATION and (tables or application_id):
         raise StoreDamaged("The file is a database of another program, and was left as it is.")
-    if _version(link) > newest:
+    if _read_version(connection) > newest:
         raise StoreDamaged(
-            f"The file was written by a newer Horae (schema {_version(link)}, this one knows {newest}); it was left as it is."
+            f"The file was written by a newer Horae (schema {_read_version(connection)}, this one knows {newest}); it was left as it is."
         )
 
 
-def _version(link: Link) -> int:
-    found: int = link.query("PRAGMA user_version")[0][0]
-    return found
+def _read_version(connection: Link) -> int:
+    version: int = connection.query("PRAGMA user_version")[0][0]
+    return version
 
 
 @contextmanager
-def _alone(link: Link) -> Iterator[None]:
-    link.query("BEGIN IMMEDIATE")
+def _exclusive_transaction(connection: Link) -> Iterator[None]:
+    connection.query("BEGIN IMMEDIATE")
     try:
         yield
     except BaseException:
-        link.query("ROLLBACK")
+        connection.query("ROLLBACK")
         raise
-    link.query("COMMIT")
+    connection.query("COMMIT")

@@ -1,4 +1,4 @@
-"""What the service asks of the store in SQLite: tasks in and out, and the ledger read."""
+"""Book port of the SQLite store: task writes of the service, and paginated queries of tasks, runs, lanes and nodes."""
 
 from __future__ import annotations
 
@@ -40,89 +40,99 @@ _RUN_IDS: Final = sql("run_ids")
 _ALL_NODES: Final = sql("all_nodes")
 _DRAIN: Final = sql("drain")
 _SET_LANE: Final = sql("set_lane")
-_BAR: Final = sql("bar")
-_UNBAR: Final = sql("unbar")
-_MANY: Final = 64
-_FEW: Final = 50
+_BLOCK_OWNER: Final = sql("block_owner")
+_UNBLOCK_OWNER: Final = sql("unblock_owner")
+_PREPARE_OFF_THREAD: Final = 64
+"""From this number of changes on, rows are encoded on a reader thread instead of the writer's."""
+_INLINE_PAGE: Final = 50
+"""Largest page that is read on the event loop."""
 
 
 class SQLiteBook:
     _writer: Writer
     _readers: Readers
-    _familiar: Familiar
-    _seen: Familiar
-    """What those who only read have seen; it is never more than was committed."""
+    _task_cache: Familiar
+    _read_cache: Familiar
+    """Cache of readers; unlike the writer's, it never contains uncommitted tasks."""
 
     async def add(self, changes: Sequence[Change]) -> None:
-        given = tuple(changes)
-        if len(given) >= _MANY and not any(change.born for change in given):
-            # The writer has other things to do than to spell a thousand schedules.
-            sheets = await self._readers.work_out(lambda: _prepared(given))
-            await self._writer.do(lambda link: _write(link, sheets), urgent=False)
-        elif any(change.born for change in given):
-            await self._writer.do(lambda link: add_all(link, self._familiar, given), urgent=False)
-        elif given:
-            share = Share(_writing, given)
-            await self._writer.do(share.alone, urgent=False, share=share)
+        given_changes = tuple(changes)
+        if len(given_changes) >= _PREPARE_OFF_THREAD and not any(change.born for change in given_changes):
+            # Encoding many schedules would block the writer.
+            batches = await self._readers.work_out(lambda: _prepare_batches(given_changes))
+            await self._writer.do(lambda connection: _write_new_tasks(connection, batches), urgent=False)
+        elif any(change.born for change in given_changes):
+            await self._writer.do(lambda connection: add_all(connection, self._task_cache, given_changes), urgent=False)
+        elif given_changes:
+            batchable = Share(_prepare_write, given_changes)
+            await self._writer.do(batchable.alone, urgent=False, batchable=batchable)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        def work(link: Link) -> Facts | None:
-            row = one_by_id(link, task_id)
+        def work(connection: Link) -> Facts | None:
+            row = one_by_id(connection, task_id)
             if row is None or owner not in (None, row[1]):
                 return None
-            before, after = self._decide(link, row, decide)
-            # Of a task that was deleted, the last that was known is the answer.
+            before, after = self._decide(connection, row, decide)
+            # For a deleted task, return its last facts.
             return after or before
 
         return await self._writer.do(work)
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        def work(link: Link) -> Facts:
-            row = one_by_key(link, owner, key)
+        def work(connection: Link) -> Facts:
+            row = one_by_key(connection, owner, key)
             if row is None:
                 change = decide(None)
                 if change.task is None:
                     raise StoreError(f"There is no task with the key {key}, and no new one was made.")
-                add_all(link, self._familiar, [change])
-                made = one_by_id(link, change.task.id)
-                after = None if made is None else everything_of(link, self._familiar, made)[2]
+                add_all(connection, self._task_cache, [change])
+                created = one_by_id(connection, change.task.id)
+                after = None if created is None else everything_of(connection, self._task_cache, created)[2]
             else:
-                _, after = self._decide(link, row, decide)
+                _, after = self._decide(connection, row, decide)
             if after is None:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after
 
         return await self._writer.do(work)
 
-    def _decide(self, link: Link, row: Row, decide: Callable[[Facts], Change]) -> tuple[Facts, Facts | None]:
-        """The facts before and after."""
-        gathered, known, before = everything_of(link, self._familiar, row)
-        pending = Pending(link, self._familiar)
-        pending.note(known, before.entries, pending.only_new(known.number, decide(before)), gathered)
-        pending.finish()
-        after = one_by_id(link, before.task.id)
-        return before, None if after is None else everything_of(link, self._familiar, after)[2]
+    def _decide(self, connection: Link, row: Row, decide: Callable[[Facts], Change]) -> tuple[Facts, Facts | None]:
+        """Apply a decision and return the facts before and after it."""
+        loaded, cached, before = everything_of(connection, self._task_cache, row)
+        unit_of_work = Pending(connection, self._task_cache)
+        unit_of_work.note(cached, before.entries, unit_of_work.only_new(cached.number, decide(before)), loaded)
+        unit_of_work.finish()
+        after = one_by_id(connection, before.task.id)
+        return before, None if after is None else everything_of(connection, self._task_cache, after)[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        return await self._readers.at_once(lambda link: _facts(link, self._seen, one_by_id(link, task_id), owner))
+        return await self._readers.at_once(
+            lambda connection: _read_facts(connection, self._read_cache, one_by_id(connection, task_id), owner)
+        )
 
     async def find(self, owner: str, key: str) -> Facts | None:
-        return await self._readers.at_once(lambda link: _facts(link, self._seen, one_by_key(link, owner, key), None))
+        return await self._readers.at_once(
+            lambda connection: _read_facts(connection, self._read_cache, one_by_key(connection, owner, key), None)
+        )
 
-    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        # Where nothing else has to fit, the page is the next few rows of an index.
-        read = self._readers.at_once if limit <= _FEW and wanted == TaskFilter(wanted.owner) else self._readers.do
-        return await read(lambda link: read_tasks(link, self._seen, wanted, after, limit))
+    async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+        # Without further filters, a small page is a few adjacent index rows.
+        read = (
+            self._readers.at_once
+            if limit <= _INLINE_PAGE and task_filter == TaskFilter(task_filter.owner)
+            else self._readers.do
+        )
+        return await read(lambda connection: read_tasks(connection, self._read_cache, task_filter, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
-        run = await self._readers.at_once(lambda link: glance_at_run(link, run_id))
+        run = await self._readers.at_once(lambda connection: glance_at_run(connection, run_id))
         if run is None:
-            # It may stand among a million of one instant: nobody else waits for that.
-            run = await self._readers.do(lambda link: read_run(link, run_id))
+            # The run may be one of a million of its instant: search on a reader thread.
+            run = await self._readers.do(lambda connection: read_run(connection, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
-    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
-        return await self._readers.do(lambda link: read_runs(link, wanted, after, limit))
+    async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+        return await self._readers.do(lambda connection: read_runs(connection, run_filter, after, limit))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         rows = await self._readers.ask(_TASK_IDS, {"prefix": prefix, "owner": owner, "limit": limit})
@@ -136,11 +146,11 @@ class SQLiteBook:
         return tuple(sorted(row[0] for row in rows)[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._readers.do(lambda link: read_upcoming(link, self._seen, owner, limit))
+        return await self._readers.do(lambda connection: read_upcoming(connection, self._read_cache, owner, limit))
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
-        given = tuple(task_ids)
-        return await self._readers.do(lambda link: read_latest(link, given))
+        ids = tuple(task_ids)
+        return await self._readers.do(lambda connection: read_latest(connection, ids))
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
@@ -158,78 +168,78 @@ class SQLiteBook:
         return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._readers.do(lambda link: read_stranded(link, self._seen, owner, limit))
+        return await self._readers.do(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         rows = await self._readers.ask(_ALL_LANES)
-        return tuple(LaneUse(name, DEFAULT_LIMIT if seats is None else seats, taken) for name, seats, taken in rows)
+        return tuple(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken) for name, limit, taken in rows)
 
     async def nodes(self) -> tuple[Node, ...]:
         return tuple(node_from(row) for row in await self._readers.ask(_ALL_NODES))
 
     async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
-        def work(link: Link) -> bool:
-            link.query(_DRAIN, (int(draining), node))
-            known = link.changed > 0
-            if known:
-                write_beside(link, beside)
-            return known
+        def work(connection: Link) -> bool:
+            connection.query(_DRAIN, (int(draining), node))
+            exists = connection.changed > 0
+            if exists:
+                write_beside(connection, beside)
+            return exists
 
         return await self._writer.do(work)
 
     async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
-        def work(link: Link) -> None:
-            link.query(_SET_LANE, (name, limit))
-            pending = Pending(link, self._familiar)
-            pending.offer(name)
-            pending.finish()
-            write_beside(link, beside)
+        def work(connection: Link) -> None:
+            connection.query(_SET_LANE, (name, limit))
+            unit_of_work = Pending(connection, self._task_cache)
+            unit_of_work.offer(name)
+            unit_of_work.finish()
+            write_beside(connection, beside)
 
         await self._writer.do(work)
 
     async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
-        def work(link: Link) -> None:
+        def work(connection: Link) -> None:
             if reason is None:
-                link.query(_UNBAR, (owner,))
+                connection.query(_UNBLOCK_OWNER, (owner,))
             else:
-                link.query(_BAR, (owner, reason))
-            write_beside(link, beside)
+                connection.query(_BLOCK_OWNER, (owner, reason))
+            write_beside(connection, beside)
 
         await self._writer.do(work)
 
 
-def add_all(link: Link, familiar: Familiar, changes: Sequence[Change]) -> None:
-    pending = Pending(link, familiar)
-    for number, change in enumerate(changes, _next_task(link)):
-        pending.note_new(number, change)
-    pending.finish()
+def add_all(connection: Link, cache: Familiar, changes: Sequence[Change]) -> None:
+    unit_of_work = Pending(connection, cache)
+    for number, change in enumerate(changes, _next_task_number(connection)):
+        unit_of_work.note_new(number, change)
+    unit_of_work.finish()
 
 
-def _prepared(changes: Sequence[Change]) -> Sheets:
-    sheets = Sheets()
+def _prepare_batches(changes: Sequence[Change]) -> Sheets:
+    batches = Sheets()
     for number, change in enumerate(changes, 1):
-        sheets.add(number, change)
-    return sheets
+        batches.add(number, change)
+    return batches
 
 
-def _writing(changes: Sequence[Change]) -> Callable[[Link], None]:
-    sheets = _prepared(changes)
-    return lambda link: _write(link, sheets)
+def _prepare_write(changes: Sequence[Change]) -> Callable[[Link], None]:
+    batches = _prepare_batches(changes)
+    return lambda connection: _write_new_tasks(connection, batches)
 
 
-def _write(link: Link, sheets: Sheets) -> None:
-    sheets.count_from(_next_task(link))
-    sheets.write(link)
+def _write_new_tasks(connection: Link, batches: Sheets) -> None:
+    batches.count_from(_next_task_number(connection))
+    batches.write(connection)
 
 
-def _next_task(link: Link) -> int:
-    last = link.query(_LAST_TASK)
+def _next_task_number(connection: Link) -> int:
+    last = connection.query(_LAST_TASK)
     return last[0][0] + 1 if last else 1
 
 
-def _facts(link: Link, seen: Familiar, row: Row | None, owner: str | None) -> Facts | None:
+def _read_facts(connection: Link, cache: Familiar, row: Row | None, owner: str | None) -> Facts | None:
     if row is None or owner not in (None, row[1]):
         return None
-    gathered, _, facts = everything_of(link, seen, row)
-    gathered.remember(seen)
+    loaded, _, facts = everything_of(connection, cache, row)
+    loaded.remember(cache)
     return facts

@@ -1,4 +1,4 @@
-"""Reads go beside the writer, on connections and threads of their own."""
+"""Pool of read connections and reader threads, so that reads do not wait for the writer."""
 
 from __future__ import annotations
 
@@ -18,94 +18,98 @@ from .errors import translated
 
 _T = TypeVar("_T")
 
-_THREADS: Final = 2
+_THREAD_COUNT: Final = 2
 
 
 class Readers:
-    """Each call sees one instant, whatever is written meanwhile."""
+    """Every call reads a snapshot of one instant."""
 
     def __init__(self, connect: Callable[[], Link]) -> None:
         self._connect = connect
         self._idle: SimpleQueue[Link] = SimpleQueue()
         self._threads: ThreadPoolExecutor | None = None
-        self._long: ThreadPoolExecutor | None = None
+        self._long_threads: ThreadPoolExecutor | None = None
         self.statements = 0
 
     def start(self) -> None:
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="horae-sqlite-reader")
-        self._long = ThreadPoolExecutor(1, thread_name_prefix="horae-sqlite-long-reader")
+        self._threads = ThreadPoolExecutor(_THREAD_COUNT, thread_name_prefix="horae-sqlite-reader")
+        self._long_threads = ThreadPoolExecutor(1, thread_name_prefix="horae-sqlite-long-reader")
 
     async def do(self, work: Callable[[Link], _T]) -> _T:
-        return await self._on(self._threads, work)
+        return await self._run_on(self._threads, work)
 
     async def ask(self, statement: str, bindings: Bindings = ()) -> list[Row]:
-        """One statement, which sees one instant by itself."""
-        return await self._on(self._threads, lambda link: link.query(statement, bindings), alone=True)
+        """Run one statement; it needs no transaction to read one snapshot."""
+        return await self._run_on(
+            self._threads, lambda connection: connection.query(statement, bindings), single_statement=True
+        )
 
-    async def at_once(self, work: Callable[[Link], _T], *, alone: bool = False) -> _T:
-        """For what follows an index to a few rows: done here and now, since to hand it to a thread costs more than it does.
+    async def at_once(self, work: Callable[[Link], _T], *, single_statement: bool = False) -> _T:
+        """Read a few index rows on the event loop: handing the work to a thread would cost more than the read.
 
-        Readers wait for nobody, but when a file is just being opened or recovered: then a thread does the waiting.
+        A reader waits only while the file is being opened or recovered; then a reader thread does the work.
         """
         if self._threads is None:
             raise StoreUnavailable("The store is closed.")
         try:
-            return self._read(work, alone, patience=0)
+            return self._run(work, single_statement, busy_seconds=0)
         except StoreUnavailable:
-            return await self._on(self._threads, work, alone=alone)
+            return await self._run_on(self._threads, work, single_statement=single_statement)
 
     async def do_at_length(self, work: Callable[[Link], _T]) -> _T:
-        """For what takes seconds or minutes: others need not wait for it."""
-        return await self._on(self._long, work)
+        """Run work that takes seconds or minutes on a thread of its own, so that other reads do not wait."""
+        return await self._run_on(self._long_threads, work)
 
     async def work_out(self, work: Callable[[], _T]) -> _T:
-        """Something that needs no file, but time."""
+        """Run CPU-bound work without a connection on a reader thread."""
         if self._threads is None:
             raise StoreUnavailable("The store is closed.")
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    async def _on(self, threads: ThreadPoolExecutor | None, work: Callable[[Link], _T], *, alone: bool = False) -> _T:
-        if threads is None:
+    async def _run_on(
+        self, pool: ThreadPoolExecutor | None, work: Callable[[Link], _T], *, single_statement: bool = False
+    ) -> _T:
+        if pool is None:
             raise StoreUnavailable("The store is closed.")
-        return await asyncio.get_running_loop().run_in_executor(threads, self._read, work, alone)
+        return await asyncio.get_running_loop().run_in_executor(pool, self._run, work, single_statement)
 
-    def _read(
+    def _run(
         self,
         work: Callable[[Link], _T],
-        alone: bool,  # noqa: FBT001 - an executor takes no names
-        patience: float | None = None,
+        single_statement: bool,  # noqa: FBT001 - an executor takes no names
+        busy_seconds: float | None = None,
     ) -> _T:
         try:
-            link = self._a_link()
+            connection = self._take_connection()
             try:
-                with nullcontext() if patience is None else link.impatient(patience):
-                    return work(link) if alone else _at_one_instant(link, work)
+                with nullcontext() if busy_seconds is None else connection.impatient(busy_seconds):
+                    return work(connection) if single_statement else _in_read_transaction(connection, work)
             finally:
-                self.statements += link.take_count()
-                # One that could not even end its transaction is of no use to anybody.
-                (link.close if link.in_transaction else partial(self._idle.put, link))()
+                self.statements += connection.take_count()
+                # A connection that could not end its transaction is closed, not reused.
+                (connection.close if connection.in_transaction else partial(self._idle.put, connection))()
         except apsw.Error as error:
             raise translated(error) from error
 
-    def _a_link(self) -> Link:
+    def _take_connection(self) -> Link:
         try:
             return self._idle.get_nowait()
         except Empty:
             return self._connect()
 
     async def stop(self) -> None:
-        ending, self._threads, self._long = (self._threads, self._long), None, None
-        for threads in ending:
-            if threads is not None:
-                await asyncio.get_running_loop().run_in_executor(None, threads.shutdown)
+        pools, self._threads, self._long_threads = (self._threads, self._long_threads), None, None
+        for pool in pools:
+            if pool is not None:
+                await asyncio.get_running_loop().run_in_executor(None, pool.shutdown)
         while not self._idle.empty():
             self._idle.get().close()
 
 
-def _at_one_instant(link: Link, work: Callable[[Link], _T]) -> _T:
-    link.query("BEGIN")
+def _in_read_transaction(connection: Link, work: Callable[[Link], _T]) -> _T:
+    connection.query("BEGIN")
     try:
-        return work(link)
+        return work(connection)
     finally:
         with suppress(apsw.Error):
-            link.query("COMMIT")
+            connection.query("COMMIT")

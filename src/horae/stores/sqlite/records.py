@@ -1,4 +1,4 @@
-"""Records in SQLite."""
+"""Records port of the SQLite store: versioned key-value records with expiry and pagination."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAGE: Final = sql("records_page")
 _PAGE_OF_OWNER: Final = sql("records_page_of_owner")
 _NEWEST: Final = sql("newest_records_page")
 _NEWEST_OF_OWNER: Final = sql("newest_records_page_of_owner")
-_SOMETHING_EXPIRED: Final = sql("something_expired")
+_HAS_EXPIRED: Final = sql("something_expired")
 _DROP_EXPIRED: Final = sql("drop_expired")
 
 
@@ -29,38 +29,40 @@ class SQLiteRecords:
     _readers: Readers
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
-        rows = await self._readers.at_once(lambda link: link.query(_GET, (kind, key)), alone=True)
+        rows = await self._readers.at_once(
+            lambda connection: connection.query(_GET, (kind, key)), single_statement=True
+        )
         record = record_from(rows[0]) if rows else None
         return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        return await self._writer.do(lambda link: write_one(link, Writing(record, replacing)))
+        return await self._writer.do(lambda connection: write_one(connection, Writing(record, replacing)))
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
-        dropped = Writing(Record(kind, key, "", ""), version, dropped=True)
-        return await self._writer.do(lambda link: write_one(link, dropped))
+        deletion = Writing(Record(kind, key, "", ""), version, dropped=True)
+        return await self._writer.do(lambda connection: write_one(connection, deletion))
 
     async def write_records(self, writings: Sequence[Writing]) -> bool:
-        given = tuple(writings)
-        if not given:
+        batch = tuple(writings)
+        if not batch:
             return True
-        return await self._writer.do(lambda link: write_together(link, given))
+        return await self._writer.do(lambda connection: write_together(connection, batch))
 
     async def records(
         self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
     ) -> Page[Record]:
         size = min(limit, LARGEST_PAGE)
         if newest:
-            statement, beginning = _NEWEST if owner is None else _NEWEST_OF_OWNER, AFTER_ALL_KEYS
+            statement, start = _NEWEST if owner is None else _NEWEST_OF_OWNER, AFTER_ALL_KEYS
         else:
-            statement, beginning = _PAGE if owner is None else _PAGE_OF_OWNER, ""
-        asked_for = (kind, beginning if after is None else after, size + 1)
-        rows = await self._readers.ask(statement, asked_for if owner is None else (owner, *asked_for))
+            statement, start = _PAGE if owner is None else _PAGE_OF_OWNER, ""
+        bindings = (kind, start if after is None else after, size + 1)
+        rows = await self._readers.ask(statement, bindings if owner is None else (owner, *bindings))
         items = tuple(record_from(row) for row in rows[:size])
         return Page(items, items[-1].key if items and len(rows) > size else None)
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         at = microseconds(now)
-        if not (await self._readers.ask(_SOMETHING_EXPIRED, (at,)))[0][0]:
+        if not (await self._readers.ask(_HAS_EXPIRED, (at,)))[0][0]:
             return 0
-        return len(await self._writer.do(lambda link: link.query(_DROP_EXPIRED, (at, limit)), urgent=False))
+        return len(await self._writer.do(lambda connection: connection.query(_DROP_EXPIRED, (at, limit)), urgent=False))

@@ -1,10 +1,10 @@
-"""What may be forgotten, in small batches: never anything that is live, queued or still to come.
+"""Retention of the SQLite store: deletes expired runs, tasks and events in small batches, never live or queued ones.
 
-Readers look for it, so that the writer has only to remove what was found. What has ended stays so, but a task may have
-been woken up meanwhile: it is looked at again before it goes.
+A reader finds the rows, so that the writer only deletes them. Ended runs stay ended, but a task may have become active
+since: tasks are checked again in the write transaction.
 
-What is too old is found by its instants. Only a task of which something was told can have more runs than are kept, so
-after the first time only those are counted; while nothing happens, one statement sees that there is nothing to do.
+Expired rows are found by their instants. Only a task with a new event of a run can exceed the number of runs kept, so
+after a first pass over all tasks only tasks with new events are counted; while idle, one statement finds nothing to do.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from .readers import Readers
 from .row_batches import write_counts
 from .statements import sql
 
-_OLD: Final = sql("old")
-_CROWDED: Final = sql("crowded")
-_CROWDED_OF_LATE: Final = sql("crowded_of_late")
-_RECENT: Final = sql("recent")
-_SURPLUS: Final = sql("surplus")
+_EXPIRED_ROWS: Final = sql("expired_rows")
+_TASKS_OVER_RUN_LIMIT: Final = sql("tasks_over_run_limit")
+_RECENT_TASKS_OVER_RUN_LIMIT: Final = sql("recent_tasks_over_run_limit")
+_EVENT_WINDOW_END: Final = sql("event_window_end")
+_SURPLUS_RUNS: Final = sql("surplus_runs")
 _DROP_RUN: Final = sql("drop_run")
 _DROP_LINES: Final = sql("drop_lines")
 _COUNT_REMOVED_EVENTS: Final = sql("count_removed_events")
 _DROP_EVENTS: Final = sql("drop_events")
-_OVER: Final = sql("still_over")
-_DELETE_STANDING: Final = sql("delete_standing")
+_ENDED_TASKS: Final = sql("ended_tasks")
+_DELETE_STATUS: Final = sql("delete_status")
 _DELETE_TASK: Final = sql("delete_task")
 
-_EVENTS_AT_ONCE: Final = 1_000
-_TASKS_AT_ONCE: Final = 16
+_EVENT_BATCH: Final = 1_000
+_TASK_BATCH: Final = 16
 
 
 class Found(NamedTuple):
-    """`runs` by number and id, `tasks` by number, `events` up to a number, and whether there may be more of them."""
+    """Rows to delete: `runs` by number and id, `tasks` by number, `events` up to a number; `more` if there may be more."""
 
     runs: tuple[Row, ...]
     tasks: tuple[int, ...]
@@ -57,7 +57,7 @@ class Found(NamedTuple):
 
 
 class Search:
-    """One batch: at most `limit` rows are found."""
+    """Search for one batch of at most `limit` rows."""
 
     def __init__(self, readers: Readers, before: datetime, keep_runs: int, limit: int) -> None:
         self._readers = readers
@@ -66,57 +66,59 @@ class Search:
         self._limit = max(1, limit)
 
     async def look(self, after: str | None) -> Found:
-        found = await self._readers.ask(_OLD, {"before": self._before, "limit": self._limit})
-        runs, tasks, events, last = (*map(decode, found[0][:3]), found[0][3])
-        place = Place(last, 0) if after is None else Place.parsed(after)
+        expired = await self._readers.ask(_EXPIRED_ROWS, {"before": self._before, "limit": self._limit})
+        runs, tasks, events, last = (*map(decode, expired[0][:3]), expired[0][3])
+        cursor = Place(last, 0) if after is None else Place.parsed(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
             tasks = tasks[: max(0, self._limit - len(runs))]
-            return Found(tuple(map(tuple, runs)), tuple(tasks), max(events, default=0), place, more=True)
-        if place == Place(last):
-            return Found((), (), 0, place, more=False)
-        return await self._readers.do_at_length(lambda link: self._count(link, place, last))
+            return Found(tuple(map(tuple, runs)), tuple(tasks), max(events, default=0), cursor, more=True)
+        if cursor == Place(last):
+            return Found((), (), 0, cursor, more=False)
+        return await self._readers.do_at_length(lambda connection: self._find_surplus_runs(connection, cursor, last))
 
-    def _count(self, link: Link, place: Place, last: int) -> Found:
-        """All but the newest runs of those tasks that have more than are kept."""
-        crowded, following = self._crowded(link, place, last)
+    def _find_surplus_runs(self, connection: Link, cursor: Place, last: int) -> Found:
+        """Find the oldest runs of tasks that have more than `keep_runs`."""
+        tasks, next_cursor = self._find_tasks_over_limit(connection, cursor, last)
         runs: list[Row] = []
-        for task in crowded:
-            left = self._limit - len(runs)
-            surplus = link.query(_SURPLUS, {"task": task, "keep": self._keep_runs, "limit": left + 1})
-            runs += surplus[:left]
-            if len(surplus) > left:
-                return Found(tuple(runs), (), 0, place, more=True)
-        return Found(tuple(runs), (), 0, following, more=following != Place(last))
+        for task in tasks:
+            remaining = self._limit - len(runs)
+            surplus = connection.query(_SURPLUS_RUNS, {"task": task, "keep": self._keep_runs, "limit": remaining + 1})
+            runs += surplus[:remaining]
+            if len(surplus) > remaining:
+                return Found(tuple(runs), (), 0, cursor, more=True)
+        return Found(tuple(runs), (), 0, next_cursor, more=next_cursor != Place(last))
 
-    def _crowded(self, link: Link, place: Place, last: int) -> tuple[list[int], Place]:
-        """The next tasks with too many runs, and how far that is."""
-        if place.task is None:
-            until = link.query(_RECENT, {"told": place.told, "most": _EVENTS_AT_ONCE, "last": last})[0][0]
-            bindings = {"told": place.told, "until": until, "keep": self._keep_runs}
-            return [task for (task,) in link.query(_CROWDED_OF_LATE, bindings)], Place(until)
-        bindings = {"after": place.task, "keep": self._keep_runs, "limit": _TASKS_AT_ONCE}
-        tasks = [task for (task,) in link.query(_CROWDED, bindings)]
-        return tasks, Place(place.told, tasks[-1] if len(tasks) == _TASKS_AT_ONCE else None)
+    def _find_tasks_over_limit(self, connection: Link, cursor: Place, last: int) -> tuple[list[int], Place]:
+        """Return the next tasks with too many runs, and the cursor after them."""
+        if cursor.task is None:
+            until = connection.query(_EVENT_WINDOW_END, {"after": cursor.told, "most": _EVENT_BATCH, "last": last})[0][
+                0
+            ]
+            bindings = {"after": cursor.told, "until": until, "keep": self._keep_runs}
+            return [task for (task,) in connection.query(_RECENT_TASKS_OVER_RUN_LIMIT, bindings)], Place(until)
+        bindings = {"after": cursor.task, "keep": self._keep_runs, "limit": _TASK_BATCH}
+        tasks = [task for (task,) in connection.query(_TASKS_OVER_RUN_LIMIT, bindings)]
+        return tasks, Place(cursor.told, tasks[-1] if len(tasks) == _TASK_BATCH else None)
 
 
-def remove(link: Link, found: Found, before: datetime) -> Trimmed:
+def remove(connection: Link, expired: Found, before: datetime) -> Trimmed:
     runs = 0
-    if found.runs:
-        link.query(_DROP_LINES, (named([run_id for _, run_id in found.runs]),))
-        for run in found.runs:
-            link.query(_DROP_RUN, run)
-            runs += link.changed
-    over = link.query(_OVER, (these(found.tasks), microseconds(before))) if found.tasks else []
-    gone: Counter[tuple[str, int, str]] = Counter()
-    for task, state, owner in over:
-        link.query(_DELETE_STANDING, (task,))
-        link.query(_DELETE_TASK, (task,))
-        gone[owner, NO_HOUR, STATE + state] -= 1
-    write_counts(link, gone)
+    if expired.runs:
+        connection.query(_DROP_LINES, (named([run_id for _, run_id in expired.runs]),))
+        for run in expired.runs:
+            connection.query(_DROP_RUN, run)
+            runs += connection.changed
+    ended = connection.query(_ENDED_TASKS, (these(expired.tasks), microseconds(before))) if expired.tasks else []
+    deltas: Counter[tuple[str, int, str]] = Counter()
+    for task, state, owner in ended:
+        connection.query(_DELETE_STATUS, (task,))
+        connection.query(_DELETE_TASK, (task,))
+        deltas[owner, NO_HOUR, STATE + state] -= 1
+    write_counts(connection, deltas)
     events = 0
-    if found.events:
-        link.query(_COUNT_REMOVED_EVENTS, (found.events,))
-        link.query(_DROP_EVENTS, (found.events,))
-        events = link.changed
-    return Trimmed(runs, len(over), events, found.more, found.place.text)
+    if expired.events:
+        connection.query(_COUNT_REMOVED_EVENTS, (expired.events,))
+        connection.query(_DROP_EVENTS, (expired.events,))
+        events = connection.changed
+    return Trimmed(runs, len(ended), events, expired.more, expired.place.text)

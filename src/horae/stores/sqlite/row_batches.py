@@ -1,4 +1,4 @@
-"""Rows on their way into the file: gathered one by one, written in a few large statements."""
+"""Row batches of one write request: collected row by row, written in a few multi-row statements."""
 
 from __future__ import annotations
 
@@ -23,29 +23,33 @@ from .load_facts import one_by_id, one_by_key, these
 from .statements import Bulk, sql
 
 _INSERT_TASKS: Final = Bulk("insert_tasks", 14)
-_PUT_STANDINGS: Final = Bulk("put_standings", 15)
+_PUT_STATUSES: Final = Bulk("put_statuses", 15)
 _PUT_ENTRIES: Final = Bulk("put_entries", 20)
 _DROP_ENTRIES: Final = Bulk("drop_entries", 2)
 _INSERT_RUNS: Final = Bulk("insert_runs", 29)
 _INSERT_STARTED_RUNS: Final = Bulk("insert_started_runs", 13)
 _END_RUNS: Final = Bulk("end_runs", 8)
-_TAKE_SEATS: Final = Bulk("take_seats", 2)
+_INSERT_LANE_SLOTS: Final = Bulk("insert_lane_slots", 2)
 _INSERT_EVENTS: Final = Bulk("insert_events", 6)
-_PUT_TALLIES: Final = Bulk("put_tallies", 4)
-_DROP_TALLIES: Final = sql("drop_tallies")
+_ADD_TO_COUNTERS: Final = Bulk("add_to_counters", 4)
+_DELETE_OLD_COUNTERS: Final = sql("delete_old_counters")
 _UPDATE_TASK: Final = sql("update_task")
-_EMPTY_AGENDAS: Final = sql("empty_agendas")
-_MOVE_RUN: Final = sql("move_run")
-_LEAVE_SEAT: Final = sql("leave_seat")
-_ASK_TO_END: Final = sql("ask_to_end")
-_DELETIONS: Final = tuple(sql(name) for name in ("delete_lines", "delete_runs", "delete_standing", "delete_task"))
-_FRESH_VALUES: Final = standing_values(0, 1, FRESH)[2:]
+_DELETE_ENTRIES_OF_TASKS: Final = sql("delete_entries_of_tasks")
+_UPDATE_RUN: Final = sql("update_run")
+_DELETE_LANE_SLOT: Final = sql("delete_lane_slot")
+_REQUEST_CANCEL: Final = sql("request_cancel")
+_DELETE_TASK_STATEMENTS: Final = tuple(
+    sql(name) for name in ("delete_lines", "delete_runs", "delete_status", "delete_task")
+)
+_FRESH_STATUS_VALUES: Final = standing_values(0, 1, FRESH)[2:]
 
 
 class Sheets(Counting):
+    """Rows of one request by kind of write, and the counter deltas that belong to them."""
+
     def __init__(self) -> None:
         super().__init__()
-        # The values of whole rows, one after the other, as the large statements take them.
+        # Concatenated values of all rows, as multi-row statements take them.
         self.new_tasks: list[Any] = []
         self.standings: list[Any] = []
         self.put: list[Any] = []
@@ -55,25 +59,25 @@ class Sheets(Counting):
         self.ended: list[Any] = []
         self.taken: list[Any] = []
         self.events: list[Any] = []
-        # Row by row, because there are few of them.
+        # Rows for single-row statements, because there are few of them.
         self.edited: list[Row] = []
         self.moved: list[Row] = []
         self.asked: list[Row] = []
         self.left: list[Row] = []
         self.entries: dict[tuple[int, str], Row | None] = {}
-        """By task and slot; None: it leaves the agenda."""
+        """Entry rows by task and slot; None deletes the entry."""
         self.emptied: dict[int, None] = {}
-        """Tasks of which nothing is on the agenda any more, but for what is put there later."""
+        """Numbers of tasks whose entries are all deleted before `entries` and `put` are written."""
         self.deleted: list[int] = []
         self.beside: list[Writing] = []
 
     def add(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
-        """A new task, with its entries and events; `live` are the numbers of its runs that go on."""
+        """Add a new task with its entries and events; `live` are the numbers of its live runs."""
         if change.task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
         self.new_tasks += (number, *task_values(change.task))
         if change.standing is FRESH and not change.born:
-            self.standings += (number, 1, *_FRESH_VALUES)
+            self.standings += (number, 1, *_FRESH_STATUS_VALUES)
             self.count_new(change.task.owner)
         else:
             self.standings += standing_values(number, 1, change.standing or FRESH, live)
@@ -85,87 +89,88 @@ class Sheets(Counting):
         self.beside += change.beside
 
     def count_from(self, first: int) -> None:
-        """New tasks that were numbered from one on get their real numbers."""
+        """Renumber new tasks, which were numbered from one on, to start at `first`."""
         self.new_tasks[0::14] = range(first, first + len(self.new_tasks) // 14)
         self.standings[0::15] = range(first, first + len(self.standings) // 15)
         self.put[0::20] = [first - 1 + number for number in self.put[0::20]]
 
-    def write(self, link: Link) -> None:
-        self._write_tasks(link)
-        self._write_entries(link)
-        self._write_runs(link)
-        link.write_rows(_INSERT_EVENTS, self.events)
-        write_counts(link, self.all_counts())
+    def write(self, connection: Link) -> None:
+        self._write_tasks(connection)
+        self._write_entries(connection)
+        self._write_runs(connection)
+        connection.write_rows(_INSERT_EVENTS, self.events)
+        write_counts(connection, self.all_counts())
         for number in self.deleted:
-            for statement in _DELETIONS:
-                link.query(statement, (number,))
-        write_beside(link, self.beside)
+            for statement in _DELETE_TASK_STATEMENTS:
+                connection.query(statement, (number,))
+        write_beside(connection, self.beside)
 
-    def _write_tasks(self, link: Link) -> None:
+    def _write_tasks(self, connection: Link) -> None:
         try:
-            link.write_rows(_INSERT_TASKS, self.new_tasks)
-            link.write_each(_UPDATE_TASK, self.edited)
+            connection.write_rows(_INSERT_TASKS, self.new_tasks)
+            connection.write_each(_UPDATE_TASK, self.edited)
         except apsw.ConstraintError as error:
-            raise self._clash(link) from error
-        link.write_rows(_PUT_STANDINGS, self.standings)
+            raise self._describe_conflict(connection) from error
+        connection.write_rows(_PUT_STATUSES, self.standings)
 
-    def _clash(self, link: Link) -> HoraeError:
-        """The first of the names that were to be written, and are another task's or were given twice."""
+    def _describe_conflict(self, connection: Link) -> HoraeError:
+        """Return the error for the first id or key that another task has or that appears twice in the batch."""
         values = self.new_tasks
-        wanted = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
-        wanted += [(row[13], row[0], row[1], row[9]) for row in self.edited]
+        identities = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
+        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited]
         ids: set[str] = set()
         keys: set[tuple[str, str]] = set()
-        for number, task_id, owner, key in wanted:
-            if task_id in ids or _is_anothers(one_by_id(link, task_id), number):
+        for number, task_id, owner, key in identities:
+            if task_id in ids or _is_other_task(one_by_id(connection, task_id), number):
                 break
-            if key is not None and ((owner, key) in keys or _is_anothers(one_by_key(link, owner, key), number)):
+            if key is not None and ((owner, key) in keys or _is_other_task(one_by_key(connection, owner, key), number)):
                 return refuse("key_taken", key=key)
             ids.add(task_id)
             keys.add((owner, key))
         return StoreError("A task with this id is there already; nothing was written.")
 
-    def _write_entries(self, link: Link) -> None:
+    def _write_entries(self, connection: Link) -> None:
         if self.emptied:
-            link.query(_EMPTY_AGENDAS, (these(self.emptied),))
+            connection.query(_DELETE_ENTRIES_OF_TASKS, (these(self.emptied),))
         if self.entries:
             dropped = [part for key, row in self.entries.items() if row is None for part in key]
             put = [value for row in self.entries.values() if row is not None for value in row]
-            link.write_rows(_DROP_ENTRIES, dropped)
-            link.write_rows(_PUT_ENTRIES, put)
-        link.write_rows(_PUT_ENTRIES, self.put)
+            connection.write_rows(_DROP_ENTRIES, dropped)
+            connection.write_rows(_PUT_ENTRIES, put)
+        connection.write_rows(_PUT_ENTRIES, self.put)
 
-    def _write_runs(self, link: Link) -> None:
-        link.write_rows(_INSERT_STARTED_RUNS, self.started)
-        link.write_rows(_INSERT_RUNS, self.born)
-        link.write_rows(_END_RUNS, self.ended)
-        link.write_each(_MOVE_RUN, self.moved)
-        link.write_each(_LEAVE_SEAT, self.left)
-        link.write_rows(_TAKE_SEATS, self.taken)
-        link.write_each(_ASK_TO_END, self.asked)
+    def _write_runs(self, connection: Link) -> None:
+        connection.write_rows(_INSERT_STARTED_RUNS, self.started)
+        connection.write_rows(_INSERT_RUNS, self.born)
+        connection.write_rows(_END_RUNS, self.ended)
+        connection.write_each(_UPDATE_RUN, self.moved)
+        connection.write_each(_DELETE_LANE_SLOT, self.left)
+        connection.write_rows(_INSERT_LANE_SLOTS, self.taken)
+        connection.write_each(_REQUEST_CANCEL, self.asked)
 
 
-def write_counts(link: Link, counts: Counter[tuple[str, int, str]]) -> None:
-    """Once for each owner, and once for everybody."""
+def write_counts(connection: Link, counts: Counter[tuple[str, int, str]]) -> None:
+    """Add the deltas to the counters of each owner and to the totals of all owners."""
     if not counts:
         return
-    everybody: Counter[tuple[str, int, str]] = Counter()
+    totals: Counter[tuple[str, int, str]] = Counter()
     for (_, hour, name), number in counts.items():
-        everybody[EVERYBODY, hour, name] += number
-    rows = [value for key, number in (*counts.items(), *everybody.items()) if number for value in (*key, number)]
-    link.write_rows(_PUT_TALLIES, rows)
+        totals[EVERYBODY, hour, name] += number
+    rows = [value for key, number in (*counts.items(), *totals.items()) if number for value in (*key, number)]
+    connection.write_rows(_ADD_TO_COUNTERS, rows)
     newest = max(hour for _, hour, _ in counts)
-    if newest > link.newest_hour:
-        _forget(link, newest)
+    if newest > connection.newest_hour:
+        _delete_old_hours(connection, newest)
 
 
-def _forget(link: Link, newest: int) -> None:
-    """One row from beyond the present must not take the present with it: older than two days is as seen from now."""
+def _delete_old_hours(connection: Link, newest: int) -> None:
+    """Delete counters older than `KEPT_HOURS`, counted from now at the latest: a row in the future must not delete
+    the current counters."""
     hour = min(newest, hour_of(SystemClock().now()))
-    if hour > link.newest_hour:
-        link.newest_hour = hour
-        link.query(_DROP_TALLIES, (hour - KEPT_HOURS,))
+    if hour > connection.newest_hour:
+        connection.newest_hour = hour
+        connection.query(_DELETE_OLD_COUNTERS, (hour - KEPT_HOURS,))
 
 
-def _is_anothers(found: Row | None, number: int) -> bool:
-    return found is not None and found[0] != number
+def _is_other_task(row: Row | None, number: int) -> bool:
+    return row is not None and row[0] != number

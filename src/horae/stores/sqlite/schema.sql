@@ -1,8 +1,8 @@
--- The whole schema as it is now; the numbered migrations lead here, and a test proves it.
+-- The whole current schema; a test proves that the numbered migrations produce it.
 -- Instants are whole microseconds since 1970, JSON is text.
 
--- What a task is. Cold: a run never writes here, whatever the payload's size.
--- `seq` is never used twice, so that a number and a version mean the same for ever.
+-- Definitions of tasks. Cold: a run never writes here, whatever the payload's size.
+-- `seq` is never reused, so that a task number and a version identify one state of a task.
 CREATE TABLE tasks (
   seq         INTEGER PRIMARY KEY AUTOINCREMENT,
   id          TEXT NOT NULL,
@@ -24,9 +24,8 @@ CREATE INDEX tasks_by_owner ON tasks (owner);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_by_name ON tasks (name);
 
--- Each label of each task, as it is written there: for everybody, and for one owner, in the order in which tasks were
--- added. Triggers keep it in step, whoever writes the tasks: a transaction of somebody else, or a process of an older
--- version.
+-- Index of tasks by label, for all owners and per owner, in creation order. Triggers maintain it, because tasks are also
+-- written by transactions of other programs and by processes of older versions.
 CREATE TABLE labels (
   label TEXT NOT NULL,
   task  INTEGER NOT NULL,
@@ -45,10 +44,9 @@ CREATE TRIGGER tasks_unlabelled AFTER DELETE ON tasks WHEN old.labels <> '[]' BE
   DELETE FROM labels WHERE label IN (SELECT value FROM json_each(old.labels)) AND task = old.seq;
 END;
 
--- Where a task stands. Hot and small, and no index holds what goes on. `version` rises with every change of the
--- definition, the standing, or a run that is live: who has read a task before sees in one number that it knows all of it.
--- `live` are the numbers of the runs that go on, with commas between them: to look for them would take an index that
--- every run enters and leaves.
+-- Status of tasks. Hot and small; no index contains active tasks. `version` rises with every change of the definition,
+-- the status or a live run, so that a cached task is validated by one number.
+-- `live` are the numbers of the live runs, separated by commas: an index would be written by every run twice.
 CREATE TABLE standings (
   task         INTEGER PRIMARY KEY,
   version      INTEGER NOT NULL,
@@ -67,9 +65,9 @@ CREATE TABLE standings (
   live         TEXT
 ) STRICT;
 CREATE INDEX standings_over ON standings (ended) WHERE ended IS NOT NULL;
--- Only what is rare: an ordinary run enters none of them.
+-- Partial indexes on rare states: an ordinary run writes none of them.
 CREATE INDEX standings_in_trouble ON standings (state, task) WHERE state IN ('paused', 'failed');
--- Only the last run of a task enters this one.
+-- Written only by the last run of a task.
 CREATE INDEX standings_done ON standings (state, task) WHERE state IN ('completed', 'cancelled');
 
 -- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
@@ -99,13 +97,13 @@ CREATE TABLE agenda (
 CREATE INDEX agenda_timed ON agenda (due) WHERE stand = 0;
 CREATE INDEX agenda_ready ON agenda (owner, priority DESC, due) WHERE stand = 1;
 CREATE INDEX agenda_ready_due ON agenda (due) WHERE stand = 1;
--- Nearly always empty: then the order of due instants is the order of priorities too.
+-- Nearly always empty; then the order of due instants is also the order by priority.
 CREATE INDEX agenda_prioritised ON agenda (priority) WHERE priority <> 0;
 CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE stand = 3;
 
--- The ledger. A run's id begins with its planned instant and ends in chance: an index over all ids would write a page
--- of its own for every run of a burst. So only what goes on (`live`) is indexed by id, and what bears a name that does
--- not tell its instant (`stray`); every other id is looked for at its instant.
+-- The ledger. A run id begins with the planned instant and ends in random digits: an index on all ids would write a
+-- separate page for every run of a burst. So the id is indexed only for live runs (`live`) and for ids that do not
+-- encode their planned instant (`stray`); every other id is found by its planned instant.
 CREATE TABLE runs (
   seq        INTEGER PRIMARY KEY,
   id         TEXT NOT NULL,
@@ -142,7 +140,7 @@ CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
 CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
 CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
 CREATE INDEX runs_asked_to_end ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
--- Whatever did not succeed: an ordinary run does not enter it.
+-- Runs that did not succeed: an ordinary run does not write this index.
 CREATE INDEX runs_in_trouble ON runs (state, planned, attempt, owner)
 WHERE state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped');
 
@@ -162,7 +160,7 @@ CREATE TABLE barred (
   reason TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- `clock_offset` is in microseconds. What has a default is new: a node of an older version may join without it.
+-- `clock_offset` is in microseconds. Newer columns have defaults, so that a node of an older version can join.
 CREATE TABLE nodes (
   id           TEXT NOT NULL PRIMARY KEY,
   home         TEXT NOT NULL,
@@ -177,7 +175,7 @@ CREATE TABLE nodes (
   draining     INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- Numbers are given in commit order, since there is one writer at a time, and are never used twice.
+-- Numbers are in commit order, because there is one writer at a time, and are never reused.
 CREATE TABLE events (
   number  INTEGER PRIMARY KEY AUTOINCREMENT,
   kind    TEXT NOT NULL,
@@ -209,7 +207,7 @@ CREATE TABLE records (
 CREATE INDEX records_expiring ON records (expires) WHERE expires IS NOT NULL;
 CREATE INDEX records_by_owner ON records (owner, kind, key);
 
--- Running counts, for each owner and (with an empty name) for everybody: states under hour 0, what happened by its hour.
+-- Counters per owner, and under an empty owner for all owners: task states under hour 0, ended runs by hour.
 CREATE TABLE tallies (
   owner  TEXT NOT NULL,
   hour   INTEGER NOT NULL,
@@ -218,7 +216,7 @@ CREATE TABLE tallies (
   PRIMARY KEY (hour, owner, name)
 ) STRICT, WITHOUT ROWID;
 
--- Facts about the deployment.
+-- Metadata of the deployment.
 CREATE TABLE remembered (
   name  TEXT NOT NULL PRIMARY KEY,
   value TEXT NOT NULL

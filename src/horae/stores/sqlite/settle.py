@@ -1,4 +1,4 @@
-"""Runs that are carried come to an end: settled, given back, or recovered from a node that died."""
+"""Updates of live runs: start, settle, release, and recovery of the runs of a dead node."""
 
 from __future__ import annotations
 
@@ -20,84 +20,89 @@ from .unit_of_work import Pending
 
 _TASKS_OF_RUNS: Final = sql("tasks_of_runs")
 _VERSIONS: Final = sql("versions")
-_CARRIED_BY: Final = sql("carried_by")
+_LIVE_RUNS_OF_NODE: Final = sql("live_runs_of_node")
 _START: Final = sql("start")
 _NEXT_VERSION: Final = sql("next_version")
 _RENEWALS: Final = sql("renewals")
 _DROP_NODE: Final = sql("drop_node")
 
 Wish: TypeAlias = tuple[str, int | None, Any]
-"""A run, the token under which it is carried (None: whichever), and what the decision is told."""
+"""A run id, the expected fencing token (None for any), and the argument of the decision."""
 
 
 class Carrier:
-    def __init__(self, familiar: Familiar) -> None:
-        self._familiar = familiar
+    def __init__(self, cache: Familiar) -> None:
+        self._task_cache = cache
 
-    def settle(self, link: Link, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return self._carry(link, [(each.run_id, each.token, each) for each in batch], decide)
+    def settle(self, connection: Link, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        return self._apply(connection, [(each.run_id, each.token, each) for each in batch], decide)
 
-    def release(self, link: Link, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
-        return self._carry(link, [(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
+    def release(self, connection: Link, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
+        return self._apply(connection, [(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
 
-    def recover(self, link: Link, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        if link.query(_RENEWALS, (node,)) != [(renewals,)]:
+    def recover(self, connection: Link, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        if connection.query(_RENEWALS, (node,)) != [(renewals,)]:
             return None
-        carried = [row[0] for row in link.query(_CARRIED_BY, (node,))]
+        run_ids = [row[0] for row in connection.query(_LIVE_RUNS_OF_NODE, (node,))]
 
-        def decide_and_look(facts: Facts, run: Run, _: None) -> Change:
+        def decide_and_check(facts: Facts, run: Run, _: None) -> Change:
             change = decide(facts, run)
-            if not change.deleted and not any(_let_go(moved, run, node) for moved in change.moved):
-                raise StoreError(f"The run {run.id} was to be recovered, but is still carried by {node}.")
+            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.moved):
+                raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
             return change
 
-        self._carry(link, [(run_id, None, None) for run_id in carried[:limit]], decide_and_look)
-        if len(carried) <= limit:
-            link.query(_DROP_NODE, (node,))
-        return min(len(carried), limit)
+        self._apply(connection, [(run_id, None, None) for run_id in run_ids[:limit]], decide_and_check)
+        if len(run_ids) <= limit:
+            connection.query(_DROP_NODE, (node,))
+        return min(len(run_ids), limit)
 
-    def start(self, link: Link, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
-        at = microseconds(now)
-        started = [row for run_id, token in claims for row in link.query(_START, (at, run_id, token))]
-        link.write_each(_NEXT_VERSION, [(task,) for _, task in started])
+    def start(self, connection: Link, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
+        now_microseconds = microseconds(now)
+        started = [
+            row for run_id, token in claims for row in connection.query(_START, (now_microseconds, run_id, token))
+        ]
+        connection.write_each(_NEXT_VERSION, [(task,) for _, task in started])
         return frozenset(run_id for run_id, _ in started)
 
-    def _carry(self, link: Link, wishes: Sequence[Wish], decide: Callable[[Facts, Run, Any], Change]) -> frozenset[str]:
+    def _apply(
+        self, connection: Link, updates: Sequence[Wish], decide: Callable[[Facts, Run, Any], Change]
+    ) -> frozenset[str]:
+        """Decide and write the updates; return the ids of runs that are not live under the expected token."""
         stale: set[str] = set()
-        tasks = self._tasks_of(link, [wish[0] for wish in wishes])
-        gathered = self._gather(link, tasks)
-        pending = Pending(link, self._familiar)
-        for run_id, token, told in wishes:
-            known = gathered.known.get(tasks.get(run_id, 0))
-            run = None if known is None else known.run(run_id)[0]
-            if known is None or run is None or token not in (None, run.token):
+        tasks = self._find_task_numbers(connection, [update[0] for update in updates])
+        loaded = self._load(connection, tasks)
+        unit_of_work = Pending(connection, self._task_cache)
+        for run_id, token, argument in updates:
+            cached = loaded.known.get(tasks.get(run_id, 0))
+            run = None if cached is None else cached.run(run_id)[0]
+            if cached is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
-            entries = gathered.entries.get(known.number, ())
-            change = decide(gathered.facts(known, entries), run, told)
+            entries = loaded.entries.get(cached.number, ())
+            change = decide(loaded.facts(cached, entries), run, argument)
             if change.born:
-                change = pending.only_new(known.number, change)
-            pending.note(known, entries, change, gathered)
+                change = unit_of_work.only_new(cached.number, change)
+            unit_of_work.note(cached, entries, change, loaded)
             if change.put or change.dropped:
-                gathered.entries_after(known.number, change, entries)
-        pending.finish()
+                loaded.entries_after(cached.number, change, entries)
+        unit_of_work.finish()
         return frozenset(stale)
 
-    def _tasks_of(self, link: Link, run_ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of the tasks of these runs, as far as they are live."""
-        found = self._familiar.tasks_of(run_ids)
-        if len(found) < len(run_ids):
-            strangers = [run_id for run_id in run_ids if run_id not in found]
-            found.update(link.query(_TASKS_OF_RUNS, (named(strangers),)) if strangers else ())
-        return found
+    def _find_task_numbers(self, connection: Link, run_ids: Sequence[str]) -> dict[str, int]:
+        """Return the task numbers of those runs that are live, from the cache or the index of live runs."""
+        numbers = self._task_cache.tasks_of(run_ids)
+        if len(numbers) < len(run_ids):
+            unknown = [run_id for run_id in run_ids if run_id not in numbers]
+            numbers.update(connection.query(_TASKS_OF_RUNS, (named(unknown),)) if unknown else ())
+        return numbers
 
-    def _gather(self, link: Link, tasks: dict[str, int]) -> Gathered:
+    def _load(self, connection: Link, tasks: dict[str, int]) -> Gathered:
         numbers = dict.fromkeys(tasks.values())
-        rows = link.query(_VERSIONS, (these(numbers),)) if numbers else []
-        gathered = Gathered(link, self._familiar, {number: version for number, version, _ in rows})
-        gathered.read_entries([number for number, _, entries in rows if entries])
-        return gathered
+        rows = connection.query(_VERSIONS, (these(numbers),)) if numbers else []
+        loaded = Gathered(connection, self._task_cache, {number: version for number, version, _ in rows})
+        loaded.read_entries([number for number, _, entries in rows if entries])
+        return loaded
 
 
-def _let_go(moved: Run, run: Run, node: str) -> bool:
+def _is_released(moved: Run, run: Run, node: str) -> bool:
     return moved.id == run.id and (moved.state not in LIVE or moved.node != node)

@@ -1,4 +1,4 @@
-"""Tasks that are added within a transaction of somebody else, and the news that it is over."""
+"""Tasks added in the caller's transaction (`using=`), and a watcher that reports when that transaction has ended."""
 
 from __future__ import annotations
 
@@ -18,57 +18,57 @@ from .errors import translated
 from .queries import add_all
 from .writer import Writer
 
-_LOOK_SECONDS: Final = 0.25
-"""So long one look for the end of a transaction may keep the writer, which could write nothing meanwhile."""
+_PROBE_SECONDS: Final = 0.25
+"""Longest time that one probe occupies the writer, which could write nothing during it anyway."""
 
 
 class Watch:
-    """Waits until others have ended the transactions in which tasks were added.
+    """Runs callbacks when the callers' transactions in which tasks were added have ended.
 
-    Only one connection at a time may write to the file, and whoever has added something is the one until its transaction
-    is over. So when the writer is let in, it is over: committed or not, there is nothing to ask the connection for.
+    Only one connection at a time can write to the file, and a caller that added tasks holds the write lock until its
+    transaction ends. So once the writer gets the lock, the transaction has ended, committed or not.
     """
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._waiting: list[Callable[[], None]] = []
-        self._going: asyncio.Task[None] | None = None
+        self._callbacks: list[Callable[[], None]] = []
+        self._watcher: asyncio.Task[None] | None = None
 
     def until_over(self, over: Callable[[], None]) -> None:
-        self._waiting.append(over)
-        if self._going is None or self._going.done():
-            self._going = asyncio.get_running_loop().create_task(self._look())
+        self._callbacks.append(over)
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.get_running_loop().create_task(self._run())
 
-    async def _look(self) -> None:
-        while self._waiting:
+    async def _run(self) -> None:
+        while self._callbacks:
             try:
-                over = await self._writer.do(self._take, glance=self._let_in, urgent=False)
+                over = await self._writer.do(self._take_callbacks, peek=self._probe, urgent=False)
             except StoreError:
-                # It was closed, or cannot be asked: whoever looks at the agenda by themselves finds what there is.
+                # The store is closed or unavailable: the engines find added tasks by polling.
                 return
-            for each in over:
-                each()
+            for callback in over:
+                callback()
 
-    def _let_in(self, link: Link) -> list[Callable[[], None]]:
-        """On the writer's thread, without a transaction; nothing yet, if somebody else is still writing."""
-        with link.impatient(_LOOK_SECONDS):
+    def _probe(self, connection: Link) -> list[Callable[[], None]]:
+        """Try to get the write lock, on the writer's thread; returns no callbacks while another connection has it."""
+        with connection.impatient(_PROBE_SECONDS):
             try:
-                link.query("BEGIN IMMEDIATE")
+                connection.query("BEGIN IMMEDIATE")
             except apsw.BusyError:
                 return []
-        over = self._take(link)
-        link.query("COMMIT")
+        over = self._take_callbacks(connection)
+        connection.query("COMMIT")
         return over
 
-    def _take(self, _link: Link) -> list[Callable[[], None]]:
-        """Inside a transaction of our own: nobody is adding anything just now."""
-        over, self._waiting = self._waiting, []
+    def _take_callbacks(self, _connection: Link) -> list[Callable[[], None]]:
+        """Return all waiting callbacks; the writer's transaction is open, so no caller's transaction is."""
+        over, self._callbacks = self._callbacks, []
         return over
 
 
 class SQLiteUsing:
-    _place: str
-    """Where the file is, also after the working directory has changed."""
+    _absolute_path: str
+    """Path of the file that stays valid when the working directory changes."""
     _watch: Watch
     _opened: bool
     _closed: bool
@@ -78,19 +78,19 @@ class SQLiteUsing:
         return True
 
     async def add_using(self, connection: object, changes: Sequence[Change], over: Callable[[], None]) -> None:
-        """On the thread that asks, as all else that is done with the connection."""
+        """Add tasks in the transaction of `connection`, on the calling thread; `over` is called after it has ended."""
         if self._closed or not self._opened:
             raise StoreUnavailable("The store is closed.")
-        from .caller_connection import begin_if_needed, borrowed  # noqa: PLC0415 - it loads sqlite3 too, which few need
+        from .caller_connection import begin_if_needed, borrowed  # noqa: PLC0415 - it imports sqlite3, which is rarely needed
 
-        lent = await driver_connection(connection)
+        driver = await driver_connection(connection)
         try:
-            await begin_if_needed(lent)
-            with borrowed(lent.connection, self._place, lent.name) as link:
+            await begin_if_needed(driver)
+            with borrowed(driver.connection, self._absolute_path, driver.name) as joined:
                 if not changes:
                     return
-                with link.all_or_nothing():
-                    add_all(link, Familiar(), changes)
+                with joined.all_or_nothing():
+                    add_all(joined, Familiar(), changes)
         except apsw.BusyError as error:
             raise refuse("busy_transaction") from error
         except apsw.Error as error:

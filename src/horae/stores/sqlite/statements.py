@@ -1,4 +1,4 @@
-"""The SQL of this store: named blocks in the .sql files beside it, read once."""
+"""SQL statements of the SQLite store by name, read once from its .sql files, and multi-row statements."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ STATEMENTS: Final = read_blocks(__package__)
 
 
 def sql(name: str) -> str:
-    """One statement, with the column lists that it shares filled in."""
+    """Return a statement by name, with its shared column lists expanded."""
     return filled(name, STATEMENTS)
 
 
 class Bulk:
-    """A statement that takes many rows at once.
+    """A statement that writes many rows at once.
 
-    Up to a few rows every size has a text of its own, so that one statement writes them all: after each, the thread has to
-    wait for the interpreter again, and whoever waits for the file waits with it. Above that there are few sizes. Each is
-    compiled once and kept.
+    Up to `EACH` rows there is a text for every size, so that one statement writes all rows: after each statement the
+    thread has to get the GIL again, while it holds the write lock. Above that, sizes are powers of two. Each text is
+    compiled once and kept in the statement cache.
     """
 
     LARGEST: Final = 128
@@ -33,7 +33,7 @@ class Bulk:
         self._texts: dict[int, str] = {}
 
     def parts(self, count: int) -> Iterator[tuple[str, int, int]]:
-        """Statements that together take so many values: the text, and the values from–to."""
+        """Yield the statements for `count` values as (text, start, end) of their slice of the values."""
         start = 0
         while start < count:
             size = self._size((count - start) // self._width)

@@ -1,4 +1,4 @@
-"""The state of a file as an operator asks for it: which SQLite, which schema, which settings. Nothing is written."""
+"""Status of a store file for operators: library versions, schema version, journal mode and size. Read-only."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Condition(NamedTuple):
     apsw: str
     schema: int
     newest: int
-    """The schema that this Horae knows."""
+    """Latest schema version of this Horae."""
     journal: str
     size: int
-    """Bytes, with what is still in the write-ahead log."""
+    """Bytes, including the write-ahead log."""
 
 
 def versions() -> tuple[str, str]:
@@ -29,22 +29,22 @@ def versions() -> tuple[str, str]:
 
 def condition_of(path: str) -> Condition:
     try:
-        # Able to write, though it does not: only such a connection tidies the log away when it is the last to leave.
-        link = Link(path, cache_kilobytes=256)
+        # A writable connection, although nothing is written: only such a one removes the log when it closes last.
+        connection = Link(path, cache_kilobytes=256)
         try:
-            mark = link.query("PRAGMA application_id")[0][0]
-            schema = link.query("PRAGMA user_version")[0][0]
-            journal = link.query("PRAGMA journal_mode")[0][0]
+            application_id = connection.query("PRAGMA application_id")[0][0]
+            schema = connection.query("PRAGMA user_version")[0][0]
+            journal = connection.query("PRAGMA journal_mode")[0][0]
         finally:
-            link.close()
+            connection.close()
     except apsw.Error as error:
         raise StoreDamaged(f"The file is not a store of Horae: {error}.") from error
-    if mark != APPLICATION:
+    if application_id != APPLICATION:
         raise StoreDamaged("The file is a database of another program, or of none.")
-    sqlite, wrapper = versions()
-    return Condition(sqlite, wrapper, schema, steps()[-1][0], journal, _size(path))
+    sqlite, apsw_version = versions()
+    return Condition(sqlite, apsw_version, schema, steps()[-1][0], journal, _total_size(path))
 
 
-def _size(path: str) -> int:
+def _total_size(path: str) -> int:
     files = (Path(path), Path(f"{path}-wal"))
     return sum(each.stat().st_size for each in files if each.exists())

@@ -1,4 +1,4 @@
-"""One SQLite file: one thread writes and answers when it is on the disk, others read beside it."""
+"""SQLite store: one writer thread with group commit, and a pool of readers on the same file."""
 
 from __future__ import annotations
 
@@ -26,42 +26,41 @@ from .transfer import SQLiteMoving
 from .upkeep import SQLiteUpkeep
 from .writer import Writer
 
-_WRITER_CACHE: Final = 16_384
-_READER_CACHE: Final = 4_096
-"""Kilobytes."""
+_WRITER_CACHE_KILOBYTES: Final = 16_384
+_READER_CACHE_KILOBYTES: Final = 4_096
 
 
 class SQLiteStore(
     SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteRecords, SQLiteJournal, SQLiteMoving, SQLiteUsing
 ):
-    """Several processes may share the file; each has its own store object. Once closed, an object stays closed."""
+    """Store object of one process; several processes can share the file. A closed store cannot be opened again."""
 
     def __init__(self, path: str | PathLike[str], *, vfs: str | None = None) -> None:
         self.path: Final = fspath(path)
-        self._place = str(Path(self.path).absolute())
+        self._absolute_path = str(Path(self.path).absolute())
         self._vfs = vfs
-        self._familiar = Familiar()
-        self._seen = Familiar()
-        self._claimer = Claimer(self._familiar)
-        self._carrier = Carrier(self._familiar)
-        self._writer = Writer(self._writing_link, self._familiar.forget)
-        self._readers = Readers(self._reading_link)
+        self._task_cache = Familiar()
+        self._read_cache = Familiar()
+        self._claimer = Claimer(self._task_cache)
+        self._run_updater = Carrier(self._task_cache)
+        self._writer = Writer(self._open_writer_connection, self._task_cache.forget)
+        self._readers = Readers(self._open_reader_connection)
         self._watch = Watch(self._writer)
-        self._opening = asyncio.Lock()
+        self._open_lock = asyncio.Lock()
         self._opened = self._closed = False
 
     @property
     def statements(self) -> int:
-        """How many statements have been run since it was opened."""
+        """Number of statements since the store was opened."""
         return self._writer.statements + self._readers.statements
 
     @property
     def transactions(self) -> int:
-        """How many times something was committed since it was opened."""
+        """Number of commits since the store was opened."""
         return self._writer.transactions
 
     async def open(self) -> None:
-        async with self._opening:
+        async with self._open_lock:
             if self._closed:
                 raise StoreUnavailable("The store is closed.")
             if not self._opened:
@@ -71,24 +70,26 @@ class SQLiteStore(
                 self._opened = True
 
     async def close(self) -> None:
-        async with self._opening:
+        async with self._open_lock:
             self._closed = True
             await self._readers.stop()
             await self._writer.stop()
 
-    def _writing_link(self) -> Link:
+    def _open_writer_connection(self) -> Link:
         try:
-            make_file(self._place)
-            turnstile = Turnstile(self._place)
-            link = Link(self._place, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE, turnstile=turnstile)
+            make_file(self._absolute_path)
+            file_lock = Turnstile(self._absolute_path)
+            connection = Link(
+                self._absolute_path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE_KILOBYTES, file_lock=file_lock
+            )
             try:
-                bring_up_to_date(link)
+                bring_up_to_date(connection)
             except BaseException:
-                link.close()
+                connection.close()
                 raise
         except OSError as error:
             raise StoreUnavailable(f"The file {self.path} cannot be made: {error}.") from error
-        return link
+        return connection
 
-    def _reading_link(self) -> Link:
-        return Link(self._place, vfs=self._vfs, cache_kilobytes=_READER_CACHE, read_only=True)
+    def _open_reader_connection(self) -> Link:
+        return Link(self._absolute_path, vfs=self._vfs, cache_kilobytes=_READER_CACHE_KILOBYTES, read_only=True)

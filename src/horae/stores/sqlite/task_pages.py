@@ -1,4 +1,4 @@
-"""Pages of tasks, each by whichever index leaves the least to look at. All lead through tasks in the order of the list."""
+"""Pagination of the task list by the index that reads the fewest rows; every index yields tasks in creation order."""
 
 from __future__ import annotations
 
@@ -17,75 +17,81 @@ _OF_NAME: Final = sql("tasks_page_of_name")
 _OF_PREFIX: Final = sql("tasks_page_of_prefix")
 _OF_LABEL: Final = sql("tasks_page_of_label")
 _OF_LABEL_AND_OWNER: Final = sql("tasks_page_of_label_and_owner")
-_WITH_LABEL: Final = sql("tasks_with_label")
-_WITH_LABEL_AND_OWNER: Final = sql("tasks_with_label_and_owner")
-_OF_OWNER_AND_IN_STATES: Final = sql("tasks_of_owner_and_in_states")
-_IN_TROUBLE: Final = sql("tasks_page_in_trouble")
-_DONE: Final = sql("tasks_page_done")
-_BY_STATE: Final = {
-    TaskState.PAUSED: _IN_TROUBLE,
-    TaskState.FAILED: _IN_TROUBLE,
-    TaskState.COMPLETED: _DONE,
-    TaskState.CANCELLED: _DONE,
+_COUNT_WITH_LABEL: Final = sql("tasks_with_label")
+_COUNT_WITH_LABEL_AND_OWNER: Final = sql("tasks_with_label_and_owner")
+_COUNT_OF_OWNER_AND_STATES: Final = sql("tasks_of_owner_and_in_states")
+_PAUSED_OR_FAILED: Final = sql("tasks_page_in_trouble")
+_COMPLETED_OR_CANCELLED: Final = sql("tasks_page_done")
+_STATEMENT_OF_STATE: Final = {
+    TaskState.PAUSED: _PAUSED_OR_FAILED,
+    TaskState.FAILED: _PAUSED_OR_FAILED,
+    TaskState.COMPLETED: _COMPLETED_OR_CANCELLED,
+    TaskState.CANCELLED: _COMPLETED_OR_CANCELLED,
 }
 
-_MANY: Final = LARGEST_PAGE
-"""Labels that so many tasks have are not told apart: each of them fills a page soon."""
+_COUNT_LIMIT: Final = LARGEST_PAGE
+"""Labels are counted up to this limit: a label with more tasks fills a page soon."""
 
 
-def task_rows(link: Link, wanted: TaskFilter, after: int, limit: int) -> list[Row]:
-    """The numbers and versions of the next so many tasks."""
+def task_rows(connection: Link, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
+    """Read the numbers and versions of the next `limit` tasks after the number `after`."""
     bindings: dict[str, Any] = {
         "after": after,
-        "states": None if wanted.states is None else encode(sorted(wanted.states)),
-        "name": wanted.name,
-        "lane": wanted.lane,
-        "labels": encode(wanted.labels),
-        "owner": wanted.owner,
-        "kind": wanted.kind,
-        "text": wanted.text,
-        "prefix": wanted.prefix,
+        "states": None if task_filter.states is None else encode(sorted(task_filter.states)),
+        "name": task_filter.name,
+        "lane": task_filter.lane,
+        "labels": encode(task_filter.labels),
+        "owner": task_filter.owner,
+        "kind": task_filter.kind,
+        "text": task_filter.text,
+        "prefix": task_filter.prefix,
         "limit": limit,
     }
-    if wanted.prefix is not None:
-        return link.query(_OF_PREFIX, bindings)
-    if wanted.name is not None:
-        return link.query(_OF_NAME, bindings)
-    by_state = _goes_by_state(link, wanted)
-    if wanted.labels:
-        label, many = _rarest(link, wanted, compared=by_state)
-        if not by_state or many < _MANY:
-            return link.query(_OF_LABEL if wanted.owner is None else _OF_LABEL_AND_OWNER, bindings | {"label": label})
+    if task_filter.prefix is not None:
+        return connection.query(_OF_PREFIX, bindings)
+    if task_filter.name is not None:
+        return connection.query(_OF_NAME, bindings)
+    by_state = _should_read_by_state(connection, task_filter)
+    if task_filter.labels:
+        label, count = _find_rarest_label(connection, task_filter, must_count=by_state)
+        if not by_state or count < _COUNT_LIMIT:
+            return connection.query(
+                _OF_LABEL if task_filter.owner is None else _OF_LABEL_AND_OWNER, bindings | {"label": label}
+            )
     if by_state:
-        return _state_by_state(link, wanted, bindings)
-    return link.query(_PAGE if wanted.owner is None else _OF_OWNER, bindings)
+        return _read_by_state(connection, task_filter, bindings)
+    return connection.query(_PAGE if task_filter.owner is None else _OF_OWNER, bindings)
 
 
-def _rarest(link: Link, wanted: TaskFilter, *, compared: bool) -> tuple[str, int]:
-    """The label that the fewest tasks have, and how many do; one that is compared with nothing need not be counted."""
-    labels = [encode(label) for label in wanted.labels]
-    if len(labels) == 1 and not compared:
+def _find_rarest_label(connection: Link, task_filter: TaskFilter, *, must_count: bool) -> tuple[str, int]:
+    """Return the label with the fewest tasks and its count; a single label is counted only if `must_count`."""
+    labels = [encode(label) for label in task_filter.labels]
+    if len(labels) == 1 and not must_count:
         return labels[0], 0
-    statement = _WITH_LABEL if wanted.owner is None else _WITH_LABEL_AND_OWNER
-    bindings = {"most": _MANY} if wanted.owner is None else {"most": _MANY, "owner": wanted.owner}
-    counted = [(link.query(statement, bindings | {"label": label})[0][0], label) for label in labels]
-    many, label = min(counted)
-    return label, many
+    statement = _COUNT_WITH_LABEL if task_filter.owner is None else _COUNT_WITH_LABEL_AND_OWNER
+    bindings = (
+        {"most": _COUNT_LIMIT} if task_filter.owner is None else {"most": _COUNT_LIMIT, "owner": task_filter.owner}
+    )
+    counts = [(connection.query(statement, bindings | {"label": label})[0][0], label) for label in labels]
+    count, label = min(counts)
+    return label, count
 
 
-def _goes_by_state(link: Link, wanted: TaskFilter) -> bool:
-    """Whether all these states have an index, and an owner's own tasks are not fewer than everybody's in them."""
-    if wanted.states is None or not wanted.states <= _BY_STATE.keys():
+def _should_read_by_state(connection: Link, task_filter: TaskFilter) -> bool:
+    """Return whether all states of the filter have an index, and the owner has more tasks than there are in them."""
+    if task_filter.states is None or not task_filter.states <= _STATEMENT_OF_STATE.keys():
         return False
-    if wanted.owner is None:
+    if task_filter.owner is None:
         return True
-    states = encode(sorted(wanted.states))
-    mine, everybodys = link.query(_OF_OWNER_AND_IN_STATES, {"owner": wanted.owner, "states": states})[0]
-    return bool(mine > everybodys)
+    states = encode(sorted(task_filter.states))
+    own, total = connection.query(_COUNT_OF_OWNER_AND_STATES, {"owner": task_filter.owner, "states": states})[0]
+    return bool(own > total)
 
 
-def _state_by_state(link: Link, wanted: TaskFilter, bindings: dict[str, Any]) -> list[Row]:
-    """Each in order by its index: there may be many of any."""
-    states = wanted.states or ()
-    found = [row for state in states for row in link.query(_BY_STATE[state], bindings | {"state": state})]
-    return sorted(found)[: bindings["limit"]]
+def _read_by_state(connection: Link, task_filter: TaskFilter, bindings: dict[str, Any]) -> list[Row]:
+    """Read each state by its index and merge the rows in creation order."""
+    states = task_filter.states or ()
+    rows = [
+        row for state in states for row in connection.query(_STATEMENT_OF_STATE[state], bindings | {"state": state})
+    ]
+    return sorted(rows)[: bindings["limit"]]

@@ -1,4 +1,4 @@
-"""The way out of the store in SQLite, and into it."""
+"""Transfer port of the SQLite store: export by pages, and idempotent import."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from .readers import Readers
 from .statements import sql
 from .writer import Writer
 
-_STOCK: Final = sql("stock")
+_COUNT_PARTS: Final = sql("count_parts")
 _MARKS: Final = sql("marks")
 _EARLIEST: Final = -(2**63)
 
 
-class _Shelf(NamedTuple):
-    """Where a part stands: a page of its rows, what a row is, the columns of its key, and what comes before all keys."""
+class _PartQuery(NamedTuple):
+    """Keyset pagination of one part: the statement, the row decoder, the key columns, and a key before all others."""
 
     statement: str
-    parcel: Callable[[Row], Parcel]
-    key: tuple[int, ...]
-    beginning: tuple[Any, ...]
+    decode: Callable[[Row], Parcel]
+    key_columns: tuple[int, ...]
+    first_key: tuple[Any, ...]
 
 
-_SHELVES: Final[dict[Part, _Shelf]] = {
-    Part.REMEMBERED: _Shelf(sql("remembered_page"), lambda row: Remembered(*row), (0,), ("",)),
-    Part.RECORDS: _Shelf(sql("all_records_page"), record_from, (0, 1), ("", "")),
-    Part.LANES: _Shelf(sql("limits_page"), lambda row: LaneLimit(*row), (0,), ("",)),
-    Part.BARRED: _Shelf(sql("barred_page"), lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
-    Part.TALLIES: _Shelf(sql("tallies_page"), lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
-    # In the order in which they were born: of one instant there may be a million, and no index tells those apart.
-    Part.RUNS: _Shelf(sql("ended_runs_page"), lambda row: run_from(row, row[RUN_WIDTH]), (0,), (_EARLIEST,)),
-    Part.LINES: _Shelf(
+_PART_QUERIES: Final[dict[Part, _PartQuery]] = {
+    Part.REMEMBERED: _PartQuery(sql("metadata_page"), lambda row: Remembered(*row), (0,), ("",)),
+    Part.RECORDS: _PartQuery(sql("all_records_page"), record_from, (0, 1), ("", "")),
+    Part.LANES: _PartQuery(sql("limits_page"), lambda row: LaneLimit(*row), (0,), ("",)),
+    Part.BARRED: _PartQuery(sql("blocked_owners_page"), lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
+    Part.TALLIES: _PartQuery(sql("counters_page"), lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
+    # By run number: one planned instant may have a million runs, and no index orders those.
+    Part.RUNS: _PartQuery(sql("ended_runs_page"), lambda row: run_from(row, row[RUN_WIDTH]), (0,), (_EARLIEST,)),
+    Part.LINES: _PartQuery(
         sql("all_lines_page"),
         lambda row: NumberedLine(row[0], Line(row[1], instants[row[2]], row[3], row[4])),
         (1, 0),
@@ -53,26 +53,28 @@ class SQLiteMoving:
     _readers: Readers
 
     async def stock(self) -> dict[Part, int]:
-        (row,) = await self._readers.do_at_length(lambda link: link.query(_STOCK))
+        (row,) = await self._readers.do_at_length(lambda connection: connection.query(_COUNT_PARTS))
         return dict(zip(Part, row, strict=True))
 
     async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
         if part is Part.MARKS:
             ((token, event),) = await self._readers.ask(_MARKS)
             return marks_page(token, event, after, limit)
-        if part not in _SHELVES:
+        if part not in _PART_QUERIES:
             return await read_parcels(cast("Readable", self), part, after, limit)
-        shelf = _SHELVES[part]
-        asked_for = (*place_in(after, shelf.beginning), limit)
-        return await self._readers.do(lambda link: _page(shelf, link.query(shelf.statement, asked_for), limit))
+        query = _PART_QUERIES[part]
+        bindings = (*place_in(after, query.first_key), limit)
+        return await self._readers.do(
+            lambda connection: _build_page(query, connection.query(query.statement, bindings), limit)
+        )
 
     async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        given = tuple(parcels)
-        if given:
-            await self._writer.do(lambda link: arrive(link, part, given), urgent=False)
+        rows = tuple(parcels)
+        if rows:
+            await self._writer.do(lambda connection: arrive(connection, part, rows), urgent=False)
 
 
-def _page(shelf: _Shelf, rows: list[Row], limit: int) -> Page[Parcel]:
-    """On the reader's own thread, values too."""
-    ended = place(*(rows[-1][column] for column in shelf.key)) if len(rows) == limit else None
-    return Page(tuple(map(shelf.parcel, rows)), ended)
+def _build_page(query: _PartQuery, rows: list[Row], limit: int) -> Page[Parcel]:
+    """Decode the rows and build the page; runs on the reader thread."""
+    cursor = place(*(rows[-1][column] for column in query.key_columns)) if len(rows) == limit else None
+    return Page(tuple(map(query.decode, rows)), cursor)

@@ -1,4 +1,4 @@
-"""What the decisions of one request have said: known from here on, and written at the end."""
+"""Unit of work: collects the changes of one request as row batches, updates the loaded facts, and writes at the end."""
 
 from __future__ import annotations
 
@@ -21,192 +21,208 @@ from .row_batches import Sheets
 from .statements import sql
 
 _LAST_RUN: Final = sql("last_run")
-_MADE: Final = sql("made")
+_EXISTING_RUN: Final = sql("existing_run")
 _UNPARK: Final = sql("unpark")
 
 
 class Pending:
-    def __init__(self, link: Link, familiar: Familiar) -> None:
-        self._link = link
-        self._familiar = familiar
-        self._sheets = Sheets()
-        self._offered: set[str] = set()
-        self._looked_up: set[str] = set()
-        """The ids of new runs that the ledger is known not to have."""
+    def __init__(self, connection: Link, cache: Familiar) -> None:
+        self._connection = connection
+        self._task_cache = cache
+        self._batches = Sheets()
+        self._freed_lanes: set[str] = set()
+        self._new_run_ids: set[str] = set()
+        """Ids of the new runs of this request; the ledger was checked not to have them."""
         self._last_run = -1
 
     def offer(self, lane: str) -> None:
-        self._offered.add(lane)
+        self._freed_lanes.add(lane)
 
     def made(self, number: int, change: Change) -> frozenset[str]:
-        """The births of a change that the ledger has already, or will have when this is written."""
-        return frozenset(run.id for run in change.born if self._is_made(number, run))
+        """Return the ids of the change's new runs that are in the ledger or already in this unit of work."""
+        return frozenset(run.id for run in change.born if self._run_exists(number, run))
 
     def only_new(self, number: int, change: Change) -> Change:
+        """Return the change without new runs that exist already."""
         if not change.born:
             return change
-        change = only_new(change, lambda run: self._is_made(number, run))
-        self._looked_up.update(run.id for run in change.born)
+        change = only_new(change, lambda run: self._run_exists(number, run))
+        self._new_run_ids.update(run.id for run in change.born)
         return change
 
-    def _is_made(self, number: int, run: Run) -> bool:
-        if run.id in self._looked_up:
+    def _run_exists(self, number: int, run: Run) -> bool:
+        if run.id in self._new_run_ids:
             return True
-        return bool(self._link.query(_MADE, (number, microseconds(run.planned), run.attempt, run.origin, run.id)))
+        return bool(
+            self._connection.query(_EXISTING_RUN, (number, microseconds(run.planned), run.attempt, run.origin, run.id))
+        )
 
     def note_new(self, number: int, change: Change) -> None:
-        """A task that was not there before."""
+        """Add a new task with its runs, entries and events."""
         change = self.only_new(number, change)
-        born = [(self._note_born(number, run, None), run) for run in change.born]
-        live = [each for each, run in sorted(born, key=_by_id) if run.state in LIVE]
-        self._sheets.add(number, change, live)
+        new_runs = [(self._add_run(number, run, None), run) for run in change.born]
+        live = [each for each, run in sorted(new_runs, key=_run_id) if run.state in LIVE]
+        self._batches.add(number, change, live)
 
-    def note(self, known: Known, entries: tuple[Entry, ...], change: Change, gathered: Gathered) -> None:
-        """What a decision said of a task as it was known; from here on it is known as it will be."""
-        ordinary = self._note_start(known, entries, change) if change[2] else self._note_end(known, change, gathered)
-        if not ordinary:
-            self._note_anything(known, entries, change, gathered)
-        if not ordinary:
-            self._sheets.count(known.task.owner, known.standing, change)
+    def note(self, cached: Known, entries: tuple[Entry, ...], change: Change, loaded: Gathered) -> None:
+        """Add a decided change of a loaded task, and update its loaded facts and the task cache."""
+        is_ordinary = (
+            self._add_ordinary_start(cached, entries, change)
+            if change[2]
+            else self._add_ordinary_end(cached, change, loaded)
+        )
+        if not is_ordinary:
+            self._add_general_change(cached, entries, change, loaded)
+            self._batches.count(cached.task.owner, cached.standing, change)
         if change[9]:
-            self._sheets.beside += change[9]
-        events = self._sheets.events
+            self._batches.beside += change[9]
+        events = self._batches.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
             events += (kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail))
 
-    def _note_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
-        """The ordinary case in one breath: the only entry of a quiet task has become a run. False if it is another."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
-        number, version, known_task, _, live, _ = known
-        if standing is None or live or len(born) != 1 or len(entries) != 1 or len(dropped) != 1:
+    def _add_ordinary_start(self, cached: Known, entries: tuple[Entry, ...], change: Change) -> bool:
+        """Fast path of a start: the only entry of a task without live runs has become a run. False for other changes."""
+        task, status, new_runs, updated_runs, cancelled, put, dropped, _, deleted, _ = change
+        number, version, cached_task, _, live, _ = cached
+        if status is None or live or len(new_runs) != 1 or len(entries) != 1 or len(dropped) != 1:
             return False
         entry = entries[0]
-        if moved or cancelled or put or deleted or task is not None or dropped[0] != entry[1] or entry[16] is not None:
+        if (
+            updated_runs
+            or cancelled
+            or put
+            or deleted
+            or task is not None
+            or dropped[0] != entry[1]
+            or entry[16] is not None
+        ):
             return False
-        seq = self._next_run()
-        row = plain_birth(seq, number, born[0])
+        run_number = self._next_run_number()
+        row = plain_birth(run_number, number, new_runs[0])
         if row is None:
             self._last_run -= 1
             return False
-        sheets = self._sheets
-        sheets.started += row
-        sheets.standings += standing_values(number, version + 1, standing, (seq,))
-        sheets.emptied[number] = None
-        self._familiar.keep(new(Known, (number, version + 1, known_task, standing, born, (seq,))))
+        batches = self._batches
+        batches.started += row
+        batches.standings += standing_values(number, version + 1, status, (run_number,))
+        batches.emptied[number] = None
+        self._task_cache.keep(new(Known, (number, version + 1, cached_task, status, new_runs, (run_number,))))
         return True
 
-    def _note_end(self, known: Known, change: Change, gathered: Gathered) -> bool:
-        """The other ordinary case: the only run of a task has ended, and its agenda stays as it is."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
-        number, version, known_task, _, live, seqs = known
-        if standing is None or len(live) != 1 or len(moved) != 1 or born or put or dropped:
+    def _add_ordinary_end(self, cached: Known, change: Change, loaded: Gathered) -> bool:
+        """Fast path of an end: the only live run of a task has ended, and its agenda is unchanged. False for others."""
+        task, status, new_runs, updated_runs, cancelled, put, dropped, _, deleted, _ = change
+        number, version, cached_task, _, live, run_numbers = cached
+        if status is None or len(live) != 1 or len(updated_runs) != 1 or new_runs or put or dropped:
             return False
-        before, run = live[0], moved[0]
+        before, run = live[0], updated_runs[0]
         if cancelled or deleted or task is not None or before[0] != run[0] or before[21]:
             return False
-        row = plain_end(seqs[0], before, run)
+        row = plain_end(run_numbers[0], before, run)
         if row is None:
             return False
-        sheets = self._sheets
-        sheets.ended += row
-        state = standing[0]
-        went_on = known[3][0] is TaskState.ACTIVE and (state is TaskState.ACTIVE or state is TaskState.COMPLETED)
-        if went_on and row[1] is RunState.SUCCEEDED and row[3] is not None:
-            sheets.count_success(run[2], row, numbers[run[5]], known[3], standing)
+        batches = self._batches
+        batches.ended += row
+        state = status[0]
+        stayed_active = cached[3][0] is TaskState.ACTIVE and (state is TaskState.ACTIVE or state is TaskState.COMPLETED)
+        if stayed_active and row[1] is RunState.SUCCEEDED and row[3] is not None:
+            batches.count_success(run[2], row, numbers[run[5]], cached[3], status)
         else:
-            sheets.count(run[2], known[3], change)
-        sheets.standings += standing_values(number, version + 1, standing)
-        gathered.known[number] = ended = new(Known, (number, version + 1, known_task, standing, (), ()))
-        self._familiar.keep(ended)
+            batches.count(run[2], cached[3], change)
+        batches.standings += standing_values(number, version + 1, status)
+        loaded.known[number] = updated = new(Known, (number, version + 1, cached_task, status, (), ()))
+        self._task_cache.keep(updated)
         return True
 
-    def _note_anything(self, known: Known, entries: tuple[Entry, ...], change: Change, gathered: Gathered) -> None:
-        number = known.number
+    def _add_general_change(self, cached: Known, entries: tuple[Entry, ...], change: Change, loaded: Gathered) -> None:
+        number = cached.number
         if change.deleted:
-            self._note_deleted(known, entries)
-            del gathered.known[number]
+            self._add_deletion(cached, entries)
+            del loaded.known[number]
             return
         if change.put or change.dropped:
-            self._note_entries(number, entries, change)
-        born = [self._note_born(number, run, gathered) for run in change.born]
+            self._add_entry_changes(number, entries, change)
+        new_runs = [self._add_run(number, run, loaded) for run in change.born]
         for run in change.moved:
-            self._note_moved(known, run, gathered)
-        self._sheets.asked += [(reason, run_id) for run_id, reason in change.cancelled]
-        if change.standing is not None or change.task is not None or born or change.moved or change.cancelled:
-            self._note_known(known, after(known, change, born), gathered)
+            self._add_moved_run(cached, run, loaded)
+        self._batches.asked += [(reason, run_id) for run_id, reason in change.cancelled]
+        if change.standing is not None or change.task is not None or new_runs or change.moved or change.cancelled:
+            self._add_task_update(cached, after(cached, change, new_runs), loaded)
 
-    def _note_known(self, before: Known, known: Known, gathered: Gathered) -> None:
-        number, version, task, standing, _, live = known
+    def _add_task_update(self, before: Known, cached: Known, loaded: Gathered) -> None:
+        number, version, task, status, _, live = cached
         if task is not before.task:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
-            self._sheets.edited.append((*task_values(task), number))
-        self._sheets.standings += standing_values(number, version, standing, live)
-        gathered.known[number] = known
-        self._familiar.keep(known)
+            self._batches.edited.append((*task_values(task), number))
+        self._batches.standings += standing_values(number, version, status, live)
+        loaded.known[number] = cached
+        self._task_cache.keep(cached)
 
-    def _next_run(self) -> int:
+    def _next_run_number(self) -> int:
         if self._last_run < 0:
-            self._last_run = self._link.query(_LAST_RUN)[0][0]
+            self._last_run = self._connection.query(_LAST_RUN)[0][0]
         self._last_run += 1
         return self._last_run
 
-    def _note_born(self, number: int, run: Run, gathered: Gathered | None) -> int:
-        seq = self._next_run()
-        self._sheets.born += birth(seq, number, run)
+    def _add_run(self, number: int, run: Run, loaded: Gathered | None) -> int:
+        run_number = self._next_run_number()
+        self._batches.born += birth(run_number, number, run)
         if run.lanes and run.state in LIVE:
             for lane in run.lanes:
-                self._sheets.taken += (lane, run.id)
-            if gathered is not None:
-                gathered.surroundings.taken(run.lanes, 1)
-        return seq
+                self._batches.taken += (lane, run.id)
+            if loaded is not None:
+                loaded.surroundings.taken(run.lanes, 1)
+        return run_number
 
-    def _note_moved(self, known: Known, run: Run, gathered: Gathered) -> None:
-        before, seq = known.run(run.id)
+    def _add_moved_run(self, cached: Known, run: Run, loaded: Gathered) -> None:
+        before, run_number = cached.run(run.id)
         if before is None:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
-        self._sheets.moved.append(moved_values(seq, run))
-        now_in = run.lanes if run.state in LIVE else ()
-        if before.lanes != now_in:
-            self._sheets.left += [(lane, run.id) for lane in before.lanes]
-            for lane in now_in:
-                self._sheets.taken += (lane, run.id)
-            gathered.surroundings.taken(before.lanes, -1)
-            gathered.surroundings.taken(now_in, 1)
-            if not now_in:
-                self._offered.update(before.lanes)
+        self._batches.moved.append(moved_values(run_number, run))
+        lanes_now = run.lanes if run.state in LIVE else ()
+        if before.lanes != lanes_now:
+            self._batches.left += [(lane, run.id) for lane in before.lanes]
+            for lane in lanes_now:
+                self._batches.taken += (lane, run.id)
+            loaded.surroundings.taken(before.lanes, -1)
+            loaded.surroundings.taken(lanes_now, 1)
+            if not lanes_now:
+                self._freed_lanes.update(before.lanes)
 
-    def _note_entries(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
-        touched = {*change.dropped, *(entry.slot for entry in change.put)}
-        # It may have been called to a free seat. If it does not take it, the next in line must hear of it.
-        self._offered.update(
-            e.lane for e in entries if e.lane is not None and e.stand in CLAIMABLE and e.slot in touched
+    def _add_entry_changes(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
+        changed_slots = {*change.dropped, *(entry.slot for entry in change.put)}
+        # The entry may have been unparked for a free lane slot. If it does not use it, the next entry is unparked.
+        self._freed_lanes.update(
+            entry.lane
+            for entry in entries
+            if entry.lane is not None and entry.stand in CLAIMABLE and entry.slot in changed_slots
         )
-        pending = self._sheets.entries
+        entry_rows = self._batches.entries
         for slot in change.dropped:
-            pending[number, slot] = None
+            entry_rows[number, slot] = None
         for entry in change.put:
-            pending[number, entry.slot] = entry_values(number, entry)
+            entry_rows[number, entry.slot] = entry_values(number, entry)
 
-    def _note_deleted(self, known: Known, entries: tuple[Entry, ...]) -> None:
-        sheets = self._sheets
-        sheets.deleted.append(known.number)
-        sheets.emptied[known.number] = None
+    def _add_deletion(self, cached: Known, entries: tuple[Entry, ...]) -> None:
+        batches = self._batches
+        batches.deleted.append(cached.number)
+        batches.emptied[cached.number] = None
         for entry in entries:
-            # What another decision of this request has put there must not come after its end.
-            sheets.entries.pop((known.number, entry.slot), None)
-        for run in known.live:
-            sheets.left += [(lane, run.id) for lane in run.lanes]
-            self._offered.update(run.lanes)
-        self._offered.update(e.lane for e in entries if e.lane is not None and e.stand in CLAIMABLE)
-        self._familiar.drop(known.number)
+            # An entry from an earlier decision of this request must not be written after the deletion.
+            batches.entries.pop((cached.number, entry.slot), None)
+        for run in cached.live:
+            batches.left += [(lane, run.id) for lane in run.lanes]
+            self._freed_lanes.update(run.lanes)
+        self._freed_lanes.update(entry.lane for entry in entries if entry.lane is not None and entry.stand in CLAIMABLE)
+        self._task_cache.drop(cached.number)
 
     def finish(self) -> None:
-        """Write it, and offer the seats that became free to whoever waits for one."""
-        self._sheets.write(self._link)
-        for lane in sorted(self._offered):
-            self._link.query(_UNPARK, {"lane": lane, "unset": DEFAULT_LIMIT})
+        """Write all batches, then unpark entries for freed lane slots."""
+        self._batches.write(self._connection)
+        for lane in sorted(self._freed_lanes):
+            self._connection.query(_UNPARK, {"lane": lane, "unset": DEFAULT_LIMIT})
 
 
-def _by_id(numbered: tuple[int, Run]) -> str:
+def _run_id(numbered: tuple[int, Run]) -> str:
     return numbered[1].id

@@ -1,4 +1,4 @@
-"""What the janitor and an operator ask of the store in SQLite."""
+"""Upkeep port of the SQLite store: retention, integrity check, backup and deployment metadata."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .retention import Search, remove
 from .statements import sql
 from .writer import Writer
 
-_RECALL: Final = sql("recall")
-_REMEMBER: Final = sql("remember")
+_READ_METADATA: Final = sql("read_metadata")
+_WRITE_METADATA: Final = sql("write_metadata")
 
 
 class SQLiteUpkeep:
@@ -23,20 +23,20 @@ class SQLiteUpkeep:
     _readers: Readers
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        found = await Search(self._readers, before, keep_runs, limit).look(after)
-        if not found.anything:
-            return Trimmed(more=found.more, after=found.place.text)
-        return await self._writer.do(lambda link: remove(link, found, before), urgent=False)
+        expired = await Search(self._readers, before, keep_runs, limit).look(after)
+        if not expired.anything:
+            return Trimmed(more=expired.more, after=expired.place.text)
+        return await self._writer.do(lambda connection: remove(connection, expired, before), urgent=False)
 
     async def check(self) -> tuple[str, ...]:
-        return await self._readers.do_at_length(lambda link: tuple(doubts(link)))
+        return await self._readers.do_at_length(lambda connection: tuple(doubts(connection)))
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
-        await self._readers.do_at_length(lambda link: copy_to(path, link, progress))
+        await self._readers.do_at_length(lambda connection: copy_to(path, connection, progress))
 
     async def recall(self, name: str) -> str | None:
-        rows = await self._readers.ask(_RECALL, (name,))
+        rows = await self._readers.ask(_READ_METADATA, (name,))
         return rows[0][0] if rows else None
 
     async def remember(self, name: str, value: str) -> None:
-        await self._writer.do(lambda link: link.query(_REMEMBER, (name, value)))
+        await self._writer.do(lambda connection: connection.query(_WRITE_METADATA, (name, value)))

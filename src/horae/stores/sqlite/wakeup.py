@@ -1,4 +1,7 @@
-"""The ring between processes that share one file: a datagram to a socket beside it. It may get lost; polling is the truth."""
+"""Wake-up notifications between processes on one file: a datagram to each Unix socket in a folder next to the file.
+
+Notifications can get lost; polling is what guarantees progress.
+"""
 
 from __future__ import annotations
 
@@ -14,96 +17,96 @@ from typing import Final
 
 SUFFIX: Final = "-rings"
 _LONGEST_ADDRESS: Final = 100
-"""A socket's name may be this long on every system that has them."""
-_RING: Final = b"\a"
-_TRIES: Final = 5
+"""Length of a socket address that every system accepts."""
+_DATAGRAM: Final = b"\a"
+_BIND_ATTEMPTS: Final = 5
 
 
 class SocketRing:
-    """Each process that listens binds a socket in a folder beside the file; whoever rings sends one byte to all others."""
+    """Each listening process binds a socket in the folder; a notification sends one byte to all other sockets."""
 
     def __init__(self, path: str) -> None:
         self._folder = Path(path + SUFFIX)
         self._name = ""
-        self._ears: socket.socket | None = None
-        self._mouth: socket.socket | None = None
+        self._receiver: socket.socket | None = None
+        self._sender: socket.socket | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def ring(self) -> None:
-        # Where nobody has ever listened there is no folder, and where no socket can be had, polling carries alone.
-        with contextlib.suppress(OSError), self._opened() as folder:
-            for name in os.listdir(folder):  # noqa: PTH208 - the folder is open, and only names are wanted
+        """Notify all other listening processes; without a folder or sockets, they rely on polling."""
+        with contextlib.suppress(OSError), self._open_folder() as folder:
+            for name in os.listdir(folder):  # noqa: PTH208 - the folder is open, and only names are needed
                 if name != self._name:
-                    self._tell(folder, name)
+                    self._send(folder, name)
 
-    def listen(self, heard: Callable[[], None]) -> None:
-        """Where no socket can be made, rings are not heard, and polling carries alone."""
+    def listen(self, callback: Callable[[], None]) -> None:
+        """Call `callback` on the running loop for notifications; without a socket, the process relies on polling."""
         self._stop_listening()
-        ears = self._bound()
-        if ears is not None:
-            self._ears = ears
+        receiver = self._bind_receiver()
+        if receiver is not None:
+            self._receiver = receiver
             self._loop = asyncio.get_running_loop()
-            self._loop.add_reader(ears, self._hear, heard)
+            self._loop.add_reader(receiver, self._receive, callback)
 
     def close(self) -> None:
         self._stop_listening()
-        if self._mouth is not None:
-            self._mouth.close()
-            self._mouth = None
+        if self._sender is not None:
+            self._sender.close()
+            self._sender = None
 
     async def finish(self) -> None:
         self.close()
 
-    def _bound(self) -> socket.socket | None:
-        """The last one to leave takes the folder with it, perhaps just now: then it is made again."""
+    def _bind_receiver(self) -> socket.socket | None:
+        """Bind a socket in the folder; repeated if the last listener removes the folder at the same time."""
         name = f"{os.getpid()}-{secrets.token_hex(4)}"
-        for _ in range(_TRIES):
+        for _ in range(_BIND_ATTEMPTS):
             with contextlib.suppress(OSError):
                 self._folder.mkdir(mode=0o700, exist_ok=True)
-                with self._opened() as folder, contextlib.ExitStack() as unless_bound:
-                    ears = unless_bound.enter_context(_a_socket())
-                    ears.bind(self._address(folder, name))
-                    unless_bound.pop_all()
+                with self._open_folder() as folder, contextlib.ExitStack() as cleanup:
+                    receiver = cleanup.enter_context(_create_socket())
+                    receiver.bind(self._address(folder, name))
+                    cleanup.pop_all()
                     self._name = name
-                    return ears
+                    return receiver
         return None
 
     def _stop_listening(self) -> None:
-        if self._ears is None:
+        if self._receiver is None:
             return
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.remove_reader(self._ears)
-        self._ears.close()
-        self._ears = None
+            self._loop.remove_reader(self._receiver)
+        self._receiver.close()
+        self._receiver = None
         with contextlib.suppress(OSError):
             (self._folder / self._name).unlink()
             self._folder.rmdir()
         self._name = ""
 
-    def _tell(self, folder: int, name: str) -> None:
-        if self._mouth is None:
-            self._mouth = _a_socket()
+    def _send(self, folder: int, name: str) -> None:
+        if self._sender is None:
+            self._sender = _create_socket()
         try:
-            self._mouth.sendto(_RING, self._address(folder, name))
+            self._sender.sendto(_DATAGRAM, self._address(folder, name))
         except ConnectionRefusedError:
-            # Its process is gone without a goodbye.
+            # The process of this socket was killed.
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=folder)
         except OSError:
-            # It has rings enough that it has not heard yet, has just left, or is not ours to call: the others still are.
+            # The queue of the socket is full, or it was just removed, or belongs to another user: go on with the others.
             return
 
-    def _hear(self, heard: Callable[[], None]) -> None:
-        """However many rings there were, one look answers them all."""
-        if self._ears is None:
+    def _receive(self, callback: Callable[[], None]) -> None:
+        """Drain all pending notifications and run the callback once."""
+        if self._receiver is None:
             return
         with contextlib.suppress(OSError):
-            while self._ears.recv(16):
+            while self._receiver.recv(16):
                 pass
-        heard()
+        callback()
 
     @contextmanager
-    def _opened(self) -> Iterator[int]:
+    def _open_folder(self) -> Iterator[int]:
         folder = os.open(self._folder, os.O_RDONLY)
         try:
             yield folder
@@ -111,12 +114,12 @@ class SocketRing:
             os.close(folder)
 
     def _address(self, folder: int, name: str) -> str:
-        """A long path is reached through the folder's own descriptor, where the system has such a thing."""
-        plain = str(self._folder / name)
-        return plain if len(os.fsencode(plain)) <= _LONGEST_ADDRESS else f"/proc/self/fd/{folder}/{name}"
+        """Return the socket's address; a path that is too long goes through /proc and the folder's descriptor."""
+        address = str(self._folder / name)
+        return address if len(os.fsencode(address)) <= _LONGEST_ADDRESS else f"/proc/self/fd/{folder}/{name}"
 
 
-def _a_socket() -> socket.socket:
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    made.settimeout(0)
-    return made
+def _create_socket() -> socket.socket:
+    created = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    created.settimeout(0)
+    return created

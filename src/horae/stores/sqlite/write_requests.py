@@ -1,4 +1,4 @@
-"""What is asked of the writer, and how the answers find their way back to the event loops."""
+"""Requests to the writer thread, and the delivery of results to the futures of the callers' event loops."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from .errors import translated
 
 
 class Share(NamedTuple):
-    """What can be written with others of its kind, all of them in the statements of one.
+    """A write that can be merged with others of its kind into the same multi-row statements.
 
-    `prepare` makes what writes them, before there is a transaction: nobody needs to wait for that.
+    `prepare` returns the function that writes the items; it runs before a transaction is open, so nothing waits for it.
     """
 
     prepare: Callable[[Sequence[Any]], Callable[[Link], None]]
     given: Sequence[Any]
 
-    def alone(self, link: Link) -> None:
-        self.prepare(self.given)(link)
+    def alone(self, connection: Link) -> None:
+        self.prepare(self.given)(connection)
 
 
 class Request(NamedTuple):
-    """`glance` may answer without a transaction; `single` is one statement, which needs none around it."""
+    """A request to the writer.
+
+    `glance` may return the result without a transaction; `single` marks work of one statement, which commits itself.
+    """
 
     work: Callable[[Link], Any]
     urgent: bool
@@ -43,44 +46,45 @@ class Answer(NamedTuple):
     error: BaseException | None = None
 
 
-_Told: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
+_Outcome: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 
-def deliver(answers: list[Answer]) -> None:
-    """One call for each event loop, however many of its requests were answered."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Told]] = {}
-    for request, value, error in answers:
+def deliver(results: list[Answer]) -> None:
+    """Deliver results with one call per event loop, however many of its requests were executed."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for request, value, error in results:
         by_loop.setdefault(request.loop, []).append((request.future, value, error))
-    for loop, told in by_loop.items():
-        tell(loop, told)
+    for loop, outcomes in by_loop.items():
+        tell(loop, outcomes)
 
 
-def tell(loop: asyncio.AbstractEventLoop, told: list[_Told]) -> None:
+def tell(loop: asyncio.AbstractEventLoop, outcomes: list[_Outcome]) -> None:
+    """Resolve futures on their event loop, from any thread."""
     try:
-        loop.call_soon_threadsafe(_resolve, told)
+        loop.call_soon_threadsafe(_set_outcomes, outcomes)
     except RuntimeError:
-        # Whoever asked has closed the loop in which the answer was awaited.
+        # The caller has closed its event loop.
         return
 
 
-def _resolve(told: list[_Told]) -> None:
-    for future, value, error in told:
+def _set_outcomes(outcomes: list[_Outcome]) -> None:
+    for future, value, error in outcomes:
         if future.done():
             continue
         if error is None:
             future.set_result(value)
         else:
-            future.set_exception(_in_our_words(error))
+            future.set_exception(_translate(error))
 
 
-def _in_our_words(error: BaseException) -> BaseException:
-    """Each who waits gets an exception of their own: one that is shared would collect the traces of all."""
+def _translate(error: BaseException) -> BaseException:
+    """Return the exception for a caller; each caller gets its own, because a shared one would collect all tracebacks."""
     if isinstance(error, StopIteration):
-        # No future takes this one, and whoever comes after it would wait for ever.
-        told: Exception = RuntimeError("a decision ran out of something to look at")
+        # A future refuses StopIteration, and the requests after this one would never be resolved.
+        translation: Exception = RuntimeError("a decision raised StopIteration")
     elif isinstance(error, apsw.Error):
-        told = translated(error)
+        translation = translated(error)
     else:
         return error
-    told.__cause__ = error
-    return told
+    translation.__cause__ = error
+    return translation

@@ -1,4 +1,4 @@
-"""The one thread that writes: requests from anywhere share a transaction, and hear of it when it is on the disk."""
+"""Writer thread with group commit: waiting requests share one transaction and get their results after its commit."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ from .write_requests import Answer, Request, Share, deliver, tell
 _T = TypeVar("_T")
 
 _GROUP_SECONDS: Final = 0.005
-"""So long may the requests of one transaction take together, so that nobody waits for a long queue."""
-_PATIENCE: Final = 4
-"""So many groups of urgent ones may go before a patient one."""
-_MOST_SHARED: Final = 32
-"""So many requests at most are written in the statements of one."""
+"""Time budget of one group, so that a request does not wait for the whole queue."""
+_MAX_URGENT_GROUPS: Final = 4
+"""Consecutive groups of urgent requests before a deferrable one is executed."""
+_MAX_BATCHED: Final = 32
+"""Largest number of requests that are merged into the same statements."""
 
 
 class Writer:
-    """`connect` is called on the writer's own thread, and `undone` whenever something was rolled back."""
+    """`connect` is called on the writer thread, and `on_rollback` after every rollback."""
 
-    def __init__(self, connect: Callable[[], Link], undone: Callable[[], None]) -> None:
+    def __init__(self, connect: Callable[[], Link], on_rollback: Callable[[], None]) -> None:
         self._connect = connect
-        self._undone = undone
+        self._on_rollback = on_rollback
         self._inbox: SimpleQueue[Request | None] = SimpleQueue()
         self._urgent: deque[Request] = deque()
-        self._patient: deque[Request] = deque()
+        self._deferrable: deque[Request] = deque()
         self._thread: Thread | None = None
-        self._door = Lock()
+        self._lock = Lock()
         self._closing = False
-        self._more_may_come = True
-        self._passed_over = 0
+        self._accepts_requests = True
+        self._urgent_groups = 0
         self.statements = 0
         self.transactions = 0
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
-        thread = Thread(target=self._live, args=(loop, ready), name="horae-sqlite-writer", daemon=True)
+        thread = Thread(target=self._run, args=(loop, ready), name="horae-sqlite-writer", daemon=True)
         self._thread = thread
         thread.start()
         try:
             await ready
         except asyncio.CancelledError:
-            # Who does not wait for it any more does not want it either.
-            with self._door:
+            # The caller cancelled the start, so the thread ends.
+            with self._lock:
                 self._closing = True
                 self._inbox.put(None)
             raise
         except BaseException:
-            # It has said its last word and is ending: whoever hears of the failure finds no thread left.
+            # The thread is ending; after the error is raised, no thread is left.
             thread.join()
             raise
 
@@ -70,187 +70,192 @@ class Writer:
         work: Callable[[Link], _T],
         *,
         urgent: bool = True,
-        glance: Callable[[Link], _T | None] | None = None,
-        single: bool = False,
-        share: Share | None = None,
+        peek: Callable[[Link], _T | None] | None = None,
+        autocommit: bool = False,
+        batchable: Share | None = None,
     ) -> _T:
-        """Have it done in a transaction; the answer comes when that is committed. Any loop in any thread may ask."""
+        """Run `work` in a transaction and return its result after the commit; can be called from any event loop.
+
+        `peek` may return the result without a transaction. `autocommit` marks work of one statement. `batchable` lets
+        the writer merge the request with others. A request that is not urgent waits for urgent ones.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_T] = loop.create_future()
-        with self._door:
+        with self._lock:
             if self._closing or self._thread is None:
                 raise StoreUnavailable("The store is closed.")
-            self._inbox.put(Request(work, urgent, glance, single, loop, future, share))
+            self._inbox.put(Request(work, urgent, peek, autocommit, loop, future, batchable))
         return await future
 
     async def stop(self) -> None:
-        """What was accepted is still done."""
-        with self._door:
+        """Stop after all accepted requests are executed."""
+        with self._lock:
             if not self._closing:
                 self._closing = True
                 self._inbox.put(None)
         if self._thread is not None:
             await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
 
-    # --- on the thread -------------------------------------------------------------------------------------------
+    # --- on the writer thread ------------------------------------------------------------------------------------
 
-    def _live(self, loop: asyncio.AbstractEventLoop, ready: asyncio.Future[None]) -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop, ready: asyncio.Future[None]) -> None:
         try:
-            link = self._connect()
-        except BaseException as error:  # noqa: BLE001 - whoever opens the store must hear of it, whatever it was
-            with self._door:
+            connection = self._connect()
+        except BaseException as error:  # noqa: BLE001 - every error is raised in `start`
+            with self._lock:
                 self._thread = None
             tell(loop, [(ready, None, error)])
             return
         tell(loop, [(ready, None, None)])
-        self._serve(link)
-        link.close()
+        self._process_requests(connection)
+        connection.close()
 
-    def _serve(self, link: Link) -> None:
-        checkpoints = Checkpoints(link)
-        while self._more_may_come or self._urgent or self._patient:
-            if not self._urgent and not self._patient:
-                self._take_in(checkpoints.patience)
-            if self._urgent or self._patient:
-                answers = self._group(link)
-                self.statements = link.statements
-                deliver(answers)
+    def _process_requests(self, connection: Link) -> None:
+        checkpoints = Checkpoints(connection)
+        while self._accepts_requests or self._urgent or self._deferrable:
+            if not self._urgent and not self._deferrable:
+                self._drain_inbox(checkpoints.patience)
+            if self._urgent or self._deferrable:
+                results = self._commit_group(connection)
+                self.statements = connection.statements
+                deliver(results)
                 if not self._urgent:
-                    self._take_in(0)
+                    self._drain_inbox(0)
                 checkpoints.after_group(waited_for=bool(self._urgent))
-            elif self._more_may_come:
+            elif self._accepts_requests:
                 checkpoints.when_idle()
         checkpoints.last()
 
-    def _take_in(self, patience: float | None) -> None:
-        """Everything that has arrived, waiting for the first so many seconds."""
+    def _drain_inbox(self, timeout: float | None) -> None:
+        """Queue all requests that have arrived; wait at most `timeout` seconds for the first (None: without limit)."""
         try:
-            request = self._inbox.get(block=patience != 0, timeout=patience)
+            request = self._inbox.get(block=timeout != 0, timeout=timeout)
             while request is not None:
-                (self._urgent if request.urgent else self._patient).append(request)
+                (self._urgent if request.urgent else self._deferrable).append(request)
                 request = self._inbox.get_nowait()
         except Empty:
             return
-        self._more_may_come = False
+        self._accepts_requests = False
 
-    def _group(self, link: Link) -> list[Answer]:
-        """One transaction for what is waiting, and for what arrives while it is being done.
+    def _commit_group(self, connection: Link) -> list[Answer]:
+        """Execute waiting requests, and those that arrive meanwhile, in one transaction and commit it.
 
-        Who is urgent overtakes, and never waits for a patient one behind.
+        Urgent requests go first, and a group with an urgent request takes no deferrable one after it.
         """
-        answers: list[Answer] = []
-        in_a_hurry = False
-        self._let_one_patient_in()
+        results: list[Answer] = []
+        has_urgent = False
+        self._promote_deferrable()
         until = perf_counter() + _GROUP_SECONDS
         try:
-            while self._urgent or (self._patient and not in_a_hurry):
-                if answers and perf_counter() > until:
+            while self._urgent or (self._deferrable and not has_urgent):
+                if results and perf_counter() > until:
                     break
-                request = self._urgent.popleft() if self._urgent else self._patient.popleft()
-                in_a_hurry = in_a_hurry or request.urgent
-                alone = not (answers or self._urgent or self._patient)
-                like_it = self._like(request)
-                answers += [Answer(each) for each in like_it]
-                answers[-len(like_it) :] = self._answers(link, like_it, alone=alone)
-                if not link.in_transaction:
-                    # Answered, whatever becomes of others: nobody may join it.
+                request = self._urgent.popleft() if self._urgent else self._deferrable.popleft()
+                has_urgent = has_urgent or request.urgent
+                is_alone = not (results or self._urgent or self._deferrable)
+                batch = self._take_batch(request)
+                results += [Answer(each) for each in batch]
+                results[-len(batch) :] = self._execute_batch(connection, batch, is_alone=is_alone)
+                if not connection.in_transaction:
+                    # The request needed no transaction: its result must not depend on other requests.
                     break
-                if len(like_it) > 1:
-                    # Many have come along already. Whoever asked meanwhile is many again, and others wait for the file.
+                if len(batch) > 1:
+                    # A merged batch is a group of its own: later requests form the next batch, and other processes
+                    # wait for the file.
                     break
                 if not self._urgent:
-                    # Whoever asked meanwhile comes along: one commit more would cost all of them more than the wait.
-                    self._take_in(0)
-            if link.in_transaction:
-                link.query("COMMIT")
+                    # Requests that arrived meanwhile join: another commit would cost all of them more than the wait.
+                    self._drain_inbox(0)
+            if connection.in_transaction:
+                connection.query("COMMIT")
                 self.transactions += 1
-        except BaseException as error:  # noqa: BLE001 - nobody who waits may be left without an answer
-            return self._all_lost(link, answers, error)
-        return answers
+        except BaseException as error:  # noqa: BLE001 - every waiting request gets a result
+            return self._fail_group(connection, results, error)
+        return results
 
-    def _like(self, request: Request) -> list[Request]:
-        """It, and those behind it that can be written in the same statements."""
-        found = [request]
+    def _take_batch(self, request: Request) -> list[Request]:
+        """Return the request and those queued behind it that can be merged with it."""
+        batch = [request]
         if request.share is not None:
-            queue = self._urgent if request.urgent else self._patient
-            while queue and len(found) < _MOST_SHARED and _share(queue[0], request):
-                found.append(queue.popleft())
-        return found
+            queue = self._urgent if request.urgent else self._deferrable
+            while queue and len(batch) < _MAX_BATCHED and _can_batch(queue[0], request):
+                batch.append(queue.popleft())
+        return batch
 
-    def _let_one_patient_in(self) -> None:
-        """Patience has an end: where somebody urgent is always there, every fifth group begins with a patient one."""
-        if not self._patient or not self._urgent:
-            self._passed_over = 0
+    def _promote_deferrable(self) -> None:
+        """Prevent starvation: after `_MAX_URGENT_GROUPS` groups, the next one begins with a deferrable request."""
+        if not self._deferrable or not self._urgent:
+            self._urgent_groups = 0
             return
-        self._passed_over += 1
-        if self._passed_over > _PATIENCE:
-            self._urgent.appendleft(self._patient.popleft())
-            self._passed_over = 0
+        self._urgent_groups += 1
+        if self._urgent_groups > _MAX_URGENT_GROUPS:
+            self._urgent.appendleft(self._deferrable.popleft())
+            self._urgent_groups = 0
 
-    def _answer(self, link: Link, request: Request, *, alone: bool) -> Answer:
-        """Done inside the transaction that is open, or in a new one if there is none."""
-        first = not link.in_transaction
+    def _execute(self, connection: Link, request: Request, *, is_alone: bool) -> Answer:
+        """Execute one request in a savepoint of the open transaction, or in a new transaction."""
+        begins = not connection.in_transaction
         try:
-            work = _prepared(request)
-        except BaseException as error:  # noqa: BLE001 - whoever asked hears of it
+            work = _prepare(request)
+        except BaseException as error:  # noqa: BLE001 - raised in the caller
             return Answer(request, error=error)
         try:
-            if first:
-                if request.glance is not None and (seen := request.glance(link)) is not None:
-                    return Answer(request, seen)
-                if alone and request.single:
+            if begins:
+                if request.glance is not None and (value := request.glance(connection)) is not None:
+                    return Answer(request, value)
+                if is_alone and request.single:
                     self.transactions += 1
-                    return Answer(request, work(link))
-            if first:
-                link.begin()
+                    return Answer(request, work(connection))
+            if begins:
+                connection.begin()
             else:
-                link.query("SAVEPOINT request")
-            value = work(link)
-            if not first:
-                link.query("RELEASE request")
+                connection.query("SAVEPOINT request")
+            value = work(connection)
+            if not begins:
+                connection.query("RELEASE request")
         except BaseException as error:
-            self._undone()
-            if not first and not link.in_transaction:
-                # SQLite has given up the whole transaction, and with it what others of the group had written.
+            self._on_rollback()
+            if not begins and not connection.in_transaction:
+                # SQLite has rolled back the whole transaction, with the writes of the other requests of the group.
                 raise
-            _take_back(link, first=first)
+            _roll_back(connection, begins=begins)
             return Answer(request, error=error)
         return Answer(request, value)
 
-    def _answers(self, link: Link, requests: list[Request], *, alone: bool) -> list[Answer]:
-        """Several in one; if that cannot be done, each for itself, and those that can be done are."""
-        if len(requests) > 1 and self._answer(link, _as_one(requests), alone=False).error is None:
+    def _execute_batch(self, connection: Link, requests: list[Request], *, is_alone: bool) -> list[Answer]:
+        """Execute requests merged into one; if that fails, execute each on its own."""
+        if len(requests) > 1 and self._execute(connection, _merge(requests), is_alone=False).error is None:
             return [Answer(each) for each in requests]
-        return [self._answer(link, each, alone=alone) for each in requests]
+        return [self._execute(connection, each, is_alone=is_alone) for each in requests]
 
-    def _all_lost(self, link: Link, answers: list[Answer], error: BaseException) -> list[Answer]:
-        self._undone()
-        # If even this fails, the next BEGIN says whether the connection still works.
+    def _fail_group(self, connection: Link, results: list[Answer], error: BaseException) -> list[Answer]:
+        self._on_rollback()
+        # If the rollback fails too, the next BEGIN shows whether the connection still works.
         with suppress(apsw.Error):
-            if link.in_transaction:
-                link.query("ROLLBACK")
-        return [Answer(each.request, error=each.error or error) for each in answers]
+            if connection.in_transaction:
+                connection.query("ROLLBACK")
+        return [Answer(each.request, error=each.error or error) for each in results]
 
 
-def _share(request: Request, other: Request) -> bool:
+def _can_batch(request: Request, other: Request) -> bool:
     return request.share is not None and other.share is not None and request.share.prepare == other.share.prepare
 
 
-def _as_one(requests: list[Request]) -> Request:
-    shares = [each.share for each in requests if each.share is not None]
-    given = tuple(chain.from_iterable(share.given for share in shares))
-    return requests[0]._replace(share=shares[0]._replace(given=given))
+def _merge(requests: list[Request]) -> Request:
+    writes = [each.share for each in requests if each.share is not None]
+    items = tuple(chain.from_iterable(batchable.given for batchable in writes))
+    return requests[0]._replace(share=writes[0]._replace(given=items))
 
 
-def _prepared(request: Request) -> Callable[[Link], Any]:
-    """All that can be done before there is a transaction, for which others would wait."""
+def _prepare(request: Request) -> Callable[[Link], Any]:
+    """Return the function that writes the request; encoding happens here, before a transaction is open."""
     return request.work if request.share is None else request.share.prepare(request.share.given)
 
 
-def _take_back(link: Link, *, first: bool) -> None:
-    """What one request has written; nothing, if not even the transaction could begin."""
-    if not first:
-        link.query("ROLLBACK TO request")
-        link.query("RELEASE request")
-    elif link.in_transaction:
-        link.query("ROLLBACK")
+def _roll_back(connection: Link, *, begins: bool) -> None:
+    """Roll back the writes of one request; does nothing if its transaction did not begin."""
+    if not begins:
+        connection.query("ROLLBACK TO request")
+        connection.query("RELEASE request")
+    elif connection.in_transaction:
+        connection.query("ROLLBACK")

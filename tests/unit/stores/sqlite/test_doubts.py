@@ -35,16 +35,19 @@ async def doubts_after(path: Path, damage: str) -> tuple[str, ...]:
     ("damage", "told"),
     [
         ("UPDATE agenda SET task = 99", ["entry next belongs", "is active, but nothing"]),
-        ("UPDATE runs SET task = 99 WHERE lanes IS NULL", ["run run_", "which of its runs"]),
-        ("DELETE FROM standings WHERE live IS NULL", ["has no standing", "of all owners", "of ada"]),
+        ("UPDATE runs SET task = 99 WHERE lanes IS NULL", ["run run_", "wrong list of live runs"]),
+        ("DELETE FROM standings WHERE live IS NULL", ["has no status", "of all owners", "of ada"]),
         ("UPDATE tallies SET number = 7 WHERE owner = 'ada'", ["7 tasks of ada are counted as state:active"]),
-        ("DELETE FROM seats", ["lane kitchen counts 0 seats taken, but 1"]),
-        ("INSERT INTO seats VALUES ('garden', 'run_1')", ["lane garden counts 1 seats taken, but 0"]),
+        ("DELETE FROM seats", ["lane kitchen counts 0 slots taken, but has 1"]),
+        ("INSERT INTO seats VALUES ('garden', 'run_1')", ["lane garden counts 1 slots taken, but has 0"]),
         ("DELETE FROM labels WHERE label LIKE '%room%'", ["is not found by the labels"]),
         ("UPDATE labels SET owner = 'bob'", ["is not found by the labels"]),
         ("INSERT INTO labels VALUES ('[]', 99, 'ada')", ["The task number 99 is not found by the labels"]),
         ("DELETE FROM agenda", ["is active, but nothing"]),
-        ("UPDATE standings SET live = '77' WHERE live IS NOT NULL", ["which of its runs", "which of its runs"]),
+        (
+            "UPDATE standings SET live = '77' WHERE live IS NOT NULL",
+            ["wrong list of live runs", "wrong list of live runs"],
+        ),
     ],
 )
 async def test_what_contradicts_itself_is_told(path: Path, damage: str, told: list[str]) -> None:

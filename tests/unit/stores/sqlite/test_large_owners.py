@@ -63,7 +63,7 @@ async def test_runs_are_the_same_by_way_of_tasks_and_among_all(
         for owner in (*OWNERS[2:], "nobody"):
             answers: list[Sequence[Run]] = []
             for large in (True, False):
-                monkeypatch.setattr(ledger, "_is_large", lambda *_, large=large, **__: large)
+                monkeypatch.setattr(ledger, "_is_large_owner", lambda *_, large=large, **__: large)
                 answers.append(await everything(store, owner, states))
             assert answers[0] == answers[1]
             assert all(run.owner == owner for run in answers[0])
@@ -78,7 +78,7 @@ async def test_what_comes_next_is_the_same_by_way_of_tasks_and_among_all(
         for owner, tasks in (("ada", 24), ("bob", 8), ("nobody", 0)):
             answers = []
             for large in (True, False):
-                monkeypatch.setattr(ledger, "_is_large", lambda *_, large=large, **__: large)
+                monkeypatch.setattr(ledger, "_is_large_owner", lambda *_, large=large, **__: large)
                 answers.append([facts.entries[0].due for facts in await store.upcoming(owner, 30)])
             assert answers[0] == answers[1]
             assert len(answers[0]) == tasks
@@ -92,4 +92,4 @@ async def test_a_share_in_all_makes_an_owner_large(tmp_path: Path) -> None:
 
 
 def _asked(link: Link, owner: str) -> bool:
-    return ledger._is_large(link, owner, wanted=20, rows_each=1)
+    return ledger._is_large_owner(link, owner, count=20, rows_per_task=1)

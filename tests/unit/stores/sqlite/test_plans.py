@@ -37,7 +37,7 @@ async def test_nothing_is_compiled_again_because_of_what_is_bound(
         return apsw.SQLITE_OK
 
     def watch(link: Link) -> None:
-        link.connection.authorizer = authorize
+        link.raw.authorizer = authorize
 
     async with new_store(tmp_path) as store:
         await store.join(a_node())

@@ -61,8 +61,8 @@ async def test_what_it_costs_depends_on_what_ran_and_not_on_how_many_tasks_there
 async def test_more_than_a_batch_can_tell_is_walked_through(tmp_path: Path) -> None:
     """Windows of events that end within a task's, batches that end within a window."""
 
-    assert retention._TASKS_AT_ONCE < 40
-    assert retention._EVENTS_AT_ONCE < 40 * 35
+    assert retention._TASK_BATCH < 40
+    assert retention._EVENT_BATCH < 40 * 35
     async with new_store(tmp_path) as store:
         tasks = [a_task() for _ in range(40)]
         await store.add([a_new_task(task, runs=runs_of(task, KEEP + 2)) for task in tasks])

@@ -18,28 +18,28 @@ LOOKS_AT_EVERYTHING = {
     "integrity",
     "orphan_entries",
     "orphan_runs",
-    "tasks_without_standing",
-    "wrong_seats",
-    "forgotten_tasks",
-    "miscounted_tasks",
+    "tasks_without_status",
+    "wrong_lane_slots",
+    "tasks_without_work",
+    "wrong_live_runs",
     "mislabelled_tasks",
-    "miscounted_states",
-    "stock",
+    "wrong_state_counters",
+    "count_parts",
 }
 """What an operator asks when in doubt, or before a move; it may take its time."""
 SMALL = (
     "nodes",
     "tokens",
     "sqlite_sequence",
-    "turns",
-    "ended",
-    "oldest",
+    "ready_owners",
+    "ended_runs",
+    "oldest_events",
     "events",
     "(subquery",
     "CONSTANT ROW",
     "lanes",
     "seats",
-    "named",
+    "lane_names",
 )
 """What a scan may go over: a few rows, or as many as a LIMIT says."""
 PARTIAL = ("agenda_timed", "agenda_ready_due", "agenda_prioritised", "runs_live", "agenda_parked", "_in_trouble")

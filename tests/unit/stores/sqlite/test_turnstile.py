@@ -10,7 +10,7 @@ from horae.stores.sqlite.file_lock import Turnstile
 
 
 def _link(path: Path) -> Link:
-    return Link(str(path), cache_kilobytes=256, turnstile=Turnstile(str(path)))
+    return Link(str(path), cache_kilobytes=256, file_lock=Turnstile(str(path)))
 
 
 def test_who_waits_is_next_however_often_the_other_begins(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ async def test_patience_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             ]
             await asked(store, len(calls))
         await asyncio.gather(*calls)
-        assert done.index("add") == writer._PATIENCE
+        assert done.index("add") == writer._MAX_URGENT_GROUPS
 
 
 async def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: Path) -> None:
@@ -150,17 +150,17 @@ async def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: P
 
         def cannot_commit(link: Link) -> None:
             link.query("UPDATE tokens SET last = last")
-            link.connection.set_commit_hook(lambda: True)
+            link.raw.set_commit_hook(lambda: True)
 
         def extend(link: Link) -> None:
             link.query("UPDATE nodes SET renewals = renewals + 1")
             store._writer._inbox.put(Request(cannot_commit, True, None, False, loop, other))  # noqa: FBT003 - its fields
 
         def renewals(link: Link) -> list[Row]:
-            link.connection.set_commit_hook(None)
+            link.raw.set_commit_hook(None)
             return link.query("SELECT renewals FROM nodes")
 
-        await store._writer.do(extend, single=True)
+        await store._writer.do(extend, autocommit=True)
         with pytest.raises(StoreError):
             await other
         assert await store._writer.do(renewals) == [(1,)]
@@ -357,4 +357,4 @@ async def test_many_that_were_written_at_once_are_committed_before_others_come_a
 
 
 async def _shared(store: SQLiteStore, share: Share) -> None:
-    await store._writer.do(share.alone, urgent=False, share=share)
+    await store._writer.do(share.alone, urgent=False, batchable=share)

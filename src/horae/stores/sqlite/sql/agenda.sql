@@ -1,22 +1,22 @@
--- What the dispatcher, the settler and the keeper need.
+-- Statements of the agenda: claim, settle, recover and node leases.
 
--- name: head
+-- name: agenda_head
 SELECT
   EXISTS (SELECT 1 FROM nodes WHERE id = :node),
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE stand = 0 ORDER BY due LIMIT 1),
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 ORDER BY due LIMIT 1)
 
 -- name: timed_slice
--- The count spares most claims another statement: as a rule the entry is the only one of its task.
+-- The count of the task's entries saves most claims a statement: usually the entry is the only one of its task.
 SELECT
-  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task)
+  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
 FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 0 AND agenda.due <= ?
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT ?
 
 -- name: ready_slice
 SELECT
-  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task)
+  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS task_entries WHERE task_entries.task = agenda.task)
 FROM agenda INDEXED BY agenda_ready JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 1 AND agenda.owner = ?
 ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT ?
@@ -31,28 +31,30 @@ UPDATE agenda SET stand = 1 WHERE (task, slot) IN (
   SELECT task, slot FROM agenda INDEXED BY agenda_timed WHERE stand = 0 AND due <= ? ORDER BY due DESC LIMIT ?
 )
 
--- name: not_yet
--- A node with a faster clock may have queued up what is not due for this one.
+-- name: unqueue_not_due
+-- A node with a faster clock may have made entries ready that are not due on this node.
 UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
   SELECT task, slot FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 AND due > ?
 )
 
--- name: owners_in_turn
--- Jumps from owner to owner along the index, however many entries each of them has.
-WITH RECURSIVE turns (owner) AS (
+-- name: ready_owners
+-- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
+WITH RECURSIVE ready_owners (owner) AS (
   SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND owner >= :from)
   UNION ALL
-  SELECT (SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND agenda.owner > turns.owner)
-  FROM turns WHERE turns.owner IS NOT NULL
+  SELECT (
+    SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND agenda.owner > ready_owners.owner
+  )
+  FROM ready_owners WHERE ready_owners.owner IS NOT NULL
   LIMIT :most
 )
-SELECT owner FROM turns WHERE owner IS NOT NULL
+SELECT owner FROM ready_owners WHERE owner IS NOT NULL
 
 -- name: next_token
 UPDATE tokens SET last = last + 1 RETURNING last
 
--- name: one_order
--- One owner and no priorities: then owners' turns and the order of due instants are the same.
+-- name: due_order_suffices
+-- With one owner and no priorities, the rotation of owners gives the order of due instants.
 SELECT
   (SELECT min(owner) FROM tasks) IS (SELECT max(owner) FROM tasks)
   AND NOT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_prioritised WHERE priority <> 0)
@@ -64,7 +66,7 @@ SELECT id, task FROM runs INDEXED BY runs_live WHERE live = 1 AND id IN carray(?
 SELECT task, version, (SELECT count(*) FROM agenda WHERE agenda.task = standings.task)
 FROM standings WHERE task IN carray(?)
 
--- name: carried_by
+-- name: live_runs_of_node
 SELECT id, token FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
 
 -- name: start
@@ -72,7 +74,7 @@ UPDATE runs INDEXED BY runs_live SET state = 'running', started = ?
 WHERE live = 1 AND id = ? AND token = ? AND state = 'claimed' AND cancel IS NULL
 RETURNING id, task
 
--- name: ask_to_end
+-- name: request_cancel
 UPDATE runs INDEXED BY runs_live SET cancel = ? WHERE live = 1 AND id = ?
 
 -- name: unpark
@@ -86,10 +88,10 @@ UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
   )
 )
 
--- name: somebody_at_the_door
+-- name: has_entries_parked_at_routes
 SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE stand = 3 AND lane IN carray(?))
 
--- name: admit
+-- name: unpark_routes
 UPDATE agenda SET stand = 0, lane = NULL WHERE stand = 3 AND lane IN carray(?)
 
 -- name: join
@@ -99,7 +101,7 @@ REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 SELECT renewals FROM nodes WHERE id = ?
 
 -- name: extend
--- One statement, because an idle node does nothing else.
+-- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other.
 UPDATE nodes SET renewed = :now, renewals = renewals + 1, load = :load, clock_offset = :offset
 WHERE id = :node RETURNING
   draining,

@@ -1,8 +1,8 @@
--- What the service asks, mostly reading.
+-- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
--- In the order in which they were added, as is every index within one key. Which index that is, is said outright: the
--- planner would rather sort a million rows than believe a filter that may be absent.
+-- In creation order, which every index has within one key. The index is forced in each variant: a filter that may be
+-- absent makes the planner sort a million rows instead.
 SELECT tasks.seq, standings.version FROM tasks NOT INDEXED JOIN standings ON standings.task = tasks.seq
 WHERE tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
 
@@ -35,7 +35,7 @@ WHERE labels.owner = :owner AND labels.label = :label AND labels.task > :after A
 ORDER BY labels.task LIMIT :limit
 
 -- name: tasks_with_label
--- How many, up to a bound.
+-- A count up to a bound.
 SELECT count(*) FROM (SELECT 1 FROM labels NOT INDEXED WHERE label = :label LIMIT :most)
 
 -- name: tasks_with_label_and_owner
@@ -65,7 +65,7 @@ SELECT
   )
 
 -- name: upcoming
--- Of one owner too, where that is so large that enough is soon found among everybody's.
+-- Also used for one owner whose share of all entries is large.
 SELECT agenda.task, standings.version, agenda.due
 FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 0 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
@@ -81,14 +81,14 @@ SELECT
   (SELECT coalesce(sum(number), 0) FROM tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%')
 
 -- name: upcoming_of_owner
--- By way of the owner's tasks: others may have a million entries before the first of these.
+-- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
 SELECT agenda.task, standings.version, agenda.due
 FROM tasks INDEXED BY tasks_by_owner CROSS JOIN agenda ON agenda.task = tasks.seq JOIN standings ON standings.task = tasks.seq
 WHERE tasks.owner = ? AND agenda.stand IN (0, 1) ORDER BY agenda.due LIMIT ?
 
 -- name: latest
 SELECT {run_columns}, tasks.id
-FROM carray(?) AS wanted CROSS JOIN tasks ON tasks.id = wanted.value CROSS JOIN runs ON runs.seq = (
+FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value CROSS JOIN runs ON runs.seq = (
   SELECT newest.seq FROM runs AS newest INDEXED BY runs_of_task WHERE newest.task = tasks.seq
   ORDER BY newest.planned DESC, newest.attempt DESC, newest.id DESC LIMIT 1
 )
@@ -122,15 +122,18 @@ SELECT
     WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
       AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most))
 
--- name: stranded
+-- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, standings.version
 FROM agenda INDEXED BY agenda_parked JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 3 AND agenda.lane >= :from AND agenda.lane < :to AND (:owner IS NULL OR agenda.owner = :owner)
 LIMIT :limit
 
 -- name: all_lanes
-SELECT name, (SELECT seats FROM lanes WHERE lanes.name = named.name), (SELECT count(*) FROM seats WHERE lane = named.name)
-FROM (SELECT name FROM lanes UNION SELECT lane FROM seats) AS named ORDER BY name
+SELECT
+  name,
+  (SELECT seats FROM lanes WHERE lanes.name = lane_names.name),
+  (SELECT count(*) FROM seats WHERE lane = lane_names.name)
+FROM (SELECT name FROM lanes UNION SELECT lane FROM seats) AS lane_names ORDER BY name
 
 -- name: all_nodes
 SELECT {node_columns} FROM nodes ORDER BY id
@@ -150,10 +153,13 @@ WHERE runs.stray = 1 AND runs.id = ?
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
 WHERE runs.planned BETWEEN ? AND ? AND runs.id = ?
 
--- name: run_among_few
--- Of one instant there may be a million: this looks at the first of them only.
+-- name: run_among_first
+-- One instant may have a million runs: this reads at most 256 of them.
 SELECT {run_columns}, tasks.id FROM runs JOIN tasks ON tasks.seq = runs.task
-WHERE runs.seq IN (SELECT few.seq FROM runs AS few INDEXED BY runs_by_plan WHERE few.planned BETWEEN ? AND ? LIMIT 256)
+WHERE runs.seq IN (
+    SELECT first_runs.seq FROM runs AS first_runs INDEXED BY runs_by_plan
+    WHERE first_runs.planned BETWEEN ? AND ? LIMIT 256
+  )
   AND runs.id = ?
 
 -- name: task_ids
@@ -179,7 +185,7 @@ WHERE tasks.id = :task_id AND {run_filter}
 ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
 -- name: runs_page_of_owner
--- By way of the owner's tasks, each of which keeps so many runs: others may have millions between two of these.
+-- Reads the owner's tasks first, each with a bounded number of runs: other owners may have millions of runs in between.
 SELECT {run_columns}, tasks.id
 FROM tasks INDEXED BY tasks_by_owner CROSS JOIN runs INDEXED BY runs_of_task ON runs.task = tasks.seq
 WHERE tasks.owner = :owner AND {run_filter}
@@ -197,10 +203,10 @@ ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 -- name: set_lane
 REPLACE INTO lanes (name, seats) VALUES (?, ?)
 
--- name: bar
+-- name: block_owner
 REPLACE INTO barred (owner, reason) VALUES (?, ?)
 
--- name: unbar
+-- name: unblock_owner
 DELETE FROM barred WHERE owner = ?
 
 -- name: events
@@ -215,13 +221,13 @@ SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
 
 -- name: owner_event_counts
 SELECT
-  wanted.value,
-  coalesce((SELECT CAST(body AS INTEGER) FROM records WHERE kind = 'removed_events' AND key = wanted.value), 0)
-    + (SELECT count(*) FROM events WHERE number <= :until AND owner = wanted.value)
-FROM json_each(:owners) AS wanted
+  owners.value,
+  coalesce((SELECT CAST(body AS INTEGER) FROM records WHERE kind = 'removed_events' AND key = owners.value), 0)
+    + (SELECT count(*) FROM events WHERE number <= :until AND owner = owners.value)
+FROM json_each(:owners) AS owners
 
--- name: recall
+-- name: read_metadata
 SELECT value FROM remembered WHERE name = ?
 
--- name: remember
+-- name: write_metadata
 REPLACE INTO remembered (name, value) VALUES (?, ?)

@@ -1,4 +1,4 @@
--- What a decision says, written down. Those with {rows} take many of them at once.
+-- Writes of decided changes. A statement with {rows} writes many rows at once.
 
 -- name: last_task
 SELECT seq FROM sqlite_sequence WHERE name = 'tasks'
@@ -14,7 +14,7 @@ UPDATE tasks SET
   key = ?, lane = ?, labels = ?, version = ?
 WHERE seq = ?
 
--- name: put_standings
+-- name: put_statuses
 REPLACE INTO standings (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended, live
@@ -35,7 +35,7 @@ DELETE FROM agenda WHERE (task, slot) IN (VALUES {rows})
 -- name: last_run
 SELECT coalesce(max(seq), 0) FROM runs
 
--- name: made
+-- name: existing_run
 SELECT 1 FROM runs INDEXED BY runs_of_task WHERE task = ? AND planned = ? AND attempt = ? AND origin = ?
 UNION ALL
 SELECT 1 FROM runs INDEXED BY runs_stray WHERE stray = 1 AND id = ?
@@ -47,39 +47,39 @@ INSERT INTO runs (
 ) VALUES {rows}
 
 -- name: insert_started_runs
--- As nearly all of them begin: what is not named here has its default.
+-- Fast path for ordinary starts: columns that are not listed get their defaults.
 INSERT INTO runs (
   seq, id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started
 ) VALUES {rows}
 
 -- name: end_runs
--- As nearly all of them end: what is not named here stays as it was.
+-- Fast path for ordinary ends: columns that are not listed stay as they are.
 UPDATE runs SET
-  live = 0, state = ended.column2, reason = ended.column3, started = ended.column4, ended = ended.column5,
-  deadline = ended.column6, result = ended.column7, error = ended.column8
-FROM (VALUES {rows}) AS ended WHERE runs.seq = ended.column1
+  live = 0, state = ended_runs.column2, reason = ended_runs.column3, started = ended_runs.column4,
+  ended = ended_runs.column5, deadline = ended_runs.column6, result = ended_runs.column7, error = ended_runs.column8
+FROM (VALUES {rows}) AS ended_runs WHERE runs.seq = ended_runs.column1
 
--- name: move_run
+-- name: update_run
 UPDATE runs SET
   live = ?, state = ?, reason = ?, token = ?, node = ?, claimed = ?, started = ?, ended = ?, deadline = ?,
   span_first = ?, span_last = ?, span_count = ?, forgiven = ?, deaths = ?, alone = ?, in_order = ?, cancel = ?,
   lanes = ?, result = ?, error = ?
 WHERE seq = ?
 
--- name: take_seats
+-- name: insert_lane_slots
 INSERT INTO seats (lane, run_id) VALUES {rows}
 
--- name: leave_seat
+-- name: delete_lane_slot
 DELETE FROM seats WHERE lane = ? AND run_id = ?
 
 -- name: insert_events
 INSERT INTO events (kind, at, owner, task_id, run_id, detail) VALUES {rows}
 
--- name: put_tallies
+-- name: add_to_counters
 INSERT INTO tallies (owner, hour, name, number) VALUES {rows}
 ON CONFLICT DO UPDATE SET number = number + excluded.number
 
--- name: drop_tallies
+-- name: delete_old_counters
 DELETE FROM tallies WHERE hour BETWEEN 1 AND ?
 
 -- name: delete_lines
@@ -88,10 +88,10 @@ DELETE FROM lines WHERE run_id IN (SELECT id FROM runs WHERE task = ?)
 -- name: delete_runs
 DELETE FROM runs WHERE task = ?
 
--- name: empty_agendas
+-- name: delete_entries_of_tasks
 DELETE FROM agenda WHERE task IN carray(?)
 
--- name: delete_standing
+-- name: delete_status
 DELETE FROM standings WHERE task = ?
 
 -- name: delete_task

@@ -1,11 +1,11 @@
--- Lists of columns that several statements share, in the order in which rows.py reads them.
+-- Column lists and filters that several statements share; codec/rows.py reads the columns in this order.
 
 -- name: entry_columns
 agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
 agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
 agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 
--- name: standing_columns
+-- name: status_columns
 standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
 standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
 standings.reason, standings.ended, standings.live
@@ -26,7 +26,7 @@ id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset
 kind, key, owner, body, version, expires
 
 -- name: task_filter
--- Every condition that is given must hold.
+-- A condition whose parameter is NULL is off.
 (:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))
 AND (:owner IS NULL OR tasks.owner = :owner)
 AND (:name IS NULL OR tasks.name = :name)
@@ -35,8 +35,8 @@ AND (:kind IS NULL OR tasks.target_kind = :kind)
 AND (:text IS NULL OR instr(lower(tasks.name), lower(:text)))
 AND (:prefix IS NULL OR (tasks.id >= :prefix AND tasks.id < :prefix || '~'))
 AND NOT EXISTS (
-  SELECT 1 FROM json_each(:labels) AS wanted
-  WHERE NOT EXISTS (SELECT 1 FROM json_each(tasks.labels) AS label WHERE label.value = wanted.value)
+  SELECT 1 FROM json_each(:labels) AS required_label
+  WHERE NOT EXISTS (SELECT 1 FROM json_each(tasks.labels) AS label WHERE label.value = required_label.value)
 )
 
 -- name: run_filter

@@ -1,7 +1,7 @@
--- What a decision sees.
+-- Reads of the facts on which a decision is made.
 
 -- name: tasks
-SELECT {task_columns}, {standing_columns} FROM tasks JOIN standings ON standings.task = tasks.seq
+SELECT {task_columns}, {status_columns} FROM tasks JOIN standings ON standings.task = tasks.seq
 WHERE tasks.seq IN carray(?)
 
 -- name: entries
@@ -15,7 +15,7 @@ SELECT
   value, (SELECT seats FROM lanes WHERE name = value), (SELECT count(*) FROM seats WHERE lane = value)
 FROM carray(?)
 
--- name: barred
+-- name: blocked_owners
 SELECT owner, reason FROM barred WHERE owner IN carray(?)
 
 -- name: number_by_id

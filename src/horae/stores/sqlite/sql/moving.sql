@@ -1,7 +1,7 @@
--- Everything that the file holds, on its way to another store; and everything of another one, on its way in.
+-- Export of all rows by pages, and import of the rows of another store.
 
--- name: stock
--- In the order of the parts.
+-- name: count_parts
+-- Row counts in the order of the parts of a transfer.
 SELECT
   ((SELECT last FROM tokens) > 0) + EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events' AND seq > 0),
   (SELECT count(*) FROM remembered),
@@ -18,7 +18,7 @@ SELECT
 -- name: marks
 SELECT (SELECT last FROM tokens), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
 
--- name: remembered_page
+-- name: metadata_page
 SELECT name, value FROM remembered WHERE name > ? ORDER BY name LIMIT ?
 
 -- name: all_records_page
@@ -27,10 +27,10 @@ SELECT {record_columns} FROM records WHERE (kind, key) > (?, ?) ORDER BY kind, k
 -- name: limits_page
 SELECT name, seats FROM lanes WHERE name > ? ORDER BY name LIMIT ?
 
--- name: barred_page
+-- name: blocked_owners_page
 SELECT owner, reason FROM barred WHERE owner > ? ORDER BY owner LIMIT ?
 
--- name: tallies_page
+-- name: counters_page
 SELECT owner, hour, name, number FROM tallies
 WHERE (hour, owner, name) > (?, ?, ?) AND number <> 0 ORDER BY hour, owner, name LIMIT ?
 
@@ -54,14 +54,14 @@ UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'events'
 -- name: replace_record
 REPLACE INTO records (kind, key, owner, body, version, expires) VALUES (?, ?, ?, ?, ?, ?)
 
--- name: replace_tally
+-- name: replace_counter
 REPLACE INTO tallies (owner, hour, name, number) VALUES (?, ?, ?, ?)
 
 -- name: numbers_by_id
 SELECT tasks.id, tasks.seq, standings.version
-FROM carray(?) AS wanted CROSS JOIN tasks ON tasks.id = wanted.value JOIN standings ON standings.task = tasks.seq
+FROM carray(?) AS task_ids CROSS JOIN tasks ON tasks.id = task_ids.value JOIN standings ON standings.task = tasks.seq
 
--- name: leave_all_seats
+-- name: delete_lane_slots_of_tasks
 DELETE FROM seats WHERE run_id IN (SELECT id FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?))
 
 -- name: drop_live_runs
@@ -70,14 +70,14 @@ DELETE FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?)
 -- name: drop_definitions
 DELETE FROM tasks WHERE seq IN carray(?)
 
--- name: carry_in_runs
+-- name: import_runs
 INSERT INTO runs (
   seq, id, task, owner, origin, planned, due, attempt, live, stray, state, reason, token, node, claimed, started, ended,
   deadline, span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
 ) VALUES {rows} ON CONFLICT DO NOTHING
 
--- name: carry_in_lines
+-- name: import_lines
 INSERT INTO lines (run_id, number, at, level, text) VALUES {rows} ON CONFLICT DO NOTHING
 
--- name: carry_in_events
+-- name: import_events
 INSERT INTO events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows} ON CONFLICT DO NOTHING

@@ -1,4 +1,4 @@
--- Records and the journal.
+-- Statements of the records and of the journal.
 
 -- name: get_record
 SELECT {record_columns} FROM records WHERE kind = ? AND key = ?
@@ -39,12 +39,12 @@ WHERE owner = ? AND kind = ? AND key < ? ORDER BY key DESC LIMIT ?
 SELECT EXISTS (SELECT 1 FROM records INDEXED BY records_expiring WHERE expires <= ?)
 
 -- name: drop_expired
--- The oldest first.
+-- Oldest first.
 DELETE FROM records WHERE rowid IN (
   SELECT rowid FROM records INDEXED BY records_expiring WHERE expires <= ? ORDER BY expires, kind, key LIMIT ?
 ) RETURNING version
 
--- name: said
+-- name: last_line_number
 SELECT coalesce(max(number), 0) FROM lines WHERE run_id = ?
 
 -- name: insert_lines

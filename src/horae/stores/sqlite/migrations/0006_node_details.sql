@@ -1,5 +1,5 @@
--- What operators see of nodes, and whether one is to go. Those that are there stay: their rows are the only trace of who
--- carries what. All that is new has a default, so that a node of an older version, which is still at work, can join again.
+-- Details of nodes for operators, and a draining flag. Existing rows are kept, because recovery finds live runs by them.
+-- New columns have defaults, so that a running node of an older version can join again.
 ALTER TABLE nodes RENAME TO nodes_before;
 CREATE TABLE nodes (
   id           TEXT NOT NULL PRIMARY KEY,

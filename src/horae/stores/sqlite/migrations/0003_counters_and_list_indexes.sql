@@ -1,5 +1,5 @@
--- Running counts for the overview, and indexes for what lists are asked for. The partial ones hold only what is rare, so
--- that an ordinary run enters none of them.
+-- Counters for the overview, and indexes for list filters. The partial indexes contain rare states only, so that an
+-- ordinary run writes none of them.
 CREATE TABLE tallies (
   owner  TEXT NOT NULL,
   hour   INTEGER NOT NULL,

@@ -1,8 +1,8 @@
 -- The first schema.
 -- Instants are whole microseconds since 1970, JSON is text.
 
--- What a task is. Cold: a run never writes here, whatever the payload's size.
--- `seq` is never used twice, so that a number and a version mean the same for ever.
+-- Definitions of tasks. Cold: a run never writes here, whatever the payload's size.
+-- `seq` is never reused, so that a task number and a version identify one state of a task.
 CREATE TABLE tasks (
   seq         INTEGER PRIMARY KEY AUTOINCREMENT,
   id          TEXT NOT NULL,
@@ -23,10 +23,9 @@ CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
 CREATE INDEX tasks_by_owner ON tasks (owner, id);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 
--- Where a task stands. Hot and small, and no index is built on any of it. `version` rises with every change of the
--- definition, the standing, or a run that is live: who has read a task before sees in one number that it knows all of it.
--- `live` are the numbers of the runs that go on, with commas between them: to look for them would take an index that
--- every run enters and leaves.
+-- Status of tasks. Hot and small, without an index. `version` rises with every change of the definition, the status or
+-- a live run, so that a cached task is validated by one number.
+-- `live` are the numbers of the live runs, separated by commas: an index would be written by every run twice.
 CREATE TABLE standings (
   task         INTEGER PRIMARY KEY,
   version      INTEGER NOT NULL,
@@ -72,13 +71,13 @@ CREATE TABLE agenda (
 CREATE INDEX agenda_timed ON agenda (due) WHERE stand = 0;
 CREATE INDEX agenda_ready ON agenda (owner, priority DESC, due) WHERE stand = 1;
 CREATE INDEX agenda_ready_due ON agenda (due) WHERE stand = 1;
--- Nearly always empty: then the order of due instants is the order of priorities too.
+-- Nearly always empty; then the order of due instants is also the order by priority.
 CREATE INDEX agenda_prioritised ON agenda (priority) WHERE priority <> 0;
 CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE stand = 3;
 
--- The ledger. A run's id begins with its planned instant and ends in chance: an index over all ids would write a page
--- of its own for every run of a burst. So only what goes on (`live`) is indexed by id, and what bears a name that does
--- not tell its instant (`stray`); every other id is looked for at its instant.
+-- The ledger. A run id begins with the planned instant and ends in random digits: an index on all ids would write a
+-- separate page for every run of a burst. So the id is indexed only for live runs (`live`) and for ids that do not
+-- encode their planned instant (`stray`); every other id is found by its planned instant.
 CREATE TABLE runs (
   seq        INTEGER PRIMARY KEY,
   id         TEXT NOT NULL,
@@ -141,7 +140,7 @@ CREATE TABLE nodes (
   renewals INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Numbers are given in commit order, since there is one writer at a time, and are never used twice.
+-- Numbers are in commit order, because there is one writer at a time, and are never reused.
 CREATE TABLE events (
   number  INTEGER PRIMARY KEY AUTOINCREMENT,
   kind    TEXT NOT NULL,
@@ -170,7 +169,7 @@ CREATE TABLE records (
   PRIMARY KEY (kind, key)
 ) STRICT;
 
--- Facts about the deployment.
+-- Metadata of the deployment.
 CREATE TABLE remembered (
   name  TEXT NOT NULL PRIMARY KEY,
   value TEXT NOT NULL

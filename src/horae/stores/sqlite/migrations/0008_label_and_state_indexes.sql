@@ -1,6 +1,5 @@
--- Tasks are found by their labels, for everybody and for one owner, in the order in which they were added. Triggers keep
--- the labels in step with the tasks, whoever writes those: a transaction of somebody else, or a process of an older version
--- that is still at work.
+-- Index of tasks by label, for all owners and per owner, in creation order. Triggers maintain it, because tasks are also
+-- written by transactions of other programs and by running processes of an older version.
 CREATE TABLE labels (
   label TEXT NOT NULL,
   task  INTEGER NOT NULL,
@@ -21,10 +20,10 @@ CREATE TRIGGER tasks_unlabelled AFTER DELETE ON tasks WHEN old.labels <> '[]' BE
   DELETE FROM labels WHERE label IN (SELECT value FROM json_each(old.labels)) AND task = old.seq;
 END;
 
--- Tasks that are over, in the same order.
+-- Ended tasks by state, in creation order.
 CREATE INDEX standings_done ON standings (state, task) WHERE state IN ('completed', 'cancelled');
 
--- State by state: to find that nothing was cancelled, all that had failed or been skipped was looked at.
+-- The state comes first: a filter by `cancelled` without a match had to read all failed and skipped runs.
 DROP INDEX runs_in_trouble;
 CREATE INDEX runs_in_trouble ON runs (state, planned, attempt, owner)
 WHERE state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped');

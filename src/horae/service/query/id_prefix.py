@@ -76,7 +76,7 @@ def _require_unique(text: str, ids: Sequence[str]) -> str:
         return text
     if len(ids) > 1:
         short = short_ids(ids, max(LEAST_DIGITS, len(text.partition("_")[2])))
-        raise refuse("ambiguous_id", id=text, ids=", ".join(short[each] for each in ids[:CANDIDATES]))
+        raise refuse("ambiguous_id", id=text, found=", ".join(short[each] for each in ids[:CANDIDATES]))
     return ids[0] if ids else text
 
 

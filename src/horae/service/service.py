@@ -1,4 +1,4 @@
-"""All use cases of one deployment, as a front end holds them."""
+"""Composition of all use cases of one deployment into a `Service`, shared by all front ends."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ from .tasks.tasks import Tasks
 
 
 class Service:
-    """`check` looks at targets, `told` hears of every write; both belong to whoever composes this. `members` are the quotas
-    of owners for whom nothing else was chosen, `networks` those that webhooks may lead to besides public ones."""
+    """`check` checks targets, and `told` is called after each write; both come from the composition root.
 
-    def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
+    `members` are the default quotas of owners, `networks` those that webhooks may reach besides public ones.
+    """
+
+    def __init__(  # noqa: PLR0913 - settings of a deployment, each by its name
         self,
         store: Keeping,
         clock: Clock,
@@ -67,7 +69,7 @@ class Service:
         self._clock = clock
         self.zone = zone
         self.secrets = secrets
-        self._on: Callable[[Keeping], Service] = lambda other: Service(
+        self._with_store: Callable[[Keeping], Service] = lambda other: Service(
             other, clock, zone, secrets.on(other), check=check, members=members, networks=networks, gate=gate
         )
         self.audit = Audit(store, clock)
@@ -100,22 +102,24 @@ class Service:
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
 
     async def resolve(self, who: Principal, wish: Wish) -> Resolved:
-        """The wish as its function's declaration completes it, with warnings about what it leads to."""
+        """Apply the declaration of its function to a request, and return it with warnings."""
         who.must(Scope.WRITE)
         resolved = await self.functions.resolve(wish)
-        heard = await self._heard(wish.owner or who.owner, "", wish.target)
-        return resolved if heard is None else resolved._replace(warnings=(*resolved.warnings, heard))
+        warning = await self._warn_no_listener(wish.owner or who.owner, "", wish.target)
+        return resolved if warning is None else resolved._replace(warnings=(*resolved.warnings, warning))
 
     async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
-        """Warnings about a task that was edited."""
+        """Return warnings about an edited task."""
         who.must(Scope.WRITE)
         task = done.after
-        found = await self.functions.check_edits(task.target, task.payload, edits)
-        heard = None if isinstance(edits.target, Keep) else await self._heard(task.owner, task.id, task.target)
-        return found if heard is None else (*found, heard)
+        warnings = await self.functions.check_edits(task.target, task.payload, edits)
+        warning = (
+            None if isinstance(edits.target, Keep) else await self._warn_no_listener(task.owner, task.id, task.target)
+        )
+        return warnings if warning is None else (*warnings, warning)
 
-    async def _heard(self, owner: str, task_id: str, target: Target) -> Advisory | None:
-        """A warning for an event that no listener would receive now."""
+    async def _warn_no_listener(self, owner: str, task_id: str, target: Target) -> Advisory | None:
+        """Return a warning for an event target that no listener would receive now."""
         if target.kind != "event":
             return None
         reach = await self.presence.reach(owner, task_id, topic_of(target))
@@ -123,10 +127,10 @@ class Service:
 
     @cached_property
     def rehearsal(self) -> Service:
-        """The same use cases on the same things: they refuse what they would refuse, and write nothing."""
-        return self._on(unwritten(self.store))
+        """The same service as a dry run: it refuses what the real one would refuse, and writes nothing."""
+        return self._with_store(unwritten(self.store))
 
     async def _quotas_changed(self, owner: str) -> None:
-        """A lowered quota counts at once: for tasks that are there, and for the runs of this day."""
+        """Apply lowered quotas at once: to existing tasks, and to the runs of this day."""
         await self.sweeps.sweep(owner)
         await self.daily.enforce_owner(owner, self._clock.now())

@@ -1,5 +1,4 @@
-"""The records port: small documents under (kind, key), each with an owner and a version, for accounts, groups, webhooks
-and others."""
+"""The records port: small versioned documents with an owner, keyed by (kind, key), for accounts, webhooks and others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The secrets port: values that tasks reference by name and never hold; only the target that executes a run reads one,
-and only for the run's own owner."""
+"""The secrets port: tasks reference values by name, and only a target executing a run of the same owner reads one."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ class Book(Protocol):
 
         Commits nothing, and changes nothing of the connection. A refusal (a key that is taken, an object that is no
         connection, a connection without a transaction or to another database) leaves the transaction as it was, and
-        usable. `over` is called on this event loop soon after the transaction has ended, committed or not: something
+        usable. `on_end` is called on this event loop soon after the transaction has ended, committed or not: something
         may be due. A store whose commit sends the wake-up notification by itself need not call it.
         """
 
@@ -265,7 +265,7 @@ class Book(Protocol):
     async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         """Ask a node to claim nothing more from its next renewal on, or to claim again. False: there is no such node.
 
-        Here and below, `beside` are attached records, written in the same transaction. If another writer was faster
+        Here and below, `attached_records` are written in the same transaction. If another writer was faster
         with one of them, nothing is written: a `Conflict` with the code `record_changed`.
         """
 
@@ -312,12 +312,12 @@ class Upkeep(Protocol):
     """Operations of the janitor and of operators."""
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        """Remove, in one small batch, runs planned and ended before an instant, and all but the newest `keep_runs`
-        ended runs of a task.
+        """Remove a small batch of ended runs: those planned and ended before an instant, and those beyond `keep_runs`.
 
-        A task that ended before the instant is removed after its last run; entries and runs that are live, queued or
-        still to come never are. `after` None looks at everything. With the cursor of an earlier result, only tasks with
-        events since then need be counted: in an idle store this must cost next to nothing.
+        Of the ended runs of a task, the newest `keep_runs` are kept. A task that ended before the instant is removed
+        after its last run; entries and runs that are live, queued or still to come never are. `after` None looks at
+        everything. With the cursor of an earlier result, only tasks with events since then need be counted: in an idle
+        store this must cost next to nothing.
         """
 
     async def check(self) -> tuple[str, ...]:

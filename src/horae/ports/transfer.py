@@ -1,5 +1,4 @@
-"""The transfer port: everything that a store holds, as values that any other store can import, part by part and page by
-page.
+"""The transfer port: exports everything that a store holds as values that any other store can import, page by page.
 
 A store is transferred while no node works on it, so nothing changes while it is read. Imports are idempotent: an
 interrupted transfer continues from the last page that surely arrived, or from any before it.

@@ -1,5 +1,4 @@
-"""The wake-up port: a best-effort notification between processes that something may be due sooner, so that a wait ends
-early."""
+"""The wake-up port: a best-effort notification between processes that ends a wait early, as something may be due."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ from .tasks.tasks import Tasks
 
 
 class Service:
-    """`check` checks targets, and `told` is called after each write; both come from the composition root.
+    """`check` checks targets, and `on_write` is called after each write; both come from the composition root.
 
     `members` are the default quotas of owners, `networks` those that webhooks may reach besides public ones.
     """

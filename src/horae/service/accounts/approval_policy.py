@@ -1,5 +1,4 @@
-"""Approval of tasks that agents made: a task is paused until a person approves the digest of its definition, and any
-edit changes the digest."""
+"""Approval of tasks made by agents: paused until a person approves the task's digest, which every edit changes."""
 
 from __future__ import annotations
 

@@ -119,11 +119,11 @@ class Approvals:
         return changed
 
     async def _change_all(
-        self, who: Principal, tasks: TaskFilter, decide: Callable[[Facts, datetime], Change], action: Deed
+        self, who: Principal, task_filter: TaskFilter, decide: Callable[[Facts, datetime], Change], action: Deed
     ) -> int:
         now, changed, after = self._clock.now(), 0, None
         while True:
-            page = await self._store.tasks(seen_by(who, tasks), after, LARGEST_PAGE)
+            page = await self._store.tasks(seen_by(who, task_filter), after, LARGEST_PAGE)
             for facts in page.items:
                 changed += await self._change_one(who, facts.task.id, lambda current: decide(current, now), action)
             after = page.after

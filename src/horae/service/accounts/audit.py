@@ -1,5 +1,4 @@
-"""Audit trail: rows are written in the transaction of the change, and then sealed into a hash chain that shows any
-alteration."""
+"""Audit trail: rows are written with the change itself, and then sealed into a tamper-evident hash chain."""
 
 from __future__ import annotations
 

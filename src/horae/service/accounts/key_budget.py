@@ -48,8 +48,7 @@ class KeyBudget:
         self._blocks[who.owner] = block._replace(left=block.left - 1)
 
     async def _reserve(self, owner: str, most: int, now: datetime) -> int:
-        """Reserve keys in the owner's record, which counts for all processes; return how many this process may hand
-        out."""
+        """Reserve keys in the owner's record, which all processes share; return how many were reserved."""
         for _ in range(_TRIES):
             known = await self._records.get_record(KIND, owner)
             body = {} if known is None else json.loads(known.body)

@@ -23,7 +23,7 @@ from .sweep_record import SWEEP_KIND
 
 
 class QuotaSweep:
-    """`told` is called after a sweep, because resumed tasks may be due."""
+    """`on_write` is called after a sweep, because resumed tasks may be due."""
 
     def __init__(
         self,

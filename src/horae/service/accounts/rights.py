@@ -1,5 +1,4 @@
-"""Access rules: which tasks a principal sees, which lanes, natural keys and labels it may use, and what agents may not
-do."""
+"""Access rules: the tasks that a principal sees, and the lanes, natural keys and labels that it may use."""
 
 from __future__ import annotations
 
@@ -25,12 +24,12 @@ def sees(who: Principal, task: Task) -> bool:
     return who.agent is None or (task.owner == who.owner and (AGENT_LABEL, who.agent) in task.labels)
 
 
-def seen_by(who: Principal, tasks: TaskFilter) -> TaskFilter:
+def seen_by(who: Principal, task_filter: TaskFilter) -> TaskFilter:
     """Restrict a filter to tasks that the principal may see."""
-    owner = tasks.owner if who.scope is None else who.scope
-    lane = None if tasks.lane is None else lane_of(who, who.owner, tasks.lane)
-    labels = tasks.labels if who.agent is None else (*tasks.labels, (AGENT_LABEL, who.agent))
-    return tasks._replace(owner=owner, lane=lane, labels=labels)
+    owner = task_filter.owner if who.scope is None else who.scope
+    lane = None if task_filter.lane is None else lane_of(who, who.owner, task_filter.lane)
+    labels = task_filter.labels if who.agent is None else (*task_filter.labels, (AGENT_LABEL, who.agent))
+    return task_filter._replace(owner=owner, lane=lane, labels=labels)
 
 
 def is_foreign(who: Principal, owner: str | None) -> bool:
@@ -80,8 +79,10 @@ def task_lane(
 
 
 def own_key(who: Principal, key: str) -> str:
-    """Return the natural key as stored: keys of an agent become `agent:NAME/key`, so that it cannot probe which keys
-    its owner, or another agent, has."""
+    """Return the natural key as stored: keys of an agent become `agent:NAME/key`.
+
+    So an agent cannot probe which keys its owner, or another agent, has.
+    """
     prefix = "" if who.agent is None else f"agent:{who.agent}/"
     return key if key.startswith(prefix) else prefix + key
 
@@ -94,14 +95,14 @@ def task_labels(who: Principal, labels: Labels, before: Task | None = None) -> L
 
     Sending back labels as shown changes nothing. A caller with direct access to the store restores exported labels.
     """
-    reserved_labels = stamps(who) if before is None else reserved(before)
+    horae_labels = stamps(who) if before is None else reserved(before)
     if not labels:
-        return reserved_labels or labels
+        return horae_labels or labels
     may_restore = before is None and who.agent is None and who.scope is None and who.actor in LOCAL_ACTORS
     for name, value in labels.items():
-        if is_reserved(name) and not may_restore and reserved_labels.get(name) != value:
+        if is_reserved(name) and not may_restore and horae_labels.get(name) != value:
             raise refuse("reserved_label", name=name)
-    return {**labels, **reserved_labels}
+    return {**labels, **horae_labels}
 
 
 def is_reserved(name: object) -> bool:

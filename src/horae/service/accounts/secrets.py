@@ -1,5 +1,4 @@
-"""Encrypted secrets: set, list by name, remove, grant to agents and re-encrypt; only a target that executes a run reads
-a value."""
+"""Encrypted secrets: set, list, remove, grant and re-encrypt; only a target that executes a run reads a value."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""HTTP client for webhook deliveries: signs the message, guards the address, bounds time and size, and returns an
-`Attempt` whatever happens."""
+"""HTTP client for webhook deliveries: signed, guarded against internal addresses, and bounded in time and size."""
 
 from __future__ import annotations
 

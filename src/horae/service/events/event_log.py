@@ -15,8 +15,10 @@ class Events:
         self.log = OwnerEvents(feed)
 
     async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
-        """Return the next events after a cursor, oldest first: an owner's cursors count its own events, an admin's all
-        events."""
+        """Return the next events after a cursor, oldest first.
+
+        An owner's cursors count its own events, an admin's all events.
+        """
         _check(who)
         check_page(None, limit)
         check_position("after", number)

@@ -208,12 +208,11 @@ class Listener:
 
 
 Members: TypeAlias = dict[str | None, dict[str | None, dict[Wanted, set[Listener]]]]
-"""Listeners by scope, then by the task of their filter (None: all tasks), so that an event is matched only against
-listeners that may want it."""
+"""Listeners by scope, then by the task of their filter (None: all tasks), to match an event against few of them."""
 
 
 class Tail:
-    """The shared reader. `telling` encodes events. It polls only while there are listeners."""
+    """The shared reader. `encoder` encodes events. It polls only while there are listeners."""
 
     def __init__(
         self, feed: Feed, telling: Telling, clock: Clock, look_every: float = LOOK_EVERY, log: OwnerEvents | None = None

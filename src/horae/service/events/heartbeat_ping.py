@@ -1,5 +1,4 @@
-"""Heartbeat ping (dead man's switch): calls an external URL periodically while an engine is alive and on time, and its
-`/fail` address when not."""
+"""Heartbeat ping (dead man's switch): calls an external URL while an engine is alive and on time, else its `/fail`."""
 
 from __future__ import annotations
 

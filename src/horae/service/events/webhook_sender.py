@@ -1,5 +1,4 @@
-"""Sender of one webhook: sends due deliveries, a few concurrently, records each attempt, and disables a webhook that
-keeps failing."""
+"""Sender of one webhook: sends due deliveries, records each attempt, and disables a webhook that keeps failing."""
 
 from __future__ import annotations
 

@@ -150,8 +150,10 @@ class Webhooks:
         raise refuse("webhook_contested", id=name)
 
     async def rotate(self, who: Principal, name: str) -> tuple[Webhook, str]:
-        """Replace the secret and return the new one, shown only here; for a day both sign, so that receivers can
-        switch."""
+        """Replace the secret and return the new one, shown only here.
+
+        Both sign for a day, so that receivers can switch.
+        """
         must(who, Scope.WRITE)
         for _ in range(_TRIES):
             before = await self._get_webhook(who, name)

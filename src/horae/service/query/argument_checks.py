@@ -34,9 +34,9 @@ def check_page(after: object, limit: object, max_characters: int = _MAX_ID_CHARA
         raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE)
 
 
-def check_wanted(conditions: TaskFilter | RunFilter) -> None:
+def check_wanted(filter_value: TaskFilter | RunFilter) -> None:
     """Refuse filter values that no store could hold."""
-    for name, value in zip(conditions._fields, conditions, strict=True):
+    for name, value in zip(filter_value._fields, filter_value, strict=True):
         if isinstance(value, datetime):
             if value.tzinfo is None:
                 raise refuse("naive_instant", value=value)

@@ -1,5 +1,4 @@
-"""Translation of a query into a store filter; a condition that stores cannot answer is refused, so that a result never
-contains more than was asked for."""
+"""Translation of a query into a store filter; conditions that a store cannot answer are refused, never ignored."""
 
 from __future__ import annotations
 
@@ -65,32 +64,32 @@ class _Condition(NamedTuple):
         return self.refusal("bad_query", self.term.places[number], value=self.term.values[number], wanted=wanted)
 
 
-def narrowed_tasks(tasks: TaskFilter, source: str) -> TaskFilter:
+def narrowed_tasks(task_filter: TaskFilter, source: str) -> TaskFilter:
     """Add the conditions of a query to a filter; a field that is given in both is refused."""
     for condition in _read_conditions(source, _TASK_FIELDS, _TASK_ALIASES):
         field = _TASK_FIELDS[condition.key]
         if field == "labels":
-            tasks = tasks._replace(labels=tuple(sorted({*tasks.labels, _parse_label(condition)})))
+            task_filter = task_filter._replace(labels=tuple(sorted({*task_filter.labels, _parse_label(condition)})))
             continue
-        _check_unset(condition, getattr(tasks, field))
+        _check_unset(condition, getattr(task_filter, field))
         value: Any = _parse_states(condition, TaskState) if field == "states" else condition.term.values[0]
-        tasks = tasks._replace(**{field: value})
-    return tasks
+        task_filter = task_filter._replace(**{field: value})
+    return task_filter
 
 
-def narrowed_runs(runs: RunFilter, source: str, zone: str, now: datetime) -> RunFilter:
+def narrowed_runs(run_filter: RunFilter, source: str, zone: str, now: datetime) -> RunFilter:
     """Add the conditions of a query to a filter. Times are read in this zone; `task_id` holds an id or a name."""
     for condition in _read_conditions(source, _RUN_FIELDS, _RUN_ALIASES):
         if condition.key == "planned":
-            _check_unset(condition, runs.since or runs.until)
+            _check_unset(condition, run_filter.since or run_filter.until)
             since, until = _parse_range(condition, zone, now)
-            runs = runs._replace(since=since, until=until)
+            run_filter = run_filter._replace(since=since, until=until)
             continue
         field = _RUN_FIELDS[condition.key]
-        _check_unset(condition, getattr(runs, field))
+        _check_unset(condition, getattr(run_filter, field))
         value: Any = _parse_states(condition, RunState) if field == "states" else condition.term.values[0]
-        runs = runs._replace(**{field: value})
-    return runs
+        run_filter = run_filter._replace(**{field: value})
+    return run_filter
 
 
 def _read_conditions(source: str, fields: Mapping[str, str], aliases: Mapping[str, str]) -> Iterable[_Condition]:

@@ -1,5 +1,4 @@
-"""Check of rights before a run of an agent's task starts: it runs with at most the rights that its agent and its owner
-have now."""
+"""Check of rights before a run of an agent's task starts: the agent and its owner must have them now."""
 
 from __future__ import annotations
 

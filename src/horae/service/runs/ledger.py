@@ -154,8 +154,10 @@ class Ledger:
         return facts
 
     async def _find_newest(self, who: Principal, facts: Facts, now: datetime) -> datetime:
-        """Return the newest occurrence: first one that is due and has not started, so that an earlier success does not
-        hide it; then the newest row; without rows, the first agenda entry."""
+        """Return the newest occurrence: due and not started, else the newest row, else the first agenda entry.
+
+        A waiting occurrence comes first, so that an earlier success does not hide it.
+        """
         states = _WAITING_STATES if facts.standing.pause is None else _WAITING_STATES | {Stand.ASLEEP}
         due = [
             entry.planned
@@ -177,8 +179,8 @@ class Ledger:
         A typed 07:16:32 means that whole second: if the exact instant is no occurrence, the search covers as much time
         as `precision` says.
         """
-        runs = RunFilter(who.scope, facts.task.id, since=span.first, until=span.last)
-        rows = await self._book.runs(runs, limit=1)
+        run_filter = RunFilter(who.scope, facts.task.id, since=span.first, until=span.last)
+        rows = await self._book.runs(run_filter, limit=1)
         if rows.items:
             return min(_last_instant(rows.items[0]), span.last)
         planned = _find_planned(facts, span, now)
@@ -206,8 +208,10 @@ def _may_follow_outage(runs: Sequence[Run]) -> bool:
 
 
 def occurrence_meant(facts: Facts, at: str, zone: str, now: datetime) -> datetime:
-    """Return the occurrence at a typed time as `why` reads it, whether or not it has a row; an instant that is no
-    occurrence is returned as it is. `zone` is that of the caller."""
+    """Return the occurrence at a typed time as `why` reads it, whether or not it has a row.
+
+    An instant that is no occurrence is returned as it is. `zone` is that of the caller.
+    """
     span = asked_stretch(at, zone, now)
     extended = span._replace(last=span.first + _typed_precision(at) - MICROSECOND)
     planned = _find_planned(facts, span, now)

@@ -1,5 +1,4 @@
-"""Alarm for missed runs: writes an event for each occurrence that was due and has not started within a grace period,
-also while no engine runs."""
+"""Alarm for missed runs: an event for each occurrence that did not start within a grace period, even without an engine."""
 
 from __future__ import annotations
 

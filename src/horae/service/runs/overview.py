@@ -1,5 +1,4 @@
-"""Overview of a deployment: state, lateness, failures and upcoming tasks, from a fixed number of reads whatever the
-length of the history."""
+"""Overview of a deployment (state, lateness, failures, upcoming tasks) from a fixed number of indexed reads."""
 
 from __future__ import annotations
 
@@ -56,8 +55,7 @@ class Need(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """`outcomes` counts the runs that ended in the last 24 full hours and in the current one, by state or by state and
-    reason."""
+    """`outcomes` counts runs that ended in the current hour and the 24 before it, by state, or state and reason."""
 
     at: datetime
     tasks: dict[TaskState, int]
@@ -126,8 +124,7 @@ class Overviews:
     async def _load_tasks(
         self, scope: str | None, state: TaskState, counted: Mapping[TaskState, int], most: int
     ) -> tuple[Facts, ...]:
-        """Return tasks in a state; an owner without such tasks is skipped, because the query would scan those of all
-        owners."""
+        """Return tasks in a state. Without any, the query is skipped: it would scan the tasks of all owners."""
         if not counted[state]:
             return ()
         return (await self._book.tasks(TaskFilter(scope, frozenset({state})), limit=most)).items

@@ -83,16 +83,16 @@ class Runs:
             # Not a cursor of this store.
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
-    async def _agent_page(self, who: Principal, runs: RunFilter, after: str | None, limit: int) -> Page[Run]:
+    async def _agent_page(self, who: Principal, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
         """Read pages until `limit` runs are the agent's own; the last page again, up to the run that ends the result."""
         own: tuple[Run, ...] = ()
         for _ in range(_MAX_PAGES):
-            page = await self._store.runs(runs, after, max(limit, _SCAN_PAGE_SIZE))
+            page = await self._store.runs(run_filter, after, max(limit, _SCAN_PAGE_SIZE))
             matching = await self._filter_agent_runs(who, page.items)
             missing = limit - len(own)
             if len(matching) > missing or (len(matching) == missing and matching[-1] != page.items[-1]):
                 last = page.items.index(matching[missing - 1]) + 1
-                page = await self._store.runs(runs, after, last)
+                page = await self._store.runs(run_filter, after, last)
                 matching = await self._filter_agent_runs(who, page.items)
             own += matching
             if page.after is None or len(own) >= limit:
@@ -193,8 +193,7 @@ class Runs:
         return max(same, key=lambda each: each.attempt, default=run)
 
     async def awaiting_answer(self, run_id: str, proves: Callable[[Run], bool]) -> Run:
-        """Return the run that can still be answered with this proof; a front end checks this before it reads the
-        answer."""
+        """Return the run that can still be answered with this proof; a front end calls it before reading the body."""
         check_id(run_id, "bad_answer")
         run = await self._store.run(run_id, None)
         if run is None or run.state not in LIVE or not proves(run):

@@ -1,5 +1,4 @@
-"""Transactional writes of tasks: access check, quota check and audit row are applied in the same transaction as the
-change."""
+"""Transactional writes of tasks: access check, quota check and audit row belong to the transaction of the change."""
 
 from __future__ import annotations
 

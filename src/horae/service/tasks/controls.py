@@ -35,7 +35,7 @@ from .task_quota import Keeping
 
 
 class Controls(Finding):
-    """`told` is called after each write with the first instant at which something may be due, to wake the engine."""
+    """`on_write` is called after each write with the first instant at which something may be due, to wake the engine."""
 
     def __init__(
         self,

@@ -31,8 +31,7 @@ class AssumedZone(NamedTuple):
 
 
 def needs_zone(text: str, now: datetime) -> bool:
-    """Whether the text names no zone and means other instants in another zone: `every day at 9am` does, `every 10s`
-    does not."""
+    """Whether the text names no zone and depends on one: `every day at 9am` does, `every 10s` does not."""
     first, second = (read(text, zone=zone, now=now) for zone in _TEST_ZONES)
     if first.named_zone:
         return False

@@ -1,5 +1,4 @@
-"""Translation of a task request into a change: parses and checks it for the caller, and pauses it where approval is
-needed."""
+"""Translation of a task request into a change: parsing, checks against quotas, and the pause for approval."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ _SUFFIX_CHARACTERS: Final = 6
 
 
 def another_key(key: str, task_id: str) -> str:
-    """Suggest a key for a successor of this task: derived from the task's id, so that it is probably free, and short
-    enough."""
+    """Suggest a key for a successor of this task: derived from its id, so that it is probably free."""
     return f"{key[: KEY_CHARACTERS - _SUFFIX_CHARACTERS - 1]}-{task_id[-_SUFFIX_CHARACTERS:]}"
 
 
@@ -133,8 +131,7 @@ class Drafting:
         is_new: bool = False,
         granted_lane: str | None = None,
     ) -> Change:
-        """Edit the task that has this key into the requested one, if it differs; `made` plans a new one if there is
-        none.
+        """Edit the task that has this key into the requested one, if it differs; without one, call `plan_new`.
 
         `is_new`: the caller wants a running task, so that a cancelled one is refused even if nothing would change.
         """

@@ -1,5 +1,4 @@
-"""JSON form of function registrations: the declared defaults of a decorator, and the signature that a payload must
-match."""
+"""JSON form of function registrations: declared defaults of a decorator, and the signature for payloads."""
 
 from __future__ import annotations
 
@@ -64,8 +63,10 @@ class Registration(NamedTuple):
 
     @property
     def source(self) -> str | None:
-        """Path of its file or dotted name of its module; None for an interactive prompt and for a script without `.py`,
-        with which no node can be started."""
+        """Path of its file or dotted name of its module; None if no node can be started with it.
+
+        That is an interactive prompt, or a script without `.py`.
+        """
         is_script = PurePath(self.module).name != self.module and not self.module.endswith(_PYTHON)
         return None if self.module == _INTERACTIVE or is_script else self.module
 

@@ -282,8 +282,7 @@ class Functions:
         return (await self.load(fresh=True)).resolve(wish) if resolved.warnings else resolved
 
     async def check_edits(self, target: Target, payload: str, edits: Edits) -> tuple[Advisory, ...]:
-        """Return warnings for a task that gets another target or payload; refused if the arguments certainly do not
-        fit."""
+        """Return warnings for a task that gets another target or payload; refused if its arguments cannot fit."""
         if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
             return ()
         target = target if isinstance(edits.target, Keep) else edits.target

@@ -89,15 +89,15 @@ class Finding:
             return Counted(sum(counts.get((NO_HOUR, STATE + state), 0) for state in states))
         return await self._count_pages(visible)
 
-    async def _count_pages(self, tasks: TaskFilter) -> Counted:
+    async def _count_pages(self, task_filter: TaskFilter) -> Counted:
         number = 0
         after: str | None = None
         while number < COUNTED_UP_TO:
-            page = await self._book.tasks(tasks, after, LARGEST_PAGE)
+            page = await self._book.tasks(task_filter, after, LARGEST_PAGE)
             number, after = number + len(page.items), page.after
             if after is None:
                 return Counted(number)
-        return Counted(number, bool((await self._book.tasks(tasks, after, 1)).items))
+        return Counted(number, bool((await self._book.tasks(task_filter, after, 1)).items))
 
     async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """Return the tasks with the soonest due entries, soonest first."""
@@ -156,31 +156,31 @@ class Finding:
     async def _by_name_prefix(self, who: Principal, prefix: str) -> list[Facts]:
         if not prefix:
             return []
-        tasks = TaskFilter(text=prefix)
-        unfinished = await self._first_matches(seen_by(who, tasks._replace(states=_UNFINISHED)))
-        return unfinished or await self._newest_matches(seen_by(who, tasks._replace(states=FINISHED)))
+        task_filter = TaskFilter(text=prefix)
+        unfinished = await self._first_matches(seen_by(who, task_filter._replace(states=_UNFINISHED)))
+        return unfinished or await self._newest_matches(seen_by(who, task_filter._replace(states=FINISHED)))
 
-    async def _first_matches(self, tasks: TaskFilter) -> list[Facts]:
-        return (await self._matching(tasks, _MAX_CANDIDATES))[:_MAX_CANDIDATES]
+    async def _first_matches(self, task_filter: TaskFilter) -> list[Facts]:
+        return (await self._matching(task_filter, _MAX_CANDIDATES))[:_MAX_CANDIDATES]
 
-    async def _newest_matches(self, tasks: TaskFilter) -> list[Facts]:
+    async def _newest_matches(self, task_filter: TaskFilter) -> list[Facts]:
         """Return the newest task of each owner and name, because pages are in the order of creation."""
-        newest = {(each.task.owner, each.task.name): each for each in await self._matching(tasks, None)}
+        newest = {(each.task.owner, each.task.name): each for each in await self._matching(task_filter, None)}
         return list(newest.values())[:_MAX_CANDIDATES]
 
-    async def _matching(self, tasks: TaskFilter, enough: int | None) -> list[Facts]:
+    async def _matching(self, task_filter: TaskFilter, enough: int | None) -> list[Facts]:
         """Of tasks with a text in their name, return those that begin with it.
 
         If there is none: those that end with it after a dot, so that `report` finds the task of the function
         `jobs.report`.
         """
-        prefix = tasks.text or ""
+        prefix = task_filter.text or ""
         limit = LARGEST_PAGE if prefix or enough is None else enough
         starting: list[Facts] = []
         ending: list[Facts] = []
         after: str | None = None
         while enough is None or len(starting) < enough:
-            page = await self._book.tasks(tasks, after, limit)
+            page = await self._book.tasks(task_filter, after, limit)
             starting += [each for each in page.items if each.task.name.startswith(prefix)]
             ending += [each for each in page.items if prefix and each.task.name.endswith(f".{prefix}")][
                 :_MAX_CANDIDATES

@@ -32,8 +32,7 @@ Permission: TypeAlias = Callable[[], Awaitable[bool]]
 """Whether the requester still has the right; checked again while the operation runs."""
 _PROGRESS_SECONDS: Final = 1.0
 _MAX_SILENCE: Final = SILENCE - timedelta(seconds=3)
-"""A worker that could not write for so long must stop: other processes take it for dead, and a next operation may
-begin."""
+"""A worker that could not write for so long must stop: other processes take it for dead."""
 _TRIES: Final = 20
 REVOKED: Final = "revoked"
 BROKEN: Final = "internal_error"

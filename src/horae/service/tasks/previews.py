@@ -85,8 +85,7 @@ def _find_warnings(schedule: Schedule, now: datetime, notes: tuple[str, ...]) ->
 
 @lru_cache(maxsize=256)
 def _lint_cached(schedule: Schedule, hour: datetime, notes: tuple[str, ...]) -> tuple[ScheduleWarning, ...]:
-    """Cached by the hour: for endless schedules an hour more or less changes no warning, and many tasks share a
-    schedule."""
+    """Cached by the hour, because within an hour the warnings of an endless schedule stay the same."""
     return tuple(lint(schedule, hour, notes=notes))
 
 

@@ -50,8 +50,7 @@ def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -
 
 
 def _check_retry(who: Principal, policies: Policies) -> None:
-    """Limit the back-off of retries: a task that fails on purpose with immediate retries would run more often than
-    allowed.
+    """Limit the back-off of retries: a failing task with immediate retries would run more often than allowed.
 
     The default back-off is always allowed, although the shortest interval of an agent is much longer.
     """

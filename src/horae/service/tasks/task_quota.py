@@ -88,7 +88,7 @@ class Room(NamedTuple):
     """Quota use: `used` of `most`, as of a version of the quota record.
 
     `snoozed` are paused tasks that resume by themselves, and when: they count meanwhile. Paused tasks of an agent
-    (`guest`) count too.
+    (`is_agent`) count too.
     """
 
     record: Record
@@ -305,8 +305,7 @@ class Seats:
 
 
 async def seat_of(records: Records, owner: str, agent: str) -> tuple[Record, int | None]:
-    """Return the quota record that every write of an agent replaces, and its version: replacing it too detects
-    concurrent writes."""
+    """Return the quota record that every write of an agent replaces, and its version, to detect concurrent writes."""
     return await _read(records, owner, guest_key(owner, agent))
 
 

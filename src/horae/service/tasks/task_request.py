@@ -74,8 +74,7 @@ class RetryWish(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Policies as a caller may spell them; None: the default of the schedule's kind, or the current value of an edited
-    task."""
+    """Policies as a caller may spell them; None: the default of the schedule's kind, or unchanged in an edit."""
 
     missed: str | Missed | MissedWish | None = None
     overlap: Overlap | None = None

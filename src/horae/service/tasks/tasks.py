@@ -62,7 +62,7 @@ class Tasks(Controls):
     ) -> Task:
         """Create a task; if its key is taken, edit the task that has it.
 
-        `paused` is the reason for which a new task starts paused. `beside` are attached records, written with it.
+        `paused` is the reason for which a new task starts paused. `attach_records` builds records to write with it.
         `using` is a connection with an open transaction of the caller: the task is part of that transaction. Then
         nothing is edited: a taken key is refused.
         """
@@ -149,8 +149,7 @@ class Tasks(Controls):
         return facts.task
 
     async def rehearse(self, who: Principal, wish: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
-        """Return the task that `declare` would find, and the one it would leave; refuses like `declare` and writes
-        nothing."""
+        """Dry run of `declare`: return the task that it would find, and the one it would leave."""
         who.must(Scope.WRITE)
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)

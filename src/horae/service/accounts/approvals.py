@@ -44,9 +44,9 @@ class Approvals:
         told: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
-        self._gate = gate
+        self._policy = gate
         self._clock = clock
-        self._commit = commit
+        self._writer = commit
         self._quota = seats
         self._audit = audit
         self._on_write = told
@@ -58,7 +58,7 @@ class Approvals:
         await self._check_secrets(who, task_id)
         now = self._clock.now()
         action = Deed("task.approve", lambda _facts, _change: {"digest": digest})
-        facts = await self._commit.change(
+        facts = await self._writer.change(
             who, task_id, lambda facts: self._approve_change(who, facts, digest, now), action
         )
         self._on_write(None)
@@ -68,7 +68,7 @@ class Approvals:
         """Check the grants of its secrets. If the task changes after this check, its digest no longer matches."""
         check_id(task_id, "no_such_task")
         facts = await self._store.facts(task_id, who.scope)
-        if facts is not None and self._gate.is_closed(facts.task):
+        if facts is not None and self._policy.is_closed(facts.task):
             await SecretGrants(self._store).check_tasks([facts.task])
 
     async def stop_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
@@ -140,18 +140,18 @@ class Approvals:
             return change
 
         try:
-            await self._commit.change(who, task_id, decide_and_note, action)
+            await self._writer.change(who, task_id, decide_and_note, action)
         except Refusal:
             return False
         return is_changed[0]
 
     def _approve_change(self, who: Principal, facts: Facts, digest: str, now: datetime) -> Change:
         task = facts.task
-        if not self._gate.needs_approval(task):
+        if not self._policy.needs_approval(task):
             raise refuse("nothing_to_approve", id=task.id)
         if not compare_digest(digest_of(task).encode(), str(digest).encode(errors="replace")):
             raise refuse("digest_changed", digest=digest_of(task))
-        if not self._gate.is_closed(task):
+        if not self._policy.is_closed(task):
             return Change()
         change = edit.edit(facts, with_approval(task), now)
         pause = facts.standing.pause
@@ -165,7 +165,7 @@ class Approvals:
         pause = facts.standing.pause
         if pause is None or pause.cause not in (PauseCause.AGENT_STOPPED, PauseCause.OWNER_REVOKED):
             return Change()
-        if self._gate.is_closed(facts.task):
+        if self._policy.is_closed(facts.task):
             return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL)
         return control.resume(facts, now)
 

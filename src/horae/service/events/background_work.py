@@ -48,11 +48,11 @@ def networks_of(settings: Settings) -> Networks:
 
 async def watch(service: Service, clock: Clock, watches: Watches, courier: Courier | None = None) -> None:
     """Run all background work until cancelled."""
-    dispatcher = courier or Courier(service.store, service.webhooks.postman, service.telling, clock)
-    service.webhooks.changed = dispatcher.ring
+    webhook_dispatcher = courier or Courier(service.store, service.webhooks.postman, service.telling, clock)
+    service.webhooks.changed = webhook_dispatcher.ring
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(keep_going("webhook delivery", dispatcher.run, clock))
+            group.create_task(keep_going("webhook delivery", webhook_dispatcher.run, clock))
             overdue = partial(watch_overdue, service.store, clock, watches.grace)
             group.create_task(keep_going("alarm for missed runs", overdue, clock))
             if watches.url:

@@ -220,7 +220,7 @@ class Tail:
         self.feed = feed
         self._log = log or OwnerEvents(feed)
         self._sequence = OwnerSequence(feed)
-        self._telling = telling
+        self._encoder = telling
         self._clock = clock
         self._poll_seconds = look_every
         self.position = 0
@@ -293,7 +293,7 @@ class Tail:
         return events, len(events) < PAGE
 
     async def told(self, events: Iterable[Sequenced]) -> tuple[Told, ...]:
-        return await self._telling.told(tuple(events))
+        return await self._encoder.told(tuple(events))
 
     def join(self, listener: Listener) -> None:
         """Deliver whatever the shared reader reads from here on to this listener."""
@@ -344,7 +344,7 @@ class Tail:
             members = _copy_members(self._listeners)
             try:
                 wanted = await self._sequence.number(events, before, lambda event: _has_listener(event, members))
-                encoded = await self._telling.told(wanted)
+                encoded = await self._encoder.told(wanted)
             except StoreError:
                 self.position = before  # read again; a listener that joined meanwhile skips events that it has
                 raise

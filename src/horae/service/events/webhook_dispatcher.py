@@ -59,8 +59,8 @@ class Courier:
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         """Called after each attempt with whether it succeeded."""
         self._store = store
-        self._postman = postman
-        self._telling = telling
+        self._client = postman
+        self._encoder = telling
         self._sequence = OwnerSequence(store)
         self._clock = clock
         self._wake_up = asyncio.Event()
@@ -151,7 +151,7 @@ class Courier:
             return False
         owners = {each.owner for each in webhooks}
         wanted = await self._sequence.number(events, cursor.number, lambda event: event.owner in owners)
-        encoded = await self._telling.told(wanted)
+        encoded = await self._encoder.told(wanted)
         deliveries: list[Delivery] = []
         number = events[-1].number
         for each in encoded:
@@ -189,7 +189,7 @@ class Courier:
         known = self.endpoints
         self.endpoints = {}
         for webhook in webhooks:
-            endpoint = known.get(webhook.id) or Endpoint(self._store, self._postman, self._clock)
+            endpoint = known.get(webhook.id) or Endpoint(self._store, self._client, self._clock)
             endpoint.webhook = webhook
             endpoint.on_attempt = self.on_attempt
             self.endpoints[webhook.id] = endpoint

@@ -59,7 +59,7 @@ class Endpoint:
     def __init__(self, store: Keeping, postman: Postman, clock: Clock) -> None:
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         self._store = store
-        self._postman = postman
+        self._client = postman
         self._clock = clock
         self._wake_up = asyncio.Event()
         # The dispatcher logs the same outage for all endpoints.
@@ -84,7 +84,7 @@ class Endpoint:
     async def _unblock(self) -> None:
         """Send deliveries now that wait only because an earlier node could not call the address, if this node can."""
         self._has_tried_unblock = True
-        if not self._postman.allows(self.webhook.url, self.webhook.blocked):
+        if not self._client.allows(self.webhook.url, self.webhook.blocked):
             return
         prefix = after = f"{self.webhook.id}/"
         now, has_more = self._clock.now(), True
@@ -139,7 +139,7 @@ class Endpoint:
             # It was redelivered manually meanwhile, or its record was removed.
             await self._store.drop_record(DUE, queued.key, queued.version)
             return
-        attempt = await self._postman.bring(self.webhook, before)
+        attempt = await self._client.bring(self.webhook, before)
         self.on_attempt(attempt.ok)
         after = _apply_attempt(before, attempt, self._clock.now())
         if await self._store.write_records(rewritten(before, after)):

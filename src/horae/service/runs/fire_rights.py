@@ -19,7 +19,7 @@ from ..tasks.task_quota import SEATS, guest_key
 class FireRights:
     def __init__(self, records: Records, gate: Gate) -> None:
         self._records = records
-        self._gate = gate
+        self._policy = gate
         self._grants = SecretGrants(records)
 
     async def refused(self, task: Task) -> Outcome | None:
@@ -27,7 +27,7 @@ class FireRights:
         agent = agent_of(task)
         if agent is None:
             return None
-        if self._gate.is_closed(task):
+        if self._policy.is_closed(task):
             return Skipped(sentence(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
         if await self._is_revoked(task.owner, agent):
             return Skipped(sentence(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)

@@ -54,8 +54,8 @@ class Runs:
         gate: Gate = STRICT,
     ) -> None:
         self._store = store
-        self._gate = gate
-        self._commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
+        self._policy = gate
+        self._writer = commit or Committing(store, Seats(store, clock), Audit(store, clock))
         self._journal = journal
         self._clock = clock
         self._on_write = told
@@ -136,7 +136,7 @@ class Runs:
         if not run.live:
             raise refuse("run_over", task=run.task_id, state=run.state.value)
         action = Deed("run.cancel", lambda _facts, _change: {"run": run.id})
-        await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), action)
+        await self._writer.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), action)
         self._on_write(None)
         return await self._get_run(who, run.id)
 
@@ -161,7 +161,7 @@ class Runs:
         new_entries: list[Entry] = []
 
         def decide(facts: Facts) -> Change:
-            self._gate.check_open(facts.task)
+            self._policy.check_open(facts.task)
             others = tuple(each for each in facts.entries if not _is_stale(each, last))
             change = try_again(facts._replace(entries=others), last, now)
             new_entries[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]
@@ -169,7 +169,7 @@ class Runs:
 
         try:
             action = Deed("run.retry", lambda _facts, _change: {"run": last.id})
-            facts = await self._commit.change(who, last.task_id, decide, action)
+            facts = await self._writer.change(who, last.task_id, decide, action)
         except NotFound:
             raise refuse("no_such_run", id=last.id) from None
         except Refusal:

@@ -50,7 +50,7 @@ class Controls(Finding):
         self._clock = clock
         self._on_write = told
         self.drafting = drafting
-        self._commit = commit
+        self._writer = commit
         self._grants = SecretGrants(store)
         self._functions = functions
 
@@ -58,7 +58,7 @@ class Controls(Finding):
         """Return the same service for conditional changes: the condition is checked within the transaction."""
         conditional = object.__new__(type(self))
         # A shallow copy, faster than `copy.copy`.
-        conditional.__dict__.update(self.__dict__, _commit=self._commit.when(condition))
+        conditional.__dict__.update(self.__dict__, _writer=self._writer.when(condition))
         return conditional
 
     async def edit(
@@ -242,7 +242,7 @@ class Controls(Finding):
             raise refuse("agent_revoked", agent=agent_of(facts.task) or "", owner=facts.task.owner)
 
     async def _change(self, who: Principal, task_id: str, decide: ControlDecision, action: Deed) -> Facts:
-        facts = await self._commit.change(who, task_id, decide, action)
+        facts = await self._writer.change(who, task_id, decide, action)
         self._on_write(None)
         return facts
 

@@ -106,14 +106,14 @@ class Drafting:
         changes: list[Change] = []
         loop_yield = _LoopYield(self._clock, is_slow=who.quotas != NO_QUOTAS)
         try:
-            for wish in wishes:
+            for request in wishes:
                 await loop_yield.after_task(len(changes))
-                if isinstance(wish.when, str):
-                    words = wish.when, self.zone_of(who) if wish.zone is None else wish.zone
+                if isinstance(request.when, str):
+                    words = request.when, self.zone_of(who) if request.zone is None else request.zone
                     if words not in schedules:
                         schedules[words] = read_when(*words, now)
-                    wish = wish._replace(when=schedules[words])
-                changes.append(self.planned(who, wish, next(names), now))
+                    request = request._replace(when=schedules[words])
+                changes.append(self.planned(who, request, next(names), now))
         except Refusal as refusal:
             refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
             refusal.facts["number"] = len(changes) + 1

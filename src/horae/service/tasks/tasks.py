@@ -86,7 +86,7 @@ class Tasks(Controls):
         """
         who.must(Scope.WRITE)
         if isinstance(wishes, Sized):
-            await self._commit.check_room(who, len(wishes))
+            await self._writer.check_room(who, len(wishes))
             wishes = [(await self._functions.resolve(each)).wish for each in wishes]
         changes = await self.drafting.planned_many(who, wishes)
         await self._check_secrets(changes)
@@ -105,14 +105,14 @@ class Tasks(Controls):
     ) -> list[Task]:
         due = min(entry.due for change in changes for entry in change.put)
         if using is None:
-            await self._commit.add(who, changes, beside)
+            await self._writer.add(who, changes, beside)
             self._on_write(due)
         else:
             # The task is not visible yet: the engine is woken when the caller's transaction has ended.
             def add(all_changes: Sequence[Change]) -> Any:
                 return self._book.add_using(using, all_changes, lambda: self._on_write(due))
 
-            await self._commit.add(who, changes, beside, add)
+            await self._writer.add(who, changes, beside, add)
         return [change.task for change in changes if change.task is not None]
 
     async def declare(
@@ -144,7 +144,7 @@ class Tasks(Controls):
         def decide(current: Facts | None) -> Change:
             return self.drafting.declared(who, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane)
 
-        facts = await self._commit.upsert(who, draft.owner, key, decide, beside)
+        facts = await self._writer.upsert(who, draft.owner, key, decide, beside)
         self._on_write(first_due(facts))
         return facts.task
 

@@ -99,11 +99,11 @@ class Tokens:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise refuse("bad_token")
-        found = await self._look_up(sha256(text.encode()).digest(), match[1], match[2])
+        account = await self._look_up(sha256(text.encode()).digest(), match[1], match[2])
         # It may expire while it is cached.
-        if found is None or not found[0].valid(self._clock.now()):
+        if account is None or not account[0].valid(self._clock.now()):
             raise refuse("bad_token")
-        return principal_of(*found, via, request)
+        return principal_of(*account, via, request)
 
     async def make(
         self,
@@ -241,12 +241,12 @@ class Tokens:
         cached = self._cache.get(digest)
         if cached is not None and now < cached.until:
             return cached.found
-        found = await self._read_token(TOKEN_PREFIX + key, secret)
+        account = await self._read_token(TOKEN_PREFIX + key, secret)
         if len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
         # The lifetime counts from before the read, so that a change after it is seen in time.
-        self._cache[digest] = _CachedToken(found, now + CACHED_SECONDS)
-        return found
+        self._cache[digest] = _CachedToken(account, now + CACHED_SECONDS)
+        return account
 
     async def _read_token(self, token_id: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         record = await self._store.get_record(TOKEN_KIND, token_id)

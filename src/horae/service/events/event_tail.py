@@ -343,8 +343,8 @@ class Tail:
             self.position = events[-1].number
             members = _copy_members(self._listeners)
             try:
-                wanted = await self._sequence.number(events, before, lambda event: _has_listener(event, members))
-                encoded = await self._encoder.told(wanted)
+                sequenced = await self._sequence.number(events, before, lambda event: _has_listener(event, members))
+                encoded = await self._encoder.told(sequenced)
             except StoreError:
                 self.position = before  # read again; a listener that joined meanwhile skips events that it has
                 raise
@@ -370,7 +370,9 @@ class Tail:
 
 def _copy_members(listeners: Members) -> Members:
     return {
-        scope: {task: {wanted: set(each) for wanted, each in groups.items()} for task, groups in tasks.items()}
+        scope: {
+            task: {event_filter: set(each) for event_filter, each in groups.items()} for task, groups in tasks.items()
+        }
         for scope, tasks in listeners.items()
     }
 
@@ -380,7 +382,7 @@ def _has_listener(event: Event, members: Members) -> bool:
         tasks = members.get(scope)
         if tasks is not None:
             for task in (None, event.task_id):
-                if any(wanted.takes(event) for wanted in tasks.get(task, ())):
+                if any(event_filter.takes(event) for event_filter in tasks.get(task, ())):
                     return True
     return False
 
@@ -393,8 +395,8 @@ def _deliver(events: tuple[Told, ...], members: Members) -> None:
             for task in (None, each.event.task_id):
                 by_key[scope, task].append(each)
     for (scope, task), candidates in by_key.items():
-        for wanted, listeners in members.get(scope, {}).get(task, {}).items():
-            matching = tuple(each for each in candidates if wanted.takes(each.event))
+        for event_filter, listeners in members.get(scope, {}).get(task, {}).items():
+            matching = tuple(each for each in candidates if event_filter.takes(each.event))
             if matching:
                 batch = Batch(matching)
                 for listener in listeners:

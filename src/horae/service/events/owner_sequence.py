@@ -85,13 +85,13 @@ class OwnerSequence:
         """
         if after != self._position or len(self._counts) > _MAX_OWNERS:
             self._counts = {}
-        wanted = [is_wanted(each.event) for each in page]
-        owners = {each.event.owner for each, wants in zip(page, wanted, strict=True) if wants}
+        is_selected = [is_wanted(each.event) for each in page]
+        owners = {each.event.owner for each, wants in zip(page, is_selected, strict=True) if wants}
         if unknown := sorted(owners - self._counts.keys()):
             self._counts |= await self._feed.owner_event_counts(unknown, after)
         self._position = page[-1].number if page else after
         sequenced: list[Sequenced] = []
-        for (number, event), wants in zip(page, wanted, strict=True):
+        for (number, event), wants in zip(page, is_selected, strict=True):
             if event.owner in self._counts:
                 self._counts[event.owner] += 1
                 if wants:

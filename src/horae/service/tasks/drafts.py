@@ -124,7 +124,7 @@ class Drafting:
         self,
         who: Principal,
         draft: Draft,
-        found: Facts | None,
+        current: Facts | None,
         now: datetime,
         made: Callable[[], Change],
         *,
@@ -135,15 +135,15 @@ class Drafting:
 
         `is_new`: the caller wants a running task, so that a cancelled one is refused even if nothing would change.
         """
-        if found is None:
+        if current is None:
             return made()
-        before = found.task
+        before = current.task
         draft = draft._replace(
             lane=task_lane(who, draft.owner, draft.lane, before, granted_lane),
             labels=task_labels(who, draft.labels, before),
         )
         requested = drafted(draft, before.id, before.created)._replace(version=before.version)
-        if found.standing.state is TaskState.CANCELLED and (is_new or requested != before):
+        if current.standing.state is TaskState.CANCELLED and (is_new or requested != before):
             raise refuse(
                 "key_of_cancelled",
                 key=before.key,
@@ -151,7 +151,7 @@ class Drafting:
                 id=before.id,
                 other=another_key(before.key or "", before.id),
             )
-        return self._plan_edit(who, found, requested, now)
+        return self._plan_edit(who, current, requested, now)
 
     def edited(self, who: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
         """Plan an edit: only the given fields change."""

@@ -34,7 +34,7 @@ async def _limited(api: Api, **quotas: Any) -> None:
     reply = await api.put("/v1/owners/ada", {"quotas": quotas}, who="admin")
     assert reply.status == 200, reply.text
     # What a process remembers of a token is half a second old.
-    api.service.tokens._known.clear()
+    api.service.tokens._cache.clear()
 
 
 async def _second_token(api: Api, owner: str = "ada") -> None:

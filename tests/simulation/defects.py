@@ -170,13 +170,13 @@ def _acknowledged_but_not_written(patch: pytest.MonkeyPatch) -> None:
 
 
 def _gives_up_late(patch: pytest.MonkeyPatch) -> None:
-    after = occurrence_end._after
+    after = occurrence_end._status_after
 
     def lenient(standing: Any, ended: Run, now: datetime) -> Any:
         counted = after(standing, ended, now)
         return counted._replace(failures=max(0, counted.failures - 1)) if counted.failures == 1 else counted
 
-    patch.setattr(occurrence_end, "_after", lenient)
+    patch.setattr(occurrence_end, "_status_after", lenient)
 
 
 def _started_twice(patch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "到期时没有可用的执行者,由之后的一次运行代表整段。",
     ),
     Reason.PAUSED: ("The task was paused at that time.", "当时任务处于暂停状态。"),
-    Reason.SKIP_REQUESTED: ("A request to skip this occurrence was made.", "这一次按要求跳过。"),
+    Reason.SKIP_REQUESTED: ("It was skipped on request.", "按要求跳过了这一次。"),
     Reason.EXCLUDED: ("A holiday calendar excludes that date.", "节假日日历排除了这一天。"),
     Reason.QUOTA: ("It was beyond a quota of its owner or agent.", "超出了其所有者或智能体的配额。"),
     Reason.AGENT_QUOTA: (

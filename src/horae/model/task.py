@@ -97,5 +97,5 @@ class Standing(NamedTuple):
 FRESH: Final = Standing()
 
 
-def past_of(task: Task, standing: Standing) -> Past:
-    return Past(task.created, standing.counted, standing.last_end)
+def past_of(task: Task, status: Standing) -> Past:
+    return Past(task.created, status.counted, status.last_end)

@@ -13,9 +13,9 @@ def truncate(text: str, most: int) -> str:
     """Return the text if it has at most `most` characters, else its first whole words and an ellipsis."""
     if len(text) <= most:
         return text
-    room = most - len(ELLIPSIS)
-    head = text[:room]
-    if not text[room].isspace():
+    limit = most - len(ELLIPSIS)
+    head = text[:limit]
+    if not text[limit].isspace():
         tail = head[-_LONGEST_WORD - 1 :]
         spaces = [index for index, character in enumerate(tail) if character.isspace()]
         if spaces and head[: len(head) - len(tail) + spaces[-1]].strip():

@@ -239,5 +239,5 @@ def _decide_or_defer(facts: Facts, entry: Entry, token: int, claim: Claimant) ->
     try:
         return fire(facts, entry, token, claim)
     except Exception:
-        LOG.exception("what came due of the task %s cannot be decided, and is set aside for now", facts.task.id)
+        LOG.exception("the decision for a due entry of the task %s failed, and the entry is deferred", facts.task.id)
         return Change(put=(entry._replace(stand=Stand.TIMED, due=claim.now + SET_ASIDE_FOR),))

@@ -237,9 +237,9 @@ class Engine:
             async with asyncio.timeout(self._settings.terms.lease.total_seconds()):
                 await work()
         except (StoreError, TimeoutError) as error:
-            LOG.warning("stopping without a last word to the store: %r", error)
+            LOG.warning("stopping before all writes reached the store: %r", error)
         except Exception:
-            LOG.exception("stopping without a last word to the store")
+            LOG.exception("stopping before all writes reached the store")
 
     # --- the keeper, on this loop or in a thread ------------------------------------------------------------------
 

@@ -62,8 +62,8 @@ class Scribe:
             self._retry.succeeded()
         except StoreError as error:
             # Retried later; the oldest lines that do not fit next to newer ones are dropped.
-            room = MOST_PENDING - len(self._pending)
-            self._pending.extendleft(lines[: -room - 1 : -1])
+            free = MOST_PENDING - len(self._pending)
+            self._pending.extendleft(lines[: -free - 1 : -1])
             self._is_scheduled = True
             self._schedule_flush(self._retry.failed(error))
         except Exception:

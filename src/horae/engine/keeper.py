@@ -79,11 +79,11 @@ class Keeper:
     async def join(self) -> None:
         """Join under a new node id; runs of a former id are recovered like those of any dead node. Draining is kept."""
         node = self._new_node()._replace(draining=self._draining)
-        asked = self._clock.steady()
+        sent_at = self._clock.steady()
         await self._store.join(node)
         self._lease.node = node.id
-        self._lease.renewed(asked)
-        self._next_renewal = asked
+        self._lease.renewed(sent_at)
+        self._next_renewal = sent_at
 
     def ring(self) -> None:
         """Renew soon, because a run may have been cancelled."""
@@ -127,7 +127,7 @@ class Keeper:
 
     async def _renew(self) -> None:
         self._renewal_requested = False
-        asked = self._last_renewal = self._clock.steady()
+        sent_at = self._last_renewal = self._clock.steady()
         at = self._clock.now()
         extension = await self._store.extend(self._lease.node, at, self._load(), self._clock.offset)
         self._retry.succeeded()
@@ -135,7 +135,7 @@ class Keeper:
             # The clock was corrected, so actors that sleep until an instant must compute the wait again.
             self._signals.recovered()
         self._compare_clocks()
-        self._next_renewal = asked + self._terms.renewal.total_seconds()
+        self._next_renewal = sent_at + self._terms.renewal.total_seconds()
         if not extension.held:
             # Other nodes have recovered this one as dead, so none of its active runs belongs to it any more.
             self._lease.lost()
@@ -146,7 +146,7 @@ class Keeper:
             self._signals.lost()
             # What kept this node from renewing may have affected the others too: their leases are measured anew.
             self._peers.clear()
-        self._lease.renewed(asked)
+        self._lease.renewed(sent_at)
         self._apply_extension(extension)
 
     def _compare_clocks(self) -> None:

@@ -27,9 +27,9 @@ class Lease:
             return 0.0
         return self._renewed_at + self._self_stop - self._clock.steady()
 
-    def renewed(self, asked: float) -> None:
-        """Record a successful renewal that was sent at monotonic time `asked`."""
-        self._renewed_at = asked
+    def renewed(self, sent_at: float) -> None:
+        """Record a successful renewal that was sent at monotonic time `sent_at`."""
+        self._renewed_at = sent_at
 
     def lost(self) -> None:
         self._renewed_at = None

@@ -32,15 +32,15 @@ class CorrectedClock:
     async def pause(self, seconds: float) -> None:
         await self._machine.pause(seconds)
 
-    def compare(self, asked: datetime, store: datetime, answered: datetime) -> bool:
+    def compare(self, sent_at: datetime, store: datetime, received_at: datetime) -> bool:
         """Correct the offset if the store's time lies outside the interval of the request; return whether it was corrected.
 
-        The store read its clock between `asked` and `answered` (by this clock), so a slow answer or a correct clock
+        The store read its clock between `sent_at` and `received_at` (by this clock), so a slow answer or a correct clock
         changes nothing.
         """
-        if asked <= store <= answered:
+        if sent_at <= store <= received_at:
             return False
-        self.offset += store - (asked if store < asked else answered)
+        self.offset += store - (sent_at if store < sent_at else received_at)
         self._log_offset()
         return True
 

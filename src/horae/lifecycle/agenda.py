@@ -7,7 +7,7 @@ from datetime import datetime
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand, slot_for
 from ..model.run import Origin, Run, Span
 from ..model.task import Standing, Task, TaskState, past_of
-from ..schedule import due, next  # noqa: A004 - the product's own question
+from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 
 
 def next_entry(task: Task, status: Standing, after: datetime) -> Entry | None:

@@ -10,7 +10,7 @@ from ..model.entry import Entry, EntryKind, Stand
 from ..model.events.event import EventKind
 from ..model.ids import EPOCH
 from ..model.task import past_of
-from ..schedule import Every, next  # noqa: A004 - the product's own question
+from ..schedule import Every, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import entry_at
 from .due_backlog import MICROSECOND, without_repeat
 from .event_rows import task_event

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ..model.run import Span
 from ..model.task import Standing, Task, past_of
-from ..schedule import Every, Now, Once, Past, Schedule, count, due, iterate, next  # noqa: A004 - the product's own question
+from ..schedule import Every, Now, Once, Past, Schedule, count, due, iterate, next  # noqa: A004 - next occurrence, not the builtin
 
 MICROSECOND: Final = timedelta(microseconds=1)
 _MAX_ITERATED: Final = 4

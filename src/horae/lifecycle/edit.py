@@ -15,7 +15,7 @@ from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Origin, Run
 from ..model.task import Standing, Task, TaskState, past_of
-from ..schedule import Now, Once, count, next  # noqa: A004 - the product's own question
+from ..schedule import Now, Once, count, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry, resting, waiting_entry
 from .conclude import conclude, occurrence_goes_on
 from .due_backlog import MICROSECOND, Pile, counts_from_end, without_repeat

@@ -18,7 +18,7 @@ from ..model.route import is_route
 from ..model.run import Run, RunState
 from ..model.state_names import state_word
 from ..model.task import Pause, PauseCause, past_of
-from ..schedule import next  # noqa: A004 - the product's own question
+from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..schedule.preview import fires_in
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
@@ -109,7 +109,7 @@ _UNCLAIMED_CAUSES: Final[dict[str, tuple[str, str]]] = {
         "all running nodes are draining and start nothing new",
         "在运行的节点都在排空，不再启动新的运行",
     ),
-    "busy": ("no running node has had room for it", "在运行的节点都没有空位"),
+    "busy": ("no running node has had free capacity for it", "在运行的节点都没有空位"),
 }
 """Cause of an unclaimed due entry, by the state of the nodes."""
 

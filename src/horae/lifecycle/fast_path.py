@@ -16,7 +16,7 @@ from ..model.limits import SUMMARY_CHARACTERS, shortened
 from ..model.outcome import Settlement, Succeeded
 from ..model.run import Origin, Run, RunState
 from ..model.task import Standing, Task, TaskState, past_of
-from ..schedule import Every, Now, Once, next  # noqa: A004 - the product's own question
+from ..schedule import Every, Now, Once, next  # noqa: A004 - next occurrence, not the builtin
 from .failure_notices import is_failing
 from .start import Claimant, born, started
 

@@ -11,7 +11,7 @@ from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import Origin
 from ..model.task import TaskState, past_of
-from ..schedule import due, next  # noqa: A004 - the product's own question
+from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 from .conclude import conclude
 from .due_backlog import MICROSECOND, without_repeat
 from .entry_removal import account_for

@@ -10,7 +10,7 @@ from ..model.entry import Entry, EntryKind, Stand
 from ..model.reason import Reason
 from ..model.run import Origin, Run, Span
 from ..model.task import past_of
-from ..schedule import next  # noqa: A004 - the product's own question
+from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry
 from .backlog_accounting import Reckoning, reckon
 from .due_backlog import Pile, counts_from_end, pile_of, without_repeat

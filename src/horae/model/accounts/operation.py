@@ -93,6 +93,6 @@ def seat_of(operation: Operation, before: Record | None) -> Writing:
     return Writing(record, None if before is None else before.version)
 
 
-def sitting(seat: Record) -> str:
+def sitting(slot: Record) -> str:
     """Return the id of the operation that holds, or held last, the slot of its owner."""
-    return str(json.loads(seat.body))
+    return str(json.loads(slot.body))

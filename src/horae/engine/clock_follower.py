@@ -72,9 +72,9 @@ class ClockFollower:
         if not self._step:
             last = await self._store.last_event()
             newest = [each.event.at for each in await self._store.events(max(0, last - 1), 1)]
-            behind = max(newest, default=self._clock.now()) - self._clock.now()
-            if behind >= FAR_AHEAD:
-                self.set_back(behind)
+            lead = max(newest, default=self._clock.now()) - self._clock.now()
+            if lead >= FAR_AHEAD:
+                self.set_back(lead)
 
     async def step(self) -> int:
         """Replan the interval tasks after a step; return how many were moved."""

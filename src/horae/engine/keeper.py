@@ -170,9 +170,9 @@ class Keeper:
             self._has_peers = bool(extension.nodes)
             self._signals.company(self._has_peers)
         steady = self._clock.steady()
-        known, self._peers = self._peers, {}
+        previous, self._peers = self._peers, {}
         for node in extension.nodes:
-            before = known.get(node.id)
+            before = previous.get(node.id)
             if self._is_gone(node.home):
                 self._peers[node.id] = (node.renewals, float("-inf"))
             elif before is None or before[0] != node.renewals:

@@ -85,12 +85,12 @@ def cancel(facts: Facts, now: datetime) -> Change:
         return Change()
     rows = account_for(facts, facts.entries, Reason.CANCELLED, now)
     ended = unheld(facts.live, Reason.CANCELLED, now)
-    held = (run for run in facts.live if run.state is not RunState.WAITING)
+    executing = (run for run in facts.live if run.state is not RunState.WAITING)
     return Change(
         standing=facts.standing._replace(state=TaskState.CANCELLED, pause=None, reason=Reason.CANCELLED, ended=now),
         born=rows,
         moved=ended,
-        cancelled=tuple((run.id, Reason.CANCELLED) for run in held),
+        cancelled=tuple((run.id, Reason.CANCELLED) for run in executing),
         dropped=tuple(entry.slot for entry in facts.entries),
         events=(*(told(run, now) for run in (*rows, *ended)), task_event(EventKind.TASK_CANCELLED, facts.task, now)),
     )
@@ -108,9 +108,9 @@ def run_now(facts: Facts, now: datetime) -> Change:
     task, planned = facts.task, now
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
-    taken = {entry.planned for entry in facts.entries if entry.origin is Origin.MANUAL}
-    taken |= {run.planned for run in facts.live if run.origin is Origin.MANUAL}
-    while planned in taken:
+    used_instants = {entry.planned for entry in facts.entries if entry.origin is Origin.MANUAL}
+    used_instants |= {run.planned for run in facts.live if run.origin is Origin.MANUAL}
+    while planned in used_instants:
         planned += MICROSECOND
     slot = slot_for(EntryKind.MANUAL, Origin.MANUAL, planned)
     request = Entry(

@@ -76,8 +76,8 @@ class Pile(NamedTuple):
 
         `last` need not be an occurrence: it is enough that there are `size` of them up to it.
         """
-        behind = self.size - number
-        if behind < _MAX_ITERATED < number and (instant := self._search_from_end(behind)) is not None:
+        later_count = self.size - number
+        if later_count < _MAX_ITERATED < number and (instant := self._search_from_end(later_count)) is not None:
             return instant
         after, until, missing, total = self.first, self.last, number - 1, self.size - 1
         endless, interpolate = without_repeat(self.task.schedule), True
@@ -92,12 +92,12 @@ class Pile(NamedTuple):
             interpolate = not interpolate
         return [after, *islice(iterate(endless, after, self.past), missing)][-1]
 
-    def _search_from_end(self, behind: int) -> datetime | None:
-        """Return the occurrence with `behind` later ones, if the last few average gaps contain it; else None."""
-        after = self.last - (self.last - self.first) / self.size * (behind + 2)
+    def _search_from_end(self, later_count: int) -> datetime | None:
+        """Return the occurrence with `later_count` later ones, if the last few average gaps contain it; else None."""
+        after = self.last - (self.last - self.first) / self.size * (later_count + 2)
         endless = without_repeat(self.task.schedule)
         tail = list(islice(iterate(endless, after, self.past, until=self.last), _MAX_SEARCHED))
-        return tail[-1 - behind] if behind < len(tail) < _MAX_SEARCHED else None
+        return tail[-1 - later_count] if later_count < len(tail) < _MAX_SEARCHED else None
 
 
 def pile_of(task: Task, status: Standing, planned: datetime, now: datetime) -> Pile:
@@ -127,9 +127,9 @@ def counts_from_end(schedule: Schedule) -> bool:
 
 def without_repeat(schedule: Schedule) -> Schedule:
     """Return the schedule without its repeat limit: skipped occurrences do not use up repeats."""
-    return schedule if schedule.repeat is None else _endless(schedule)
+    return schedule if schedule.repeat is None else _drop_repeat(schedule)
 
 
 @lru_cache(maxsize=1024)
-def _endless(schedule: Schedule) -> Schedule:
+def _drop_repeat(schedule: Schedule) -> Schedule:
     return replace(schedule, repeat=None)

@@ -202,8 +202,8 @@ def _explain_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
             )
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
-            again = _format_instant(facts, entry.due)
-            return _append(answer, (f"It is tried again at {again}.", f"将于 {again} 再次尝试。"))
+            retry_time = _format_instant(facts, entry.due)
+            return _append(answer, (f"It is tried again at {retry_time}.", f"将于 {retry_time} 再次尝试。"))
     if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
         return _append(answer, _NOT_AGAIN)
     return answer

@@ -81,19 +81,19 @@ def _final_state(run: Run, outcome: _FinalOutcome) -> tuple[RunState, Reason | N
 def _retry_at(facts: Facts, run: Run, outcome: _FinalOutcome, now: datetime) -> datetime | None:
     """Return the instant of the next attempt; None when there is none."""
     match outcome:
-        case Failed(permanent=False, died_alone=False, retry_after=wanted):
+        case Failed(permanent=False, died_alone=False, retry_after=requested_delay):
             pass
         case TimedOut():
-            wanted = None
+            requested_delay = None
         case _:
             return None
     policies = facts.task.policies
     attempts = 1 if policies.guarantee == "at_most_once" else policies.retry.attempts
     if not may_continue(facts, run) or (attempts is not None and run.tries >= attempts):
         return None
-    if wanted is not None:
+    if requested_delay is not None:
         # The target chooses the delay, bounded to between zero and the longest back-off.
-        return now + min(max(wanted, timedelta(0)), LONGEST_BACKOFF)
+        return now + min(max(requested_delay, timedelta(0)), LONGEST_BACKOFF)
     return now + policies.retry.wait(run.tries, share_of(run.id))
 
 

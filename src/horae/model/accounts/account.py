@@ -123,8 +123,8 @@ def agent_quotas(owner: Quotas, chosen: Collection[tuple[str, Limit]] = (), usua
 
 
 def _stricter(name: str, one: Any, other: Any) -> Any:
-    given = [each for each in (one, other) if each is not None]
-    return (max if name == "shortest_interval" else min)(given, default=None)
+    limits = [each for each in (one, other) if each is not None]
+    return (max if name == "shortest_interval" else min)(limits, default=None)
 
 
 def limits_json(chosen: Collection[tuple[str, Limit]]) -> dict[str, float | None]:

@@ -73,5 +73,5 @@ def _data(event: Event) -> dict[str, Any]:
 def _drop_largest(more: Mapping[str, Any]) -> dict[str, Any]:
     """Return `more` without its largest item, which a receiver can fetch by id; `left_out` names it."""
     largest = max(more, key=lambda name: len(encoded({name: more[name]})))
-    left = {name: value for name, value in more.items() if name != largest}
-    return {**left, "left_out": sorted({*more.get("left_out", ()), largest})} if largest != "left_out" else {}
+    remaining = {name: value for name, value in more.items() if name != largest}
+    return {**remaining, "left_out": sorted({*more.get("left_out", ()), largest})} if largest != "left_out" else {}

@@ -1,4 +1,4 @@
-"""Fields of `/schedules`, one by one: what does not fit is refused by name."""
+"""Field readers of `/schedules`: each refuses an invalid value by the field's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_TEXT: Final = 4_000
 
 
 def text(name: str, value: object) -> str:
-    """Stripped; what is absent or null is empty."""
+    """Return the stripped text; an absent or null value is empty."""
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
@@ -33,7 +33,7 @@ def flag(name: str, value: object) -> bool | None:
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """In any case: their tables and their interfaces disagree about it."""
+    """Read a choice in any case: their tables and interfaces differ in it."""
     return Fields.of(SYSTEM, {name: text(name, value).upper()}, (name,)).choice(name, allowed)
 
 
@@ -45,19 +45,19 @@ def tags_in(value: object) -> list[str]:
     return list(value)  # type: ignore[call-overload,no-any-return]
 
 
-def source_of(said: Mapping[str, Any]) -> tuple[str, str]:
-    """What it was made for: said at the top, in its metadata, or in its payload, under one of two names each."""
-    payload = said.get("payload")
-    places = (said, said.get("metadata"), payload, payload.get("metadata") if isinstance(payload, Mapping) else None)
-    return _first(places, ("sourceType", "sourceModule")), _first(places, ("sourceId", "sourceEntityId"))
+def source_of(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Return source type and id: from the top level, the metadata or the payload, under one of two names each."""
+    payload = body.get("payload")
+    places = (body, body.get("metadata"), payload, payload.get("metadata") if isinstance(payload, Mapping) else None)
+    return _first_text(places, ("sourceType", "sourceModule")), _first_text(places, ("sourceId", "sourceEntityId"))
 
 
-def _first(places: tuple[object, ...], names: tuple[str, ...]) -> str:
+def _first_text(places: tuple[object, ...], names: tuple[str, ...]) -> str:
     for place in places:
         for name in names if isinstance(place, Mapping) else ():
             value = place[name] if isinstance(place, Mapping) and name in place else None
             if isinstance(value, int) and not isinstance(value, bool):
                 return str(value)
-            if found := text(name, value):
-                return found
+            if value_text := text(name, value):
+                return value_text
     return ""

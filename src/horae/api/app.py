@@ -116,7 +116,7 @@ def make_app(
     tail: Any = None,
     looking: Looking | None = None,
 ) -> FastAPI:
-    """Build the application. `tail` serves the event streams, `looking` provides health and metrics."""
+    """Build the application. `streams` serves the event streams, `observer` provides health and metrics."""
     web_settings = WebSettings() if settings is None else settings
     app = FastAPI(
         title="Horae",
@@ -136,7 +136,7 @@ def make_app(
     observer = looking.observer
     streams = tail or Hearing(service, clock, web_settings.streams)
     observer.figures.gauge(READERS).is_(lambda: streams.listening)
-    app.state.house = House(service, clock, web_settings, Allowances(clock), streams, looking)
+    app.state.context = House(service, clock, web_settings, Allowances(clock), streams, looking)
     for router in ROUTERS:
         # Added as they are: an included router costs extra work on every request.
         app.router.routes.extend(router.routes)

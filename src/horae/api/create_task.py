@@ -52,11 +52,11 @@ async def understood(
 
     `owner` is the owner of the task if the body names none.
     """
-    house = house_of(request)
-    task_request, now = read_task(value, exported=exported), house.clock.now()
-    resolved = await house.service.resolve(who, task_request)
+    context = house_of(request)
+    task_request, now = read_task(value, exported=exported), context.clock.now()
+    resolved = await context.service.resolve(who, task_request)
     task_request = resolved.wish
-    default_zone = await assumed_zone(house.service, who, task_request.owner or owner)
+    default_zone = await assumed_zone(context.service, who, task_request.owner or owner)
     reading = understand(task_request.when, task_request.zone, default_zone, now)
     declared = tuple(resolved.declared_in(reading.schedule))
     warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *reading.warnings)

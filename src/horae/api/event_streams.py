@@ -64,17 +64,17 @@ def most_streams(limit: int | None = None) -> int:
 class StreamSeats:
     """Counts open streams per process and per owner. One owner has at most half of the process, whatever its quota."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._open: Counter[str] = Counter()
 
     @contextmanager
     def seat(self, who: Principal) -> Iterator[None]:
         """Count one stream while the context is open. Raises `streams_full` or `too_many_streams`."""
         quota = who.quotas.event_streams
-        if self._open.total() >= self._most:
+        if self._open.total() >= self._limit:
             raise refuse("streams_full", retry_after=RETRY_SECONDS)
-        allowed = max(1, self._most // 2) if quota is None else min(quota, max(1, self._most // 2))
+        allowed = max(1, self._limit // 2) if quota is None else min(quota, max(1, self._limit // 2))
         if self._open[who.owner] >= allowed:
             raise refuse("too_many_streams", most=allowed, retry_after=RETRY_SECONDS)
         self._open[who.owner] += 1
@@ -106,21 +106,25 @@ class Hearing:
         return self.tail.listening
 
     @asynccontextmanager
-    async def listen(self, who: Principal, token: str, wanted: Wanted, after: int | None) -> AsyncIterator[Stream]:
+    async def listen(
+        self, who: Principal, token: str, event_filter: Wanted, after: int | None
+    ) -> AsyncIterator[Stream]:
         with self._limits.seat(who):
-            async with self._register(who, token, wanted, after) as stream:
+            async with self._register(who, token, event_filter, after) as stream:
                 yield stream
 
     @asynccontextmanager
-    async def _register(self, who: Principal, token: str, wanted: Wanted, after: int | None) -> AsyncIterator[Stream]:
-        async with self.tail.listen(who, wanted, after) as listener:
+    async def _register(
+        self, who: Principal, token: str, event_filter: Wanted, after: int | None
+    ) -> AsyncIterator[Stream]:
+        async with self.tail.listen(who, event_filter, after) as listener:
             if self._checker is None or self._checker.done():
                 self.now = self._clock.steady()
                 self._checker = asyncio.ensure_future(self._check_all())
             stream = Stream(listener, who, self.now)
             group = self._open.setdefault(token, set())
             group.add(stream)
-            audience = _audience(who, wanted)
+            audience = _audience(who, event_filter)
             try:
                 if audience is not None:
                     await self._announcer.join(audience)
@@ -165,8 +169,8 @@ class Hearing:
                 stream.listener.end(REVOKED)
 
 
-def _audience(who: Principal, wanted: Wanted) -> Audience | None:
+def _audience(who: Principal, event_filter: Wanted) -> Audience | None:
     """Return the audience that a stream announces; None for a stream without events of due tasks."""
-    if wanted.kinds is not None and EventKind.TASK_TRIGGERED not in wanted.kinds:
+    if event_filter.kinds is not None and EventKind.TASK_TRIGGERED not in event_filter.kinds:
         return None
-    return Audience("stream", who.scope, wanted.task_id)
+    return Audience("stream", who.scope, event_filter.task_id)

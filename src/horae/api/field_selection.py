@@ -39,13 +39,13 @@ class Chosen(NamedTuple):
         return data if self.names is None else {name: data[name] for name in self.names}
 
 
-def chosen(text: str | None, known: Collection[str]) -> Chosen:
+def chosen(text: str | None, allowed: Collection[str]) -> Chosen:
     """Parse a field list: each name once, in the given order. Unknown names are refused, with the closest known one
     first."""
     if text is None:
         return Chosen()
     names = dict.fromkeys(part.strip() for part in text.split(","))
-    return Chosen(tuple(check_fields("fields", names, known)))
+    return Chosen(tuple(check_fields("fields", names, allowed)))
 
 
 async def task_entity(

@@ -65,8 +65,8 @@ def told(  # noqa: PLR0913 - one keyword for each part of the document
 ) -> dict[str, Any]:
     """Return the arguments of a route decorator: its operation id, and everything that the OpenAPI document says.
 
-    `answers` and `takes` name shapes; `once`: the route honours Idempotency-Key; `public`: it needs no token; `also` is
-    another success status.
+    `response` and `request_body` name shapes; `idempotent`: the route honours Idempotency-Key; `public`: it needs no
+    token; `also_status` is another success status.
     """
     problem_statuses = (
         *((400,) if public else _ALWAYS_POSSIBLE),

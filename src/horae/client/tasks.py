@@ -35,7 +35,8 @@ _DRY_RUN: Final = ("dry_run", "true")
 
 
 class ServerReceipt(NamedTuple):
-    """What a server adds to a task: fields taken from the declaration of its function, and warnings about its target."""
+    """Additions of a server to a task: fields taken from the declaration of its function, and warnings about its
+    target."""
 
     declared: tuple[str, ...] = ()
     warnings: tuple[Advisory, ...] = ()

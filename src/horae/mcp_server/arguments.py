@@ -18,11 +18,11 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 _TYPE_NAMES: Final = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "JSON object"}
 
 
-def checked(schema: Mapping[str, Any], also: tuple[str, ...], given: object) -> Said:
-    """Return the arguments without nulls. `also` are names from another dialect, which the tool itself checks. Raises a
-    refusal for the first invalid argument."""
+def checked(schema: Mapping[str, Any], other_names: tuple[str, ...], given: object) -> Said:
+    """Return the arguments without nulls. `other_names` are names from another dialect, which the tool itself checks.
+    Raises a refusal for the first invalid argument."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
-    fields = check_fields("arguments", given, (*properties, *also))
+    fields = check_fields("arguments", given, (*properties, *other_names))
     # Models often send null for an argument that they leave out.
     present = {name: value for name, value in fields.items() if value is not None}
     for name, value in present.items():

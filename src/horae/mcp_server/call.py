@@ -29,7 +29,7 @@ _MAX_CALLERS: Final = 1_000
 
 
 class House(NamedTuple):
-    """What the tools work on. `anybody` returns whether a node is alive, where that is known.
+    """Shared state of the tools. `has_engine` returns whether a node is alive, where that is known.
 
     `assumed` is the zone of callers whose owner has none, where this process runs on the machine of its user; a receipt
     that depends on it says so. `complete` adds to each command of a text the options with which its reader reaches this

@@ -61,7 +61,7 @@ LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 100, "descri
 
 
 class Entry(NamedTuple):
-    """`also` are argument names of other dialects, accepted but not listed."""
+    """`other_arguments` are argument names of other dialects, accepted but not listed."""
 
     tool: Tool
     does: str

@@ -19,12 +19,12 @@ def plain(text: str) -> str:
     return " ".join("".join(shown).split())
 
 
-def brief(text: str, most: int = _NAME_CHARACTERS) -> str:
-    """Shorten a user's text to `most` characters for use inside a line."""
+def brief(text: str, limit: int = _NAME_CHARACTERS) -> str:
+    """Shorten a user's text to `limit` characters for use inside a line."""
     # The text may be a megabyte: only the part that can be shown is processed.
-    shown = plain(text[: 2 * most])
-    is_whole = len(text) <= 2 * most
-    return truncate(shown, most) if is_whole or len(shown) > most else shown[: most - 1].rstrip() + ELLIPSIS
+    shown = plain(text[: 2 * limit])
+    is_whole = len(text) <= 2 * limit
+    return truncate(shown, limit) if is_whole or len(shown) > limit else shown[: limit - 1].rstrip() + ELLIPSIS
 
 
 def whole(line: str, language: Language) -> str:

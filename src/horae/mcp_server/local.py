@@ -33,28 +33,28 @@ def trusted(zone: str) -> Principal:
     return LOCAL._replace(actor=LOCAL_OWNER, via=VIA, zone=zone)
 
 
-async def serve(house: House, who: Principal, language: Language, *, states_language: bool = False) -> None:
+async def serve(context: House, who: Principal, language: Language, *, states_language: bool = False) -> None:
     """Serve until the client closes standard input. `states_language`: the command line names the language."""
-    await _ensure_lane(house, who)
-    server = make_server(house, partial(_with_current_quotas, house, Caller(who, language, None, states_language)))
+    await _ensure_lane(context, who)
+    server = make_server(context, partial(_with_current_quotas, context, Caller(who, language, None, states_language)))
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-async def _ensure_lane(house: House, who: Principal) -> None:
+async def _ensure_lane(context: House, who: Principal) -> None:
     """Create the lane that all runs of an agent share; over HTTP, creating the agent's token does that."""
     if who.agent is None:
         return
-    limit = (await house.service.agents.quotas(who.owner, who.agent)).concurrent_runs
+    limit = (await context.service.agents.quotas(who.owner, who.agent)).concurrent_runs
     lane = agent_lane(who.owner, who.agent)
-    limits = {each.name: each.limit for each in await house.service.lanes.all(LOCAL)}
+    limits = {each.name: each.limit for each in await context.service.lanes.all(LOCAL)}
     if limits.get(lane) is None:
-        await house.service.lanes.limit(LOCAL, lane, MOST_IN_LANE if limit is None else limit)
+        await context.service.lanes.limit(LOCAL, lane, MOST_IN_LANE if limit is None else limit)
 
 
-async def _with_current_quotas(house: House, caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
+async def _with_current_quotas(tool_context: House, caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
     """Return the caller with the agent's current quotas, so that a changed quota applies at once."""
     who = caller.who
     if who.agent is None:
         return caller
-    return caller._replace(who=who._replace(quotas=await house.service.agents.quotas(who.owner, who.agent)))
+    return caller._replace(who=who._replace(quotas=await tool_context.service.agents.quotas(who.owner, who.agent)))

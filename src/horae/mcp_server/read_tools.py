@@ -136,8 +136,8 @@ async def whoami(call: Call, arguments: Said) -> Told:
     del arguments
     who = call.who
     used = await _count_active(call)
-    most = who.quotas.active_tasks
-    left = None if most is None else max(0, most - used)
+    quota = who.quotas.active_tasks
+    left = None if quota is None else max(0, quota - used)
     data = {
         "owner": who.owner,
         "agent": who.agent,
@@ -151,7 +151,7 @@ async def whoami(call: Call, arguments: Said) -> Told:
         "now": utc(call.clock.now()),
         "now_local": None if who.zone is None else local(call.clock.now(), who.zone),
     }
-    tasks_left = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=most)
+    tasks_left = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=quota)
     agent = "" if who.agent is None else AN_AGENT.told(call.language, agent=who.agent)
     zone = NO_ZONE if who.zone is None else who.zone
     return Told(data, WHO.told(call.language, agent=agent, owner=who.owner, zone=zone, left=tasks_left))

@@ -54,7 +54,8 @@ _HIDDEN_WARNINGS: Final = ("anchored",)
 class Receipt(NamedTuple):
     """`fires` are the next ones; `warnings` are pairs of code and sentence.
 
-    `held` is set if nothing runs although the schedule has times; `would` are the fires if the task were not held.
+    `held_task` is set if nothing runs although the schedule has times; `fires_if_resumed` are the fires if the task
+    were not held.
     """
 
     means: str
@@ -94,8 +95,8 @@ class Receipt(NamedTuple):
             return (AT_ONCE if self.at_once else NOTHING_NEXT).told(call.language)
         return NEXT.told(call.language, fires=self._fires_line(call, self.fires))
 
-    def _fires_line(self, call: Call, fires: Sequence[Fire], most: int = _FIRES_IN_LINE) -> str:
-        return LIST_MARK.told(call.language).join(fire_line(each, self.now, call) for each in fires[:most])
+    def _fires_line(self, call: Call, fires: Sequence[Fire], limit: int = _FIRES_IN_LINE) -> str:
+        return LIST_MARK.told(call.language).join(fire_line(each, self.now, call) for each in fires[:limit])
 
     def _held_line(self, call: Call, held: Facts) -> str:
         """Return one sentence: nothing runs, why, and when it would run."""

@@ -53,8 +53,8 @@ class Caller(NamedTuple):
 WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
 
 
-def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
-    """Build the server. `who_asks` derives the caller from the transport of a request, never from its content."""
+def make_server(tool_context: House, who_asks: WhoAsks) -> Server[Any]:
+    """Build the server. `resolve_caller` derives the caller from the transport of a request, never from its content."""
     return Server(
         "horae",
         version=__version__,
@@ -62,7 +62,7 @@ def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
         instructions=INSTRUCTIONS,
         get_tool_input_schema=arguments_of,
         on_list_tools=_list_tools,
-        on_call_tool=partial(_call_tool, house, who_asks, LanguageMemory()),
+        on_call_tool=partial(_call_tool, tool_context, who_asks, LanguageMemory()),
     )
 
 
@@ -71,7 +71,7 @@ async def _list_tools(_context: Context, _params: types.PaginatedRequestParams |
 
 
 async def _call_tool(
-    house: House,
+    tool_context: House,
     who_asks: WhoAsks,
     languages: LanguageMemory,
     context: Context,
@@ -83,7 +83,7 @@ async def _call_tool(
         # A protocol error, not a tool error: the client called a tool that was never listed.
         raise _unknown_tool(params.name, caller.language)
     arguments = answered(params, dict(params.arguments or {}))
-    call_context = house if caller.assumed is None else house._replace(assumed=caller.assumed)
+    call_context = tool_context if caller.assumed is None else tool_context._replace(assumed=caller.assumed)
     language = languages.choose(caller.who, arguments, caller.language, is_stated=caller.states_language)
     call = Call(call_context, caller.who, language)
     for questions_left in reversed(range(MOST_QUESTIONS)):

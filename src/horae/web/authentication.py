@@ -30,13 +30,13 @@ async def authenticated(request: Request, via: str) -> Principal:
     cached: Principal | None = state.get("caller")
     if cached is not None:
         return cached
-    house, text = house_of(request), bearer(request)
+    context, text = house_of(request), bearer(request)
     try:
-        who = await house.service.tokens.authenticate(text, via=via, request=request_id(request))
+        who = await context.service.tokens.authenticate(text, via=via, request=request_id(request))
     except NotAuthenticated:
         count_failure(request)
         raise
-    _take_from_quota(request, house.allowances, who)
+    _take_from_quota(request, context.allowances, who)
     state["caller"] = who
     return who
 

@@ -65,8 +65,8 @@ def expected_version(request: Request, current: int) -> int | None:
 
 
 def as_expected(request: Request, *, made: bool = False) -> Callable[[Facts | None], None]:
-    """Return a check of the request's conditions, for use inside the write transaction. `made`: the change may also
-    create the resource, and `If-None-Match: *` allows only that."""
+    """Return a check of the request's conditions, for use inside the write transaction. `may_create`: the change may
+    also create the resource, and `If-None-Match: *` allows only that."""
 
     def check(facts: Facts | None) -> None:
         if facts is None:

@@ -29,7 +29,7 @@ Bound: TypeAlias = dict[str, Any]
 
 
 class Parameter(NamedTuple):
-    """One query parameter; `many`: may be repeated."""
+    """One query parameter; `is_repeatable`: may be given more than once."""
 
     name: str
     read: Callable[[Any], tuple[Any, list[Any]]]
@@ -37,7 +37,7 @@ class Parameter(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """How to call an endpoint: names of its request and principal arguments, its path parameters, and its defaults."""
+    """Direct call of an endpoint: names of its request and principal arguments, its path parameters, and its defaults."""
 
     call: Callable[..., Awaitable[Response]]
     request: str | None

@@ -45,8 +45,8 @@ LOG: Final = logging.getLogger("horae.web")
 
 
 class Repeatable(NamedTuple):
-    """How a route is replayed. `scope` None: `replay` checks the caller's rights itself. `own`: the route writes the
-    record with its change (see `key_of`)."""
+    """Replay rule of a route. `scope` None: `replay` checks the caller's rights itself. `writes_record`: the route
+    writes the record with its change (see `key_of`)."""
 
     scope: Scope | None
     replay: Replay
@@ -107,12 +107,12 @@ async def once(request: Request, who: Principal, route: Repeatable, handle: Hand
     """
     if route.scope is not None:
         who.must(route.scope)
-    house = house_of(request)
-    key = await _read_key(request, who, house)
+    context = house_of(request)
+    key = await _read_key(request, who, context)
     replayed = await _replay(request, who, key, route)
     if isinstance(replayed, Response):
         return replayed
-    await house.service.key_budget.take(who)
+    await context.service.key_budget.take(who)
     key = key._replace(replacing=replayed)
     if not route.own:
         return await _handle_reserved(request, who, key, route, handle)
@@ -183,7 +183,7 @@ async def _replay(request: Request, who: Principal, key: Kept, route: Repeatable
     return response
 
 
-async def _read_key(request: Request, who: Principal, house: House) -> Kept:
+async def _read_key(request: Request, who: Principal, context: House) -> Kept:
     header = request.headers[HEADER].strip()
     text = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
     if not 1 <= len(text) <= _MAX_KEY_LENGTH or not text.isprintable():
@@ -192,4 +192,4 @@ async def _read_key(request: Request, who: Principal, house: House) -> Kept:
     key = sha256(json.dumps([who.owner, who.agent, text]).encode()).hexdigest()
     request_line = f"{request.method}\n{request.scope['path']}\n".encode(errors="replace")
     content = b"%s%s\n%s" % (request_line, request.scope["query_string"], await raw_body(request))
-    return Kept(key, who.owner, sha256(content).hexdigest(), house)
+    return Kept(key, who.owner, sha256(content).hexdigest(), context)

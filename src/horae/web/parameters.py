@@ -14,7 +14,7 @@ from .refusals import refuse
 
 
 class Known(NamedTuple):
-    """Query parameters that a route declares; those in `many` may be repeated."""
+    """Query parameters that a route declares; those in `repeatable` may be repeated."""
 
     names: frozenset[str]
     many: frozenset[str]

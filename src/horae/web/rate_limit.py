@@ -20,8 +20,8 @@ _CALLBACKS: Final = 60
 
 
 class Allowance(NamedTuple):
-    """State of a bucket after a request. `full_in` is seconds until it is full; `wait` is above zero for a refused
-    request: seconds until the next one is allowed."""
+    """State of a bucket after a request. `full_in` is seconds until it is full; `retry_after` is above zero for a
+    refused request: seconds until the next one is allowed."""
 
     most: int
     left: int
@@ -30,15 +30,16 @@ class Allowance(NamedTuple):
 
 
 class Buckets:
-    """Token buckets by key: each holds `most` unless `take` is given another size, and refills within a minute."""
+    """Token buckets by key: each holds `limit` tokens unless `take` is given another limit, and refills within a
+    minute."""
 
-    def __init__(self, most: int, clock: Clock) -> None:
-        self._most = most
+    def __init__(self, limit: int, clock: Clock) -> None:
+        self._limit = limit
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, key: str, most: int | None = None) -> Allowance:
-        size = self._most if most is None else most
+    def take(self, key: str, limit: int | None = None) -> Allowance:
+        size = self._limit if limit is None else limit
         if size < 1:
             return Allowance(size, 0, math.ceil(WINDOW), math.ceil(WINDOW))
         level, now = self._level(key, size)
@@ -47,10 +48,10 @@ class Buckets:
         self._store(key, level - 1, now)
         return _allowance(size, level - 1)
 
-    def _level(self, key: str, most: int) -> tuple[float, float]:
+    def _level(self, key: str, limit: int) -> tuple[float, float]:
         now = self._clock.steady()
-        level, at = self._buckets.get(key, (float(most), now))
-        return min(most, level + (now - at) * most / WINDOW), now
+        level, at = self._buckets.get(key, (float(limit), now))
+        return min(limit, level + (now - at) * limit / WINDOW), now
 
     def _store(self, key: str, level: float, now: float) -> None:
         self._buckets[key] = level, now
@@ -60,8 +61,8 @@ class Buckets:
             self._buckets.popitem(last=False)
 
 
-def _allowance(most: int, level: float, wait: int = 0) -> Allowance:
-    return Allowance(most, int(level), math.ceil((most - level) * WINDOW / most), wait)
+def _allowance(limit: int, level: float, wait: int = 0) -> Allowance:
+    return Allowance(limit, int(level), math.ceil((limit - level) * WINDOW / limit), wait)
 
 
 class Allowances:

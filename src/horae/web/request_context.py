@@ -17,8 +17,9 @@ from .rate_limit import Allowances
 class WebSettings:
     """Settings of the HTTP front end.
 
-    `secret` is the deployment's secret: keys for cursors and for callback tokens of runs are derived from it. `engine`:
-    whether a node is expected to execute due tasks; if not, a missing node does not make the server unready.
+    `secret` is the deployment's secret: keys for cursors and for callback tokens of runs are derived from it.
+    `expects_engine`: whether a node is expected to execute due tasks; if not, a missing node does not make the server
+    unready.
     """
 
     secret: str = field(default_factory=lambda: token_hex(32), repr=False)
@@ -38,7 +39,7 @@ class WebSettings:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Objects that requests use. `tail` reads the event log once for all event streams, where there is one; `looking`
+    """Objects that requests use. `tail` reads the event log once for all event streams, where there is one; `observer`
     measures health and metrics."""
 
     service: Service
@@ -50,7 +51,7 @@ class House:
 
 
 def house_of(request: Request) -> House:
-    context: House = request.app.state.house
+    context: House = request.app.state.context
     return context
 
 

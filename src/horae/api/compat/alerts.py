@@ -14,10 +14,10 @@ _MAX_OPTIONS: Final = 20
 def read_alert(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise _field_refusal("alertConfig", value, "a JSON object")
-    for name, (fits, wanted) in _RULES.items():
+    for name, (is_valid, expected) in _RULES.items():
         given = value.get(name)
-        if given is not None and not fits(given):
-            raise _field_refusal(f"alertConfig.{name}", given, wanted)
+        if given is not None and not is_valid(given):
+            raise _field_refusal(f"alertConfig.{name}", given, expected)
     return dict(value)
 
 
@@ -48,5 +48,5 @@ _RULES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
 }
 
 
-def _field_refusal(name: str, value: object, wanted: str) -> Exception:
-    return refuse("compat_bad_field", name=name, value=value, wanted=wanted)
+def _field_refusal(name: str, value: object, expected: str) -> Exception:
+    return refuse("compat_bad_field", name=name, value=value, wanted=expected)

@@ -36,14 +36,14 @@ async def enclosed_task(
     request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = (), status: int = 200
 ) -> Response:
     """Respond with one schedule under two names: their server used `task`, and their clients read `schedule`."""
-    (shown,) = await shown_tasks(request, who, [facts])
+    (rendered,) = await shown_tasks(request, who, [facts])
     if notes:
-        shown["warnings"] = told(notes, language(request))
-    return enclosed(request, {"task": shown, "schedule": shown}, status)
+        rendered["warnings"] = told(notes, language(request))
+    return enclosed(request, {"task": rendered, "schedule": rendered}, status)
 
 
-async def shown_tasks(request: Request, who: Principal, listed: list[Facts]) -> list[dict[str, Any]]:
-    house = house_of(request)
-    now = house.clock.now()
-    latest = await latest_runs(house.service, who, listed)
-    return [schedule_shown(each, latest.get(each.task.id), now) for each in listed]
+async def shown_tasks(request: Request, who: Principal, tasks: list[Facts]) -> list[dict[str, Any]]:
+    context = house_of(request)
+    now = context.clock.now()
+    latest = await latest_runs(context.service, who, tasks)
+    return [schedule_shown(each, latest.get(each.task.id), now) for each in tasks]

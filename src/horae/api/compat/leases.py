@@ -22,10 +22,10 @@ class Lease(NamedTuple):
     until: datetime | None
 
 
-async def leases_of(service: Service, listed: Sequence[Facts]) -> dict[str, Lease]:
+async def leases_of(service: Service, tasks: Sequence[Facts]) -> dict[str, Lease]:
     """Return the leases by task id. An expired lease is left out: its runs are recovered without any client clearing a
     lock."""
-    running = [facts for facts in listed if facts.live]
+    running = [facts for facts in tasks if facts.live]
     if not running:
         return {}
     length = await agreed_lease(service.store)

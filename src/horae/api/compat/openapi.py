@@ -22,7 +22,7 @@ def said(  # noqa: PLR0913 - one keyword for each part of the document
     once: bool = False,
     optional: bool = False,
 ) -> dict[str, Any]:
-    """Return the arguments of a route decorator; `answers` and `takes` name shapes."""
+    """Return the arguments of a route decorator; `response` and `request_body` name shapes."""
     metadata = told(
         name,
         summary,

@@ -44,11 +44,11 @@ async def gathered(
     return tasks
 
 
-async def latest_runs(service: Service, who: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
+async def latest_runs(service: Service, who: Principal, tasks: Sequence[Facts]) -> dict[str, Run]:
     """Return the newest run of each task, read in batches that every store accepts."""
     runs: dict[str, Run] = {}
-    for begin in range(0, len(listed), LARGEST_PAGE):
-        runs |= await service.tasks.latest(own(who), listed[begin : begin + LARGEST_PAGE])
+    for begin in range(0, len(tasks), LARGEST_PAGE):
+        runs |= await service.tasks.latest(own(who), tasks[begin : begin + LARGEST_PAGE])
     return runs
 
 

@@ -56,10 +56,10 @@ async def upcoming(
     withinMinutes: Annotated[int, Query(ge=1, le=_MAX_MINUTES_AHEAD)] = 60,  # noqa: N803 - the surface's own name
     limit: Limit = 100,
 ) -> Response:
-    house = house_of(request)
-    now = house.clock.now()
+    context = house_of(request)
+    now = context.clock.now()
     until = now + timedelta(minutes=withinMinutes)
-    with_due = ((each, next_due(each)) for each in await house.service.tasks.upcoming(own(who), limit))
+    with_due = ((each, next_due(each)) for each in await context.service.tasks.upcoming(own(who), limit))
     tasks = [upcoming_shown(each, due, now) for each, due in with_due if due is not None and due <= until]
     data = {"tasks": tasks, "withinHours": withinMinutes / 60, "queryTime": now.isoformat()}
     return enclosed(request, data)
@@ -73,20 +73,20 @@ async def upcoming(
 )
 async def statistics(request: Request, who: Who) -> Response:
     service = house_of(request).service
-    listed = await gathered(service, who)
-    states = Counter(status_of(each) for each in listed)
+    tasks = await gathered(service, who)
+    states = Counter(status_of(each) for each in tasks)
     outcomes = (await service.overview.now(own(who))).outcomes
     good = outcomes.get("succeeded", 0)
     ended = good + sum(outcomes.get(name, 0) for name in ("failed", "timed_out", "lost"))
     data = {
-        "totalTasks": len(listed),
+        "totalTasks": len(tasks),
         "activeTasks": states["PENDING"] + states["RUNNING"],
         "completedTasks": states["COMPLETED"],
         "failedTasks": states["FAILED"],
         "byStatus": {name: states[name] for name in STATUSES},
-        "byType": dict(Counter(type_of(each.task) for each in listed)),
+        "byType": dict(Counter(type_of(each.task) for each in tasks)),
         "byPriority": dict.fromkeys(PRIORITIES, 0)
-        | Counter(priority_name(each.task.policies.priority) for each in listed),
+        | Counter(priority_name(each.task.policies.priority) for each in tasks),
         "successRate": good / ended if ended else None,
     }
     return enclosed(request, data)
@@ -108,8 +108,8 @@ async def _replay_schedule(request: Request, who: Principal, ids: Ids) -> Respon
     facts = await tasks.get(own(who), request.path_params["uuid"])
     if "snoozed" not in ids:
         return await enclosed_task(request, who, facts)
-    shown = await shown_tasks(request, who, [facts, await tasks.get(own(who), ids["snoozed"])])
-    return enclosed(request, {"task": shown[0], "schedule": shown[0], "snoozed": shown[1]})
+    rendered = await shown_tasks(request, who, [facts, await tasks.get(own(who), ids["snoozed"])])
+    return enclosed(request, {"task": rendered[0], "schedule": rendered[0], "snoozed": rendered[1]})
 
 
 @router.post(
@@ -156,9 +156,9 @@ async def batch(request: Request, who: Who) -> Response:
 @repeatable(Scope.RUN, _replay_execution)
 async def execute(uuid: str, request: Request, who: Who) -> Response:
     check_fields("execute", await json_body_or_none(request) or {}, ("taskUuid", "force", "overrides"))
-    house = house_of(request)
-    run = await house.service.tasks.run_now(own(who), uuid)
-    at = house.clock.now().isoformat()
+    context = house_of(request)
+    run = await context.service.tasks.run_now(own(who), uuid)
+    at = context.clock.now().isoformat()
     remember(request, run=run, at=at)
     return _execution_response(request, run, at)
 
@@ -217,19 +217,19 @@ async def resume(uuid: str, request: Request, who: Who) -> Response:
 @repeatable(Scope.WRITE, _replay_schedule)
 async def snooze(uuid: str, request: Request, who: Who) -> Response:
     """Move a one-time schedule; a recurring one keeps its times, and one extra reminder is created."""
-    house, now = house_of(request), house_of(request).clock.now()
-    facts = await house.service.tasks.get(own(who), uuid)
+    context, now = house_of(request), house_of(request).clock.now()
+    facts = await context.service.tasks.get(own(who), uuid)
     task = facts.task
     at = now + read_snooze(await json_body(request), task)
     if happens_once(task):
         edits = Edits(when=Once(at, zone=task.schedule.zone), labels=labelled(task, {UPDATED: now.isoformat()}))
         is_active = facts.standing.state is TaskState.ACTIVE
-        after = await edit_and_switch(house.service, who, facts, edits, enabled=None if is_active else True)
+        after = await edit_and_switch(context.service, who, facts, edits, enabled=None if is_active else True)
         return await enclosed_task(request, who, after)
-    extra = await house.service.tasks.create(own(who), once_more(task, at, now))
+    extra = await context.service.tasks.create(own(who), once_more(task, at, now))
     remember(request, snoozed=extra.id)
-    shown = await shown_tasks(request, who, [facts, await house.service.tasks.get(own(who), extra.id)])
-    return enclosed(request, {"task": shown[0], "schedule": shown[0], "snoozed": shown[1]})
+    rendered = await shown_tasks(request, who, [facts, await context.service.tasks.get(own(who), extra.id)])
+    return enclosed(request, {"task": rendered[0], "schedule": rendered[0], "snoozed": rendered[1]})
 
 
 def _execution_response(request: Request, run: str, at: str) -> Response:

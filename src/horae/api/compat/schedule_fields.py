@@ -24,8 +24,8 @@ def text(name: str, value: object) -> str:
     return value.strip()
 
 
-def whole(name: str, value: object, least: int, most: int) -> int | None:
-    return None if value is None else within(name, value, least, most)
+def whole(name: str, value: object, minimum: int, maximum: int) -> int | None:
+    return None if value is None else within(name, value, minimum, maximum)
 
 
 def flag(name: str, value: object) -> bool | None:
@@ -38,10 +38,10 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
 
 
 def tags_in(value: object) -> list[str]:
-    fits = isinstance(value, list) and len(value) <= MOST_TAGS
-    if not fits or not all(isinstance(each, str) and len(each) <= LONGEST_TAG for each in value):  # type: ignore[attr-defined]
-        wanted = f"at most {MOST_TAGS} texts of at most {LONGEST_TAG} characters"
-        raise refuse("compat_bad_field", name="tags", value=type(value).__name__, wanted=wanted)
+    is_short_list = isinstance(value, list) and len(value) <= MOST_TAGS
+    if not is_short_list or not all(isinstance(each, str) and len(each) <= LONGEST_TAG for each in value):  # type: ignore[attr-defined]
+        expected = f"at most {MOST_TAGS} texts of at most {LONGEST_TAG} characters"
+        raise refuse("compat_bad_field", name="tags", value=type(value).__name__, wanted=expected)
     return list(value)  # type: ignore[call-overload,no-any-return]
 
 

@@ -68,9 +68,9 @@ Wanted = Annotated[Listing, Depends(listing)]
 Source = Annotated[tuple[tuple[str, str], ...], Depends(source)]
 
 
-def soonest_first(listed: Sequence[Facts], now: datetime) -> list[Facts]:
+def soonest_first(tasks: Sequence[Facts], now: datetime) -> list[Facts]:
     """Sort by next time; schedules without one come last, by the time that they had."""
-    return sorted(listed, key=lambda each: (next_due(each) or _NEVER, first_time(each, now), each.task.id))
+    return sorted(tasks, key=lambda each: (next_due(each) or _NEVER, first_time(each, now), each.task.id))
 
 
 def upcoming_shown(facts: Facts, due: datetime, now: datetime) -> dict[str, Any]:

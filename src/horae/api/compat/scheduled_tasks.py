@@ -47,17 +47,17 @@ EXAMPLE: Final = {
 
 @router.get("", **said("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks"))
 async def list_tasks(request: Request, who: Who) -> Response:
-    house = house_of(request)
-    listed = await gathered(house.service, who, KNOWN)
-    shown = await _render_tasks(house.service, who, listed, house.clock.now())
-    return answer(sorted(shown, key=itemgetter("updated_at"), reverse=True)[:MOST_LISTED])
+    context = house_of(request)
+    tasks = await gathered(context.service, who, KNOWN)
+    rendered = await _render_tasks(context.service, who, tasks, context.clock.now())
+    return answer(sorted(rendered, key=itemgetter("updated_at"), reverse=True)[:MOST_LISTED])
 
 
 async def _replay_task(request: Request, who: Principal, ids: Ids) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(own(who), ids["id"])
+    context = house_of(request)
+    facts = await context.service.tasks.get(own(who), ids["id"])
     try:
-        notes = read_new(await json_body(request), house.settings.orchestrator, house.clock.now()).notes
+        notes = read_new(await json_body(request), context.settings.orchestrator, context.clock.now()).notes
     except Refusal:
         # The body names a time that has passed since.
         notes = ()
@@ -77,12 +77,12 @@ async def _replay_task(request: Request, who: Principal, ids: Ids) -> Response:
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def create_task(request: Request, who: Who) -> Response:
-    house = house_of(request)
-    parsed = read_new(await json_body(request), house.settings.orchestrator, house.clock.now())
+    context = house_of(request)
+    parsed = read_new(await json_body(request), context.settings.orchestrator, context.clock.now())
     paused = None if parsed.enabled else DISABLED
-    task = await house.service.tasks.create(own(who), parsed.wish, paused=paused)
+    task = await context.service.tasks.create(own(who), parsed.wish, paused=paused)
     remember(request, id=task.id)
-    return await _respond(request, who, await house.service.tasks.get(own(who), task.id), parsed.notes)
+    return await _respond(request, who, await context.service.tasks.get(own(who), task.id), parsed.notes)
 
 
 @router.get("/{task_id}", **said("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)))
@@ -104,10 +104,10 @@ async def get_task(task_id: str, request: Request, who: Who) -> Response:
 async def update_task(task_id: str, request: Request, who: Who) -> Response:
     """Change the given fields. A new schedule counts from now. Clients need not clear a lock: an expired lease holds
     nothing, and a live one stays."""
-    house = house_of(request)
-    before = await _load_known(house.service, who, task_id)
-    changes = read_changes(await json_body(request), before, house.clock.now())
-    after = await edit_and_switch(house.service, who, before, changes.edits, enabled=changes.enabled)
+    context = house_of(request)
+    before = await _load_known(context.service, who, task_id)
+    changes = read_changes(await json_body(request), before, context.clock.now())
+    after = await edit_and_switch(context.service, who, before, changes.edits, enabled=changes.enabled)
     is_over = changes.enabled and after.standing.state is TaskState.COMPLETED
     return await _respond(request, who, after, (*changes.notes, *((NOTHING_LEFT,) if is_over else ())))
 
@@ -143,12 +143,12 @@ async def _load_known(service: Service, who: Principal, task_id: str) -> Facts:
 
 
 async def _respond(request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = ()) -> Response:
-    house = house_of(request)
-    (shown,) = await _render_tasks(house.service, who, [facts], house.clock.now())
-    return answer({**shown, "warnings": told(notes, language(request))} if notes else shown)
+    context = house_of(request)
+    (rendered,) = await _render_tasks(context.service, who, [facts], context.clock.now())
+    return answer({**rendered, "warnings": told(notes, language(request))} if notes else rendered)
 
 
-async def _render_tasks(service: Service, who: Principal, listed: list[Facts], now: datetime) -> list[dict[str, Any]]:
-    latest = await latest_runs(service, who, listed)
-    leases = await leases_of(service, listed)
-    return [task_shown(each, latest.get(each.task.id), leases.get(each.task.id), now) for each in listed]
+async def _render_tasks(service: Service, who: Principal, tasks: list[Facts], now: datetime) -> list[dict[str, Any]]:
+    latest = await latest_runs(service, who, tasks)
+    leases = await leases_of(service, tasks)
+    return [task_shown(each, latest.get(each.task.id), leases.get(each.task.id), now) for each in tasks]

@@ -46,11 +46,11 @@ async def list_schedules(request: Request, who: Who, listing: Wanted, page: Page
     own_tasks = await gathered(house_of(request).service, who)
     matching = soonest_first([each for each in own_tasks if listing.fits(each)], house_of(request).clock.now())
     offset = (page - 1) * limit
-    shown = await shown_tasks(request, who, matching[offset : offset + limit])
+    rendered = await shown_tasks(request, who, matching[offset : offset + limit])
     has_more = offset + limit < len(matching)
     data = {
-        "tasks": shown,
-        "schedules": shown,
+        "tasks": rendered,
+        "schedules": rendered,
         "total": len(matching),
         "page": page,
         "limit": limit,
@@ -68,10 +68,10 @@ async def _replay_reminder(request: Request, who: Principal, ids: Ids) -> Respon
 
 
 async def _replay_created(request: Request, who: Principal, task_id: str, body: object) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(own(who), task_id)
+    context = house_of(request)
+    facts = await context.service.tasks.get(own(who), task_id)
     try:
-        notes = read_new(body, who.owner, zone_of(house, who), house.clock.now()).notes
+        notes = read_new(body, who.owner, zone_of(context, who), context.clock.now()).notes
     except Refusal:
         # The body names a time that has passed since.
         notes = ()
@@ -93,8 +93,8 @@ async def _replay_created(request: Request, who: Principal, task_id: str, body: 
 )
 @repeatable(Scope.WRITE, _replay_schedule)
 async def create_schedule(request: Request, who: Who) -> Response:
-    house = house_of(request)
-    parsed = read_new(await json_body(request), who.owner, zone_of(house, who), house.clock.now())
+    context = house_of(request)
+    parsed = read_new(await json_body(request), who.owner, zone_of(context, who), context.clock.now())
     return await _create(request, who, parsed)
 
 
@@ -112,9 +112,9 @@ async def create_schedule(request: Request, who: Who) -> Response:
 )
 @repeatable(Scope.WRITE, _replay_reminder)
 async def create_quick_reminder(request: Request, who: Who) -> Response:
-    house = house_of(request)
+    context = house_of(request)
     body = read_reminder(await json_body(request))
-    return await _create(request, who, read_new(body, who.owner, zone_of(house, who), house.clock.now()))
+    return await _create(request, who, read_new(body, who.owner, zone_of(context, who), context.clock.now()))
 
 
 @router.delete("", **said("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"))
@@ -187,9 +187,9 @@ async def history(uuid: str, request: Request, who: Who, limit: Limit = 50) -> R
     return _history_response(request, page.items, more=page.after is not None)
 
 
-def zone_of(house: House, who: Principal) -> str:
+def zone_of(context: House, who: Principal) -> str:
     """Return the zone for days and times without an offset: the owner's, or the deployment's. Responses show it."""
-    return who.zone or house.service.zone or "UTC"
+    return who.zone or context.service.zone or "UTC"
 
 
 async def _create(request: Request, who: Principal, parsed: Asked) -> Response:
@@ -200,8 +200,8 @@ async def _create(request: Request, who: Principal, parsed: Asked) -> Response:
 
 
 def _history_response(request: Request, runs: tuple[Run, ...], *, more: bool) -> Response:
-    shown = [execution_shown(each) for each in runs]
-    return enclosed(request, {"history": shown, "total": len(shown), "hasMore": more})
+    rendered = [execution_shown(each) for each in runs]
+    return enclosed(request, {"history": rendered, "total": len(rendered), "hasMore": more})
 
 
 def _failure(uuid: str, error: str) -> dict[str, str]:

@@ -80,13 +80,13 @@ async def list_events(
     event_filter = Wanted(_parse_kinds(types), task)
     position = _position(request, after)
     stream_format = MANNERS.get((_media_type(request), who.scope is None))
-    house = house_of(request)
-    streams: Hearing = house.tail
-    gap = None if position is None else await house.service.events.gap(who, position)
+    context = house_of(request)
+    streams: Hearing = context.tail
+    gap = None if position is None else await context.service.events.gap(who, position)
     if stream_format is None:
         if gap is not None:
             raise refuse_events("events_gone", after=gap.after, resumes=gap.resumes)
-        return await _page(house, who, event_filter, position or 0, limit)
+        return await _page(context, who, event_filter, position or 0, limit)
     start = position if gap is None else gap.resumes
     return EventStream(streams, Asked(who, bearer(request), event_filter, start, gap), stream_format)
 
@@ -115,11 +115,11 @@ def _position(request: Request, after: int | None) -> int | None:
     return int(header)
 
 
-async def _page(house: House, who: Principal, event_filter: Wanted, after: int, limit: int) -> Response:
+async def _page(context: House, who: Principal, event_filter: Wanted, after: int, limit: int) -> Response:
     events_read: list[Sequenced] = []
     position = after
     for _ in range(_MAX_PAGES_READ):
-        events = await house.service.events.after(who, position, LARGEST_PAGE)
+        events = await context.service.events.after(who, position, LARGEST_PAGE)
         events_read += [each for each in events if event_filter.takes(each.event)]
         position = events[-1].cursor if events else position
         if len(events_read) >= limit or len(events) < LARGEST_PAGE:
@@ -127,7 +127,7 @@ async def _page(house: House, who: Principal, event_filter: Wanted, after: int, 
     if len(events_read) >= limit:
         events_read = events_read[:limit]
         position = events_read[-1].cursor
-    rendered = await house.service.telling.told(events_read)
+    rendered = await context.service.telling.told(events_read)
     items = with_positions(rendered) if who.scope is None else [each.body for each in rendered]
-    last = await house.service.events.last(who)
+    last = await context.service.events.last(who)
     return Response(b'{"items":[%s],"next":%d,"last":%d}' % (b",".join(items), position, last), media_type=JSON)

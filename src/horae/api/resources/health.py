@@ -32,14 +32,14 @@ _READYZ["responses"][503] = _READYZ["responses"][200]
 
 
 async def _load_condition(request: Request) -> Condition:
-    house = house_of(request)
-    looking: Looking = house.looking
+    context = house_of(request)
+    observer: Looking = context.looking
     return await condition(
-        house.service.store,
-        house.clock,
-        looking.observer.writes,
-        tolerance=looking.tolerance,
-        grace=looking.grace,
+        context.service.store,
+        context.clock,
+        observer.observer.writes,
+        tolerance=observer.tolerance,
+        grace=observer.grace,
     )
 
 

@@ -101,9 +101,9 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(who, task_id)
-    zone, now = facts.task.schedule.zone or zone_of(request, who), house.clock.now()
+    context = house_of(request)
+    facts = await context.service.tasks.get(who, task_id)
+    zone, now = facts.task.schedule.zone or zone_of(request, who), context.clock.now()
     since_at, until_at = moment(since, zone, now), moment(until, zone, now, last=True)
     run_filter = RunFilter(None, facts.task.id, run_states(state), since_at, until_at)
     if q is not None:
@@ -127,8 +127,8 @@ async def list_attempts(request: Request, who: Who, run_id: RunId, *, fields: Fi
     page = await service.runs.page(who, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
     same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
     tasks = await tasks_of(service, who, [run])
-    shown = [selection.of(shown_run(each, tasks.get(run.task_id), lang)) for each in same]
-    return answer({"items": shown, "next_cursor": None})
+    rendered = [selection.of(shown_run(each, tasks.get(run.task_id), lang)) for each in same]
+    return answer({"items": rendered, "next_cursor": None})
 
 
 @router.get("/runs/{run_id}/logs", **told("list_lines", "Log lines of a run", "Lines", problems=(404,)))
@@ -198,30 +198,30 @@ async def retry_run(
     ),
 )
 async def answer_run(request: Request, run_id: RunId) -> Response:
-    house = house_of(request)
-    if not house.settings.callbacks:
+    context = house_of(request)
+    if not context.settings.callbacks:
         raise refuse("callbacks_closed")
     token = request.headers.get("horae-callback-token") or bearer(request)
-    key = house.settings.secret
+    key = context.settings.secret
 
     def is_valid(run: Run) -> bool:
         return verify_callback_token(key, run.id, run.token, token)
 
     # Token and rate limit are checked before the body is read: a request without a token costs nothing.
     try:
-        await house.service.runs.awaiting_answer(run_id, is_valid)
+        await context.service.runs.awaiting_answer(run_id, is_valid)
     except NotFound:
         count_failure(request)
         raise
-    bucket = house.allowances.callbacks.take(run_id)
+    bucket = context.allowances.callbacks.take(run_id)
     if bucket.wait:
         raise refuse("too_many_callbacks", most=bucket.most, retry_after=bucket.wait)
     body = check_fields("body", await json_body(request), ("result", "error", "until"))
     until_text = text_or_none("until", body.get("until"))
-    until = None if until_text is None else coming_moment(until_text, "UTC", house.clock.now())
+    until = None if until_text is None else coming_moment(until_text, "UTC", context.clock.now())
     result = None if body.get("result") is None else encoded(body["result"]).decode()
     outcome = answered(result, text_or_none("error", body.get("error")), until)
-    await house.service.runs.answer(run_id, is_valid, outcome)
+    await context.service.runs.answer(run_id, is_valid, outcome)
     return nothing()
 
 

@@ -74,8 +74,8 @@ async def _replay_queued(request: Request, who: Principal, ids: Ids) -> Response
 async def _replay_backfill(request: Request, who: Principal, ids: Ids) -> Response:
     facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
     include = included(request.query_params.get("include"))
-    shown = await shown_task(request, who, facts, language(request), include)
-    return answer({"task": shown, "count": ids["count"], "dry_run": False})
+    rendered = await shown_task(request, who, facts, language(request), include)
+    return answer({"task": rendered, "count": ids["count"], "dry_run": False})
 
 
 def _queued_response(facts: Facts, run: str, trace: str) -> Response:
@@ -225,8 +225,8 @@ async def backfill_task(
     task = before.task
     number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.standing))
     remember(request, count=number)
-    shown = await shown_task(request, who, facts, language(request), included(include))
-    return answer({"task": shown, "count": number, "dry_run": dry_run})
+    rendered = await shown_task(request, who, facts, language(request), included(include))
+    return answer({"task": rendered, "count": number, "dry_run": dry_run})
 
 
 @router.post(
@@ -311,10 +311,10 @@ async def explain_task(
     number: Annotated[int, Query(ge=1, le=1_000, description="How many fires.")] = 5,
     after: Annotated[str | None, Query(max_length=100, description="From here on; else now.")] = None,
 ) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(who, task_id)
+    context = house_of(request)
+    facts = await context.service.tasks.get(who, task_id)
     return answer(
-        preview_json(preview_of(facts.task, facts.standing, house.clock.now(), number, after), language(request))
+        preview_json(preview_of(facts.task, facts.standing, context.clock.now(), number, after), language(request))
     )
 
 

@@ -84,8 +84,8 @@ class EventStream(Response):
         self._format = stream_format
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        who, token, event_filter, after, _ = self._request
-        async with self._streams.listen(who, token, event_filter, after) as stream:
+        principal, token, event_filter, after, _ = self._request
+        async with self._streams.listen(principal, token, event_filter, after) as stream:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             disconnect = asyncio.ensure_future(_end_on_disconnect(receive, stream.listener))
             direct_write = scope.get("extensions", {}).get(STRAIGHT)

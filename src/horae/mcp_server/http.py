@@ -108,14 +108,18 @@ class Bearers:
 
     async def verify_token(self, token: str) -> AccessToken | None:
         try:
-            who = await authenticated(self._request, VIA)
+            principal = await authenticated(self._request, VIA)
         except NotAuthenticated:
             return None
-        scopes = [scope.value for scope in who.scopes]
+        scopes = [scope.value for scope in principal.scopes]
         # The library and the tools must not see the token.
         del token
         return AccessToken(
-            token="", client_id=who.actor, subject=who.owner, scopes=scopes, claims={_PRINCIPAL_CLAIM: who}
+            token="",
+            client_id=principal.actor,
+            subject=principal.owner,
+            scopes=scopes,
+            claims={_PRINCIPAL_CLAIM: principal},
         )
 
 
@@ -131,11 +135,11 @@ def _caller_of(service: Service, context: ServerRequestContext[Any, Any]) -> Cal
     user = None if request is None else request.scope.get("user")
     if request is None or not isinstance(user, AuthenticatedUser) or user.access_token.claims is None:
         raise RuntimeError("the request was not authenticated")
-    who: Principal = user.access_token.claims[_PRINCIPAL_CLAIM]
-    if who.zone is not None or who.owner != LOCAL_OWNER or service.zone is None:
-        return Caller(who, language(request), states_language=states_language(request))
-    assumed = zone_of_deployment(who.owner, service.zone)
-    return Caller(who._replace(zone=assumed.name), language(request), assumed, states_language(request))
+    principal: Principal = user.access_token.claims[_PRINCIPAL_CLAIM]
+    if principal.zone is not None or principal.owner != LOCAL_OWNER or service.zone is None:
+        return Caller(principal, language(request), states_language=states_language(request))
+    assumed = zone_of_deployment(principal.owner, service.zone)
+    return Caller(principal._replace(zone=assumed.name), language(request), assumed, states_language(request))
 
 
 def _check_origin(request: Request) -> None:

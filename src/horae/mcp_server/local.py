@@ -54,7 +54,9 @@ async def _ensure_lane(context: House, who: Principal) -> None:
 
 async def _with_current_quotas(tool_context: House, caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
     """Return the caller with the agent's current quotas, so that a changed quota applies at once."""
-    who = caller.who
-    if who.agent is None:
+    principal = caller.who
+    if principal.agent is None:
         return caller
-    return caller._replace(who=who._replace(quotas=await tool_context.service.agents.quotas(who.owner, who.agent)))
+    return caller._replace(
+        who=principal._replace(quotas=await tool_context.service.agents.quotas(principal.owner, principal.agent))
+    )

@@ -134,27 +134,27 @@ def _suggested_calls(why: Why) -> list[dict[str, Any]]:
 async def whoami(call: Call, arguments: Said) -> Told:
     """Return the caller's identity, zone, quotas, and how many active tasks are left."""
     del arguments
-    who = call.who
+    principal = call.who
     used = await _count_active(call)
-    quota = who.quotas.active_tasks
+    quota = principal.quotas.active_tasks
     left = None if quota is None else max(0, quota - used)
     data = {
-        "owner": who.owner,
-        "agent": who.agent,
-        "admin": who.admin,
-        "zone": who.zone,
-        "scopes": sorted(each.value for each in who.scopes),
-        "quotas": _quotas_json(who.quotas),
+        "owner": principal.owner,
+        "agent": principal.agent,
+        "admin": principal.admin,
+        "zone": principal.zone,
+        "scopes": sorted(each.value for each in principal.scopes),
+        "quotas": _quotas_json(principal.quotas),
         "active_tasks": used,
         "active_tasks_left": left,
         "engine_running": None if call.house.anybody is None else await call.house.anybody(),
         "now": utc(call.clock.now()),
-        "now_local": None if who.zone is None else local(call.clock.now(), who.zone),
+        "now_local": None if principal.zone is None else local(call.clock.now(), principal.zone),
     }
     tasks_left = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=quota)
-    agent = "" if who.agent is None else AN_AGENT.told(call.language, agent=who.agent)
-    zone = NO_ZONE if who.zone is None else who.zone
-    return Told(data, WHO.told(call.language, agent=agent, owner=who.owner, zone=zone, left=tasks_left))
+    agent = "" if principal.agent is None else AN_AGENT.told(call.language, agent=principal.agent)
+    zone = NO_ZONE if principal.zone is None else principal.zone
+    return Told(data, WHO.told(call.language, agent=agent, owner=principal.owner, zone=zone, left=tasks_left))
 
 
 async def _count_active(call: Call) -> int:

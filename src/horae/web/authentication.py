@@ -32,13 +32,13 @@ async def authenticated(request: Request, via: str) -> Principal:
         return cached
     context, text = house_of(request), bearer(request)
     try:
-        who = await context.service.tokens.authenticate(text, via=via, request=request_id(request))
+        principal = await context.service.tokens.authenticate(text, via=via, request=request_id(request))
     except NotAuthenticated:
         count_failure(request)
         raise
-    _take_from_quota(request, context.allowances, who)
-    state["caller"] = who
-    return who
+    _take_from_quota(request, context.allowances, principal)
+    state["caller"] = principal
+    return principal
 
 
 def bearer(request: Request) -> str:

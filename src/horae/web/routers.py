@@ -38,7 +38,7 @@ class Guarded(APIRoute):
     async def answered(self, request: Request, bound: Bound | None) -> Response:
         """Authenticate and answer the request. `bound` holds the endpoint's arguments; None lets the framework bind
         them."""
-        who = await caller(request)
+        principal = await caller(request)
         if bound is None or self.plain is None:
             check_parameters(request, self._declared)
             handle = self._framework_handler
@@ -46,10 +46,10 @@ class Guarded(APIRoute):
             direct, arguments = self.plain, bound
 
             async def handle(request: Request) -> Response:
-                return await direct.answer(request, who, arguments)
+                return await direct.answer(request, principal, arguments)
 
         if self._repeatable is not None and HEADER in request.headers and not _is_dry_run(request):
-            return await once(request, who, self._repeatable, handle)
+            return await once(request, principal, self._repeatable, handle)
         return await handle(request)
 
 

@@ -36,9 +36,9 @@ _HIDDEN_QUEUE: Final[dict[str, Any]] = {
 async def scheduler_health(request: Request) -> Response:
     """Respond whether the scheduler runs. Size and times of the queue need a token, and are hidden from agents."""
     service = house_of(request).service
-    who = await caller(request) if "authorization" in request.headers else None
+    principal = await caller(request) if "authorization" in request.headers else None
     running = await _is_running(service)
-    queue = _HIDDEN_QUEUE if who is None or who.agent is not None else await _queue(service, who)
+    queue = _HIDDEN_QUEUE if principal is None or principal.agent is not None else await _queue(service, principal)
     return answer({"healthy": running, "scheduler": {"isRunning": running, **queue}})
 
 

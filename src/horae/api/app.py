@@ -116,7 +116,7 @@ def make_app(
     tail: Any = None,
     looking: Looking | None = None,
 ) -> FastAPI:
-    """Build the application. `streams` serves the event streams, `observer` provides health and metrics."""
+    """Build the application. `tail` serves the event streams, `observability` provides health and metrics."""
     web_settings = WebSettings() if settings is None else settings
     app = FastAPI(
         title="Horae",

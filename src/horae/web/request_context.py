@@ -39,7 +39,7 @@ class WebSettings:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """Objects that requests use. `tail` reads the event log once for all event streams, where there is one; `observer`
+    """Objects that requests use. `tail` reads the event log once for all event streams, where there is one; `observability`
     measures health and metrics."""
 
     service: Service

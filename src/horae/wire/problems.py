@@ -80,11 +80,11 @@ _STORE_ERRORS: Final[dict[type[HoraeError], dict[Language, Sentence]]] = {
     StoreFull: {
         "en": Sentence(
             "The store has no space left for another write.",
-            "Free disk space, or keep less history, and try again: Horae continues by itself. Reading works.",
+            "Free disk space where the store is, or keep less history, and try again: Horae continues by itself. Reading works.",
         ),
         "zh": Sentence(
             "存储已没有空间再写入。",
-            "请腾出磁盘空间，或少保留一些历史，然后重试：Horae 会自动继续。读取不受影响。",
+            "请在存储所在的机器上腾出磁盘空间，或少保留一些历史，然后重试：Horae 会自动继续。读取不受影响。",
         ),
     },
     StoreReadOnly: {

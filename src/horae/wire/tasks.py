@@ -80,7 +80,7 @@ def task_json(
     day that nothing could run; both are None unless they were looked up."""
     task = facts.task
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
-    definition = _cached_fixed_json(task, language) if is_small else fixed_json(task, language)
+    definition = _cached_static_json(task, language) if is_small else fixed_json(task, language)
     return {**definition, **moving_json(facts, last, missed)}
 
 
@@ -96,7 +96,7 @@ def fixed_json(task: Task, language: Language = "en") -> dict[str, Any]:
 
 
 @lru_cache(maxsize=512)
-def _cached_fixed_json(task: Task, language: Language) -> dict[str, Any]:
+def _cached_static_json(task: Task, language: Language) -> dict[str, Any]:
     """Cache: the same tasks are read again and again."""
     return fixed_json(task, language)
 

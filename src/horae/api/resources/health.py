@@ -33,13 +33,13 @@ _READYZ["responses"][503] = _READYZ["responses"][200]
 
 async def _load_condition(request: Request) -> Condition:
     context = house_of(request)
-    observer: Looking = context.looking
+    observability: Looking = context.looking
     return await condition(
         context.service.store,
         context.clock,
-        observer.observer.writes,
-        tolerance=observer.tolerance,
-        grace=observer.grace,
+        observability.observer.writes,
+        tolerance=observability.tolerance,
+        grace=observability.grace,
     )
 
 

@@ -30,13 +30,13 @@ _OPERATION["responses"][200] = {"description": "The metrics", "content": {"text/
 @router.get("/metrics", **_OPERATION)
 async def metrics(request: Request) -> Response:
     context = house_of(request)
-    observer: Looking = context.looking
+    observability: Looking = context.looking
     peer = "" if request.client is None else request.client.host
 
     async def authenticate(_token: str) -> Principal:
         # Through the usual authentication, so that its rate limits apply.
         return await caller(request)
 
-    await admit(observer.policy, peer, request.headers, authenticate)
-    engine_text = None if observer.neighbour is None else await observer.neighbour.text()
-    return Response(await observer.observer.text(context.service.store, engine_text), media_type=CONTENT_TYPE)
+    await admit(observability.policy, peer, request.headers, authenticate)
+    engine_text = None if observability.neighbour is None else await observability.neighbour.text()
+    return Response(await observability.observer.text(context.service.store, engine_text), media_type=CONTENT_TYPE)

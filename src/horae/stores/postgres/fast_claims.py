@@ -63,18 +63,18 @@ class FewClaimer(Claimer):
             self._head = earlier(timed, ready)
             return Claim((), 0, more=False, next_due=self._head)
         if ready is not None or len(rows) > FEW:
-            return await self._thoroughly(asked)
+            return await self._claim_slice(asked)
         decided = self._decided(rows, asked) if alone else None
         claim = None if decided is None else await self._written(decided, asked)
         if claim is None:
             self._long_way = REST
-            return await self._thoroughly(asked)
+            return await self._claim_slice(asked)
         self._head = claim.next_due
         return claim
 
     def _decided(self, rows: list[Row], asked: Asked) -> _Decided | None:
         """None where one of them is not of the ordinary kind."""
-        familiar = self._familiar.known({row[_ENTRY]: row[_STANDING] for row in rows})
+        familiar = self._task_cache.known({row[_ENTRY]: row[_STANDING] for row in rows})
         decided = _Decided(Folded(), {})
         token = rows[0][0]
         for row in sorted(rows, key=_by_priority)[: asked.room]:
@@ -104,10 +104,10 @@ class FewClaimer(Claimer):
             return None
         born = set(map(int, taken.split(","))) if taken else set()
         learnt = {number: known for number, known in decided.after.items() if number in born}
-        self._familiar.learn(learnt, born.intersection(decided.folded.bare))
+        self._task_cache.learn(learnt, born.intersection(decided.folded.bare))
         mine = [noted for noted in kept if noted.known.number in born]
         if mine:
-            self._turns.last = mine[-1].known.task.owner
+            self._claim_order.last = mine[-1].known.task.owner
         heads = [entry.due for noted in mine for entry in noted.change.put]
         heads += [instants[due] for due in (timed, ready) if due is not None]
         claimed = [Claimed(noted.known.task, noted.change.born[0]) for noted in mine]

@@ -39,7 +39,7 @@ class FewCarrier(Carrier):
 
     async def _settled(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:
         """False where nothing was written: one is not of the ordinary kind, or somebody was faster."""
-        numbers = self._familiar.tasks_of([each.run_id for each in batch])
+        numbers = self._task_cache.tasks_of([each.run_id for each in batch])
         alike = all(isinstance(each.outcome, Succeeded) for each in batch)
         if not alike or len(set(numbers.values())) < len(batch):
             return False
@@ -55,18 +55,18 @@ class FewCarrier(Carrier):
         versions = array_text([noted.known.version for noted in folded.kept])
         if not await self._session.at_once(lambda link: _write(link, [*values, versions])):
             return False
-        self._familiar.learn(after)
+        self._task_cache.learn(after)
         return True
 
     async def _seen(self, batch: Sequence[Settlement], numbers: dict[str, int]) -> _Seen | None:
         """Each task as it was known, and its agenda, by its number; None where it would take long to find out."""
-        bare = self._familiar.bare(numbers.values())
+        bare = self._task_cache.bare(numbers.values())
         if len(bare) == len(batch):
             return {number: (known, ()) for number, known in bare.items()}
         if len(batch) > FEW:
             return None
         rows = await self._session.ask("few_carried", sorted(numbers.values()))
-        known = self._familiar.known({row[0]: row[1] for row in rows})
+        known = self._task_cache.known({row[0]: row[1] for row in rows})
         if len(known) < len(batch) or not all(row[2] for row in rows):
             self._long_way = REST
             return None

@@ -23,8 +23,8 @@ class PostgresStore(PostgresUsing, ServedStore):
         self.address = Address.parsed(url)
         self._postgres = PostgresDoor(self.address)
         super().__init__(self._postgres, self.address.connections, SLICE)
-        self._claimer = FewClaimer(self._session, self._familiar, SLICE)
-        self._carrier = FewCarrier(self._session, self._familiar)
+        self._claimer = FewClaimer(self._session, self._task_cache, SLICE)
+        self._run_transitions = FewCarrier(self._session, self._task_cache)
 
     async def _prepare(self) -> None:
         async with self._postgres.first() as connection:

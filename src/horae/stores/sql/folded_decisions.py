@@ -1,4 +1,4 @@
-"""Decisions of the two ordinary kinds, kept as they are while a transaction holds nothing else: then it is written at once."""
+"""Folded decisions: a transaction with only ordinary starts, or only ordinary successes, is written by one statement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTHING_ELSE: Final = NOTHING[9:]
 
 
 class Noted(NamedTuple):
-    """What a decision said of a task as it was known."""
+    """A change, with the task and the entries that it was decided on."""
 
     known: Known
     entries: tuple[Entry, ...]
@@ -24,7 +24,7 @@ class Noted(NamedTuple):
 
 
 class Folded:
-    """Either births or successes, whichever came first."""
+    """Collects decisions of one kind: starts or successes, as the first one was."""
 
     def __init__(self) -> None:
         self.kept: list[Noted] = []
@@ -32,11 +32,11 @@ class Folded:
 
     @property
     def bare(self) -> list[int]:
-        """The tasks that are left with nothing on their agenda."""
+        """Numbers of the tasks whose agenda is empty afterwards."""
         return [noted[0][0] for noted in self.kept if not noted[2][5]] if self.births else []
 
     def take(self, known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
-        """What is known of the task from here on; None when this is not of the kind that is kept here."""
+        """Add a decision and return the task as changed; return None, without adding it, if it is of another kind."""
         births = bool(change[2])
         if self.kept and births is not self.births:
             return None
@@ -48,7 +48,8 @@ class Folded:
 
 
 def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
-    """The only entry of a quiet task has become a run; it leaves, or stands for the next occurrence now."""
+    """Return the task after an ordinary start: the only entry of a task without live runs became a run, and was removed or
+    moved to the next occurrence. None for anything else."""
     _, standing, born, _, _, put, *_ = change
     number, version, task, before, live, _ = known
     if standing is None or live or len(born) != 1 or len(entries) != 1 or entries[0][16] is not None:
@@ -68,12 +69,13 @@ def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | N
 
 
 def _is_only_later(before: Entry, entry: Entry) -> bool:
-    """Whether nothing of it is new but its instants."""
+    """Whether the two entries differ only in their instants."""
     return entry == (*before[:3], entry[3], entry[4], *before[5:7], Stand.TIMED, *before[8:])
 
 
 def _succeeded(known: Known, change: Change) -> Known | None:
-    """The only run of a task has succeeded, and its agenda stays as it is: it goes on, or that was all of it."""
+    """Return the task after an ordinary success: the only live run succeeded, the agenda is unchanged, and the task stays
+    active or is completed. None for anything else."""
     _, standing, _, moved, *_ = change
     number, version, task, was, live, _ = known
     if standing is None or len(live) != 1 or len(moved) != 1 or was[0] is not TaskState.ACTIVE:

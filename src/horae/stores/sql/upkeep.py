@@ -1,4 +1,4 @@
-"""What the janitor and an operator ask of a store on a server."""
+"""Upkeep port on a database server: retention, integrity check and key-value metadata."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class ServedUpkeep(ServedFeed):
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
         await self._number_events()
-        found = await Search(self._session, before, keep_runs, limit).look(after)
-        if found.counted:
-            await self._session.transact(_fold)
-        if not found.anything:
-            return Trimmed(more=found.more, after=found.place.text)
-        return await self._session.transact(lambda link: remove(link, found, before))
+        batch = await Search(self._session, before, keep_runs, limit).look(after)
+        if batch.counted:
+            await self._session.transact(_compact_counters)
+        if not batch.anything:
+            return Trimmed(more=batch.more, after=batch.place.text)
+        return await self._session.transact(lambda connection: remove(connection, batch, before))
 
     async def check(self) -> tuple[str, ...]:
-        return await self._session.read(_doubts)
+        return await self._session.read(_find_problems)
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
         raise StoreError(
@@ -44,21 +44,21 @@ class ServedUpkeep(ServedFeed):
         await self._session.ask("remember", name, value)
 
 
-async def _fold(link: Link) -> None:
-    await link.query("fold_counts")
-    await link.query("drop_tallies", hour_of(SystemClock().now()), KEPT_HOURS)
-    await link.query("drop_unused_lanes")
+async def _compact_counters(connection: Link) -> None:
+    await connection.query("fold_counts")
+    await connection.query("drop_tallies", hour_of(SystemClock().now()), KEPT_HOURS)
+    await connection.query("drop_unused_lanes")
 
 
-async def _doubts(link: Link) -> tuple[str, ...]:
-    found: list[str] = []
-    for name, tell in _QUESTIONS:
-        # A task may be told of once for each of its labels.
-        found += dict.fromkeys(tell(*row) for row in await link.query(name))
-    return tuple(found)
+async def _find_problems(connection: Link) -> tuple[str, ...]:
+    problems: list[str] = []
+    for name, describe in _CHECKS:
+        # A query may return a task once for each of its labels.
+        problems += dict.fromkeys(describe(*row) for row in await connection.query(name))
+    return tuple(problems)
 
 
-def _questions() -> Iterator[tuple[str, Callable[..., str]]]:
+def _checks() -> Iterator[tuple[str, Callable[..., str]]]:
     yield (
         "orphan_entries",
         lambda slot, task: f"The agenda entry {slot} belongs to task number {task}, which is not there.",
@@ -80,4 +80,4 @@ def _questions() -> Iterator[tuple[str, Callable[..., str]]]:
     yield "both_live_and_over", lambda run_id: f"The run {run_id} goes on, but the ledger says that it has ended."
 
 
-_QUESTIONS = tuple(_questions())
+_CHECKS = tuple(_checks())

@@ -245,7 +245,9 @@ async def test_an_upgrade_waits_for_whoever_upgrades(postgres_server: PostgresSe
     async with opened(new_schema(postgres_server)) as elsewhere, connected(elsewhere) as rival:
         store = PostgresStore(url)
         await rival.execute("BEGIN")
-        await rival.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", migrate._LOCK, store.address.schema)
+        await rival.execute(
+            "SELECT pg_advisory_xact_lock($1, hashtext($2))", migrate._LOCK_NAMESPACE, store.address.schema
+        )
         opening = asyncio.create_task(store.open())
         await until(lambda: rival.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
         assert not opening.done()

@@ -16,10 +16,18 @@ from .errors import DUPLICATE, code_of
 from .literals import AfterLast
 from .templates import Given, Template
 
-_NEW_RUN_STATEMENTS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
+_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that end with a query for new runs that the ledger has already."""
 _DEFERRABLE_STATEMENTS: Final = frozenset(
-    {"put_standings", "put_entries", "drop_entries", "empty_agendas", "drop_going", "leave_seats", "count"}
+    {
+        "put_statuses",
+        "put_entries",
+        "drop_entries",
+        "delete_entries_of_tasks",
+        "drop_live_runs",
+        "delete_lane_slots",
+        "insert_counter_deltas",
+    }
 )
 """Statements whose result is not used and that cannot violate a unique key: they are sent with the next statement."""
 _IDLE_SECONDS: Final = 10

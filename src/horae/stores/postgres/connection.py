@@ -17,9 +17,9 @@ from .arrays import array_text, columns, storable, strides
 from .fast_statements import births_at_once, successes_at_once
 from .record_batches import layers, record_row
 
-_NEW_RUN_STATEMENTS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
+_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that skip runs which the ledger has already; a smaller row count shows that."""
-_AUTOCOMMIT_STATEMENTS: Final = frozenset({"few_due", "few_carried", "settle_few"})
+_AUTOCOMMIT_STATEMENTS: Final = frozenset({"read_few_due", "read_few_live", "settle_few"})
 """Statements that run outside transactions: a node that uses only these must discard old plans too."""
 _PLAN_SECONDS: Final = (0.5, 60.0)
 """Age at which plans are discarded: for a new connection, and the maximum, reached by doubling."""
@@ -77,7 +77,7 @@ class PostgresLink:
 
     async def join(self) -> None:
         """Join a transaction that the caller has begun and that may have written events before."""
-        self._event_count = (await self.query("told_so_far"))[0][0]
+        self._event_count = (await self.query("count_own_events"))[0][0]
 
     async def write_at_once(self, decisions: Folded) -> bool:
         values = (

@@ -56,7 +56,7 @@ class FewClaimer(Claimer):
         return claim
 
     async def _claim_few(self, asked: Asked) -> Claim:
-        rows = await self._session.ask("few_due", asked.node, microseconds(asked.now), FEW + 1)
+        rows = await self._session.ask("read_few_due", asked.node, microseconds(asked.now), FEW + 1)
         if not rows:
             return Claim()
         _, timed, ready, alone = rows[0][:_ENTRY]

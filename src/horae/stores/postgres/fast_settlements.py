@@ -65,7 +65,7 @@ class FewCarrier(Carrier):
             return {number: (known, ()) for number, known in bare.items()}
         if len(batch) > FEW:
             return None
-        rows = await self._session.ask("few_carried", sorted(numbers.values()))
+        rows = await self._session.ask("read_few_live", sorted(numbers.values()))
         known = self._task_cache.known({row[0]: row[1] for row in rows})
         if len(known) < len(batch) or not all(row[2] for row in rows):
             self._long_way = REST

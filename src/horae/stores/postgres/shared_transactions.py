@@ -50,7 +50,7 @@ class PostgresUsing:
             await self._refuse_another_database(store_connection)
             if changes:
                 await _add(caller_connection, store_connection, tuple(changes))
-                await store_connection.query("ring", channel(self._postgres.address.schema))
+                await store_connection.query("notify", channel(self._postgres.address.schema))
         except Exception as error:
             translated_error = _translate(error, changes)
             if translated_error is None:
@@ -59,9 +59,9 @@ class PostgresUsing:
 
     async def _refuse_another_database(self, store_connection: PostgresLink) -> None:
         """Refuse a connection to another database than the store's. Checked each time: a failover may change the server."""
-        (caller_connection,) = await store_connection.query("where_this_is")
-        (ours,) = await self._session.ask("where_this_is")
-        if tuple(caller_connection) != tuple(ours):
+        (caller_database,) = await store_connection.query("database_identity")
+        (own_database,) = await self._session.ask("database_identity")
+        if tuple(caller_database) != tuple(own_database):
             raise refuse("another_database", place=self._postgres.address.shown)
 
 

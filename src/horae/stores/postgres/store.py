@@ -31,11 +31,11 @@ class PostgresStore(PostgresUsing, ServedStore):
             await bring_up_to_date(connection, self.address)
 
     async def _number_events(self) -> None:
-        if (await self._session.ask("unnumbered"))[0][0]:
+        if (await self._session.ask("has_unnumbered_events"))[0][0]:
             await self._session.transact(_number_committed_events)
 
 
 async def _number_committed_events(connection: Link) -> None:
     """Number committed events under a lock; a transaction that waited for it finds fewer events left."""
-    (last,) = (await connection.query("hold_numbering"))[0]
+    (last,) = (await connection.query("lock_numbering"))[0]
     await connection.query("number_events", last)

@@ -42,15 +42,15 @@ class ServedAgenda:
         if not routes:
             return 0
         waiting_routes = sorted(routes)
-        if not (await self._session.ask("somebody_at_the_door", waiting_routes))[0][0]:
+        if not (await self._session.ask("has_entries_parked_at_routes", waiting_routes))[0][0]:
             return 0
         return await self._session.transact(lambda connection: _admit(connection, waiting_routes))
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         async def work(connection: Link) -> list[Row]:
             # A claim whose response was lost may still commit: it locks the node's row until then.
-            await connection.query("hold_node", node)
-            return await connection.query("carried_by", node)
+            await connection.query("lock_node", node)
+            return await connection.query("live_runs_of_node", node)
 
         return tuple((run_id, token) for run_id, token in await self._session.transact(work))
 
@@ -76,10 +76,10 @@ class ServedAgenda:
         await self._session.ask("leave", node)
 
     async def next_due(self) -> datetime | None:
-        timed, ready = (await self._session.ask("heads"))[0]
+        timed, ready = (await self._session.ask("agenda_heads"))[0]
         heads = [due for due in (timed, ready) if due is not None]
         return instants[min(heads)] if heads else None
 
 
 async def _admit(connection: Link, waiting_routes: list[str]) -> int:
-    return len(await connection.query("admit", waiting_routes))
+    return len(await connection.query("unpark_routes", waiting_routes))

@@ -62,7 +62,7 @@ class Claimer:
         """Claim up to `room` runs. Reads the head of the agenda first, unless an entry is known to be due: an idle node
         must cost no write."""
         if room <= 0 or self._head is None or self._head > now:
-            rows = await self._session.ask("glance", node)
+            rows = await self._session.ask("agenda_heads_of_node", node)
             if not rows:
                 return Claim()
             timed, ready = rows[0]
@@ -103,16 +103,16 @@ class Claimer:
             await unit.finish(connection)
         if decided:
             self._claim_order.last = rows[decided - 1][5]
-        timed, ready = (await connection.query("heads"))[0]
+        timed, ready = (await connection.query("agenda_heads"))[0]
         return answer(claimed, decided, request.now, earlier(timed, ready)), unit
 
     async def _load(self, connection: Link, rows: list[Row], start: _ClaimStart) -> Gathered:
         loaded = Gathered(self._task_cache, {row[0]: row[_VERSION] for row in rows})
         await loaded.read_tasks(connection)
-        crowded = [number for number, queued in loaded.queued.items() if queued > 1]
+        several = [number for number, entry_count in loaded.queued.items() if entry_count > 1]
         if cached := [row[0] for row in rows if row[0] not in loaded.queued]:
-            crowded += [number for (number,) in await connection.query("crowded_agendas", cached)]
-        await loaded.read_entries(connection, crowded)
+            several += [number for (number,) in await connection.query("tasks_with_several_entries", cached)]
+        await loaded.read_entries(connection, several)
         for row in rows:
             if row[0] not in loaded.entries:
                 loaded.entries[row[0]] = (entry_from(row, loaded.known[row[0]].task.id),)

@@ -46,10 +46,11 @@ class Turns:
         rows = (
             []
             if self.backlog
-            else await connection.query("peek" if has_little_room else "timed_slice", now, self.reach + 1)
+            else await connection.query("peek_timed_slice" if has_little_room else "timed_slice", now, self.reach + 1)
         )
         if self.backlog or (
-            len(rows) > min(self.reach, _ROTATION_THRESHOLD) and not (await connection.query("one_order"))[0][0]
+            len(rows) > min(self.reach, _ROTATION_THRESHOLD)
+            and not (await connection.query("due_order_suffices"))[0][0]
         ):
             return one_of_each_task(await self._read_rotation(connection, now))
         rows = rows[: self.reach]
@@ -63,7 +64,7 @@ class Turns:
         """Move more due entries to the owners' queues and take a slice round-robin, starting after the last owner."""
         await connection.query("queue_oldest", now, _QUEUE_BATCH)
         await connection.query("queue_newest", now, _QUEUE_BATCH)
-        await connection.query("not_yet", now)
+        await connection.query("unqueue_not_due", now)
         owners = await self._read_owners(connection)
         if not owners:
             return []
@@ -88,14 +89,14 @@ class Turns:
 
     async def _lock_rows(self, connection: Link, now: int, chosen: list[Row]) -> list[Row]:
         """Lock the chosen rows, in their order, without those that another node has locked or changed meanwhile."""
-        rows = await connection.query("hold_entries", [row[0] for row in chosen], [row[1] for row in chosen], now)
+        rows = await connection.query("lock_entries", [row[0] for row in chosen], [row[1] for row in chosen], now)
         by_slot = {(row[0], row[1]): row for row in rows}
         return [by_slot[row[0], row[1]] for row in chosen if (row[0], row[1]) in by_slot]
 
     async def _read_owners(self, connection: Link) -> list[str]:
         """Return the next owners in rotation, at most as many as a slice has entries."""
-        owners = [owner for (owner,) in await connection.query("owners_in_turn", self.last, CLAIM_SLICE + 1)]
+        owners = [owner for (owner,) in await connection.query("ready_owners", self.last, CLAIM_SLICE + 1)]
         if len(owners) < CLAIM_SLICE and self.last:
-            first = await connection.query("owners_in_turn", "", CLAIM_SLICE + 1)
+            first = await connection.query("ready_owners", "", CLAIM_SLICE + 1)
             owners += [owner for (owner,) in first if owner not in owners]
         return owners[:CLAIM_SLICE]

@@ -44,7 +44,7 @@ async def _import_marks(connection: Link, parcels: Sequence[Parcel]) -> None:
 
 async def _import_metadata(connection: Link, parcels: Sequence[Parcel]) -> None:
     for metadata in only(Remembered, parcels):
-        await connection.query("remember", *metadata)
+        await connection.query("write_metadata", *metadata)
 
 
 async def _import_records(connection: Link, parcels: Sequence[Parcel]) -> None:
@@ -59,7 +59,7 @@ async def _import_lanes(connection: Link, parcels: Sequence[Parcel]) -> None:
 
 async def _import_blocked_owners(connection: Link, parcels: Sequence[Parcel]) -> None:
     for owner, reason in only(Barred, parcels):
-        await connection.query("bar", owner, reason.value)
+        await connection.query("block_owner", owner, reason.value)
 
 
 async def _import_nodes(connection: Link, parcels: Sequence[Parcel]) -> None:
@@ -69,15 +69,15 @@ async def _import_nodes(connection: Link, parcels: Sequence[Parcel]) -> None:
 
 async def _import_counters(connection: Link, parcels: Sequence[Parcel]) -> None:
     # Counter deltas that are not summed up yet would be added on top later.
-    await connection.query("fold_counts")
-    await connection.write_rows("put_tallies", 4, [value for counter in only(Tally, parcels) for value in counter])
+    await connection.query("sum_counter_deltas")
+    await connection.write_rows("replace_counters", 4, [value for counter in only(Tally, parcels) for value in counter])
 
 
 async def _import_tasks(connection: Link, parcels: Sequence[Parcel]) -> None:
     given = only(Facts, parcels)
     existing = await _find_existing(connection, [facts.task.id for facts in given])
     if existing:
-        await connection.query("make_room", [number for number, _ in existing.values()])
+        await connection.query("drop_definitions", [number for number, _ in existing.values()])
     missing = [facts.task.id for facts in given if facts.task.id not in existing]
     numbers = await connection.query("task_numbers", len(missing)) if missing else []
     existing.update((task_id, (number, 0)) for task_id, (number,) in zip(missing, numbers, strict=True))
@@ -113,21 +113,21 @@ async def _import_runs(connection: Link, parcels: Sequence[Parcel]) -> None:
         if run.task_id not in existing:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
         values += run_values(existing[run.task_id][0], run)
-    await connection.write_rows("carry_in_runs", RUN_COLUMNS, _without_nul(values))
+    await connection.write_rows("import_runs", RUN_COLUMNS, _without_nul(values))
 
 
 async def _import_lines(connection: Link, parcels: Sequence[Parcel]) -> None:
     values: list[Any] = []
     for number, (run_id, at, level, text) in only(NumberedLine, parcels):
         values += (run_id, number, microseconds(at), level, printable(text))
-    await connection.write_rows("carry_in_lines", 5, _without_nul(values))
+    await connection.write_rows("import_lines", 5, _without_nul(values))
 
 
 async def _import_events(connection: Link, parcels: Sequence[Parcel]) -> None:
     values: list[Any] = []
     for number, event in only(Numbered, parcels):
         values += (number, *event_values(event))
-    await connection.write_rows("carry_in_events", 7, _without_nul(values))
+    await connection.write_rows("import_events", 7, _without_nul(values))
 
 
 def _without_nul(values: list[Any]) -> list[Any]:

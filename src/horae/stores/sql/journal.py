@@ -32,7 +32,9 @@ class ServedJournal:
 
 
 async def _write(connection: Link, lines: Sequence[Line]) -> None:
-    last_numbers: dict[str, int] = dict(await connection.query("said", sorted({line.run_id for line in lines})))
+    last_numbers: dict[str, int] = dict(
+        await connection.query("last_line_number", sorted({line.run_id for line in lines}))
+    )
     values: list[Any] = []
     for run_id, at, level, text in lines:
         if run_id not in last_numbers:

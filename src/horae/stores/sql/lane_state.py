@@ -39,7 +39,9 @@ class Surroundings:
     async def _read_owners(self, connection: Link, lanes: set[str]) -> set[str]:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
         owner_lanes: set[str] = set()
-        for kind, name, reason in await connection.query("owners", list(owners), [*self._lane_of_owner, *lanes]):
+        for kind, name, reason in await connection.query(
+            "limits_and_blocks_of_owners", list(owners), [*self._lane_of_owner, *lanes]
+        ):
             if kind == "lane":
                 self._lane_of_owner[owners[name]] = name
                 owner_lanes.add(name)
@@ -53,12 +55,12 @@ class Surroundings:
         missing = sorted(lane for lane in lanes if lane not in self._limits)
         if not missing:
             return
-        limits: dict[str, int | None] = dict(await connection.query("hold_lanes", missing))
+        limits: dict[str, int | None] = dict(await connection.query("lock_lanes", missing))
         while len(limits) < len(missing):
-            await connection.query("make_lanes", [name for name in missing if name not in limits])
-            limits = dict(await connection.query("hold_lanes", missing))
+            await connection.query("insert_lanes", [name for name in missing if name not in limits])
+            limits = dict(await connection.query("lock_lanes", missing))
         # Count only now: a count from before the locks may be out of date.
-        taken: dict[str, int] = dict(await connection.query("seats_taken", missing))
+        taken: dict[str, int] = dict(await connection.query("count_lane_slots", missing))
         for name, limit in limits.items():
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._taken[name] = taken.get(name, 0)

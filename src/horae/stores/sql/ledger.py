@@ -64,7 +64,9 @@ async def read_stranded(connection: Link, owner: str | None, limit: int) -> tupl
     size = min(limit, LARGEST_PAGE)
     found: list[Row] = []
     for route in DOORS:
-        found += [tuple(row) for row in await connection.query("stranded", route, route[:-1] + ";", owner, size)]
+        found += [
+            tuple(row) for row in await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
+        ]
     return await facts_of(connection, sorted(found)[:size])
 
 
@@ -94,7 +96,7 @@ async def facts_of(connection: Link, rows: Sequence[Row], *, with_lanes: bool = 
 async def _read_block_reasons(connection: Link, loaded: Gathered) -> dict[str, Reason | None]:
     tasks = [known.task for known in loaded.known.values()]
     names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
-    rows = await connection.query("owners", [], names) if names else []
+    rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
     return {name: REASONS[reason] for kind, name, reason in rows if kind == "barred"}
 
 
@@ -120,10 +122,10 @@ async def _read_lanes(connection: Link, facts: Facts) -> tuple[LaneUse, ...]:
 
 
 async def read_run(connection: Link, run_id: str) -> Run | None:
-    rows = await connection.query("run_going", run_id)
+    rows = await connection.query("live_run", run_id)
     if not rows:
         instants = instants_in(run_id)
-        rows = await connection.query("run_over", run_id, *((0, -1) if instants is None else instants))
+        rows = await connection.query("ended_run", run_id, *((0, -1) if instants is None else instants))
     return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 
@@ -142,7 +144,7 @@ async def read_runs(connection: Link, wanted: RunFilter, after: str | None, limi
     )
     rows: list[Row] = []
     if wanted.states is None or wanted.states & LIVE:
-        rows += await connection.query("runs_page_going", *values, wanted.task_id)
+        rows += await connection.query("runs_page_live", *values, wanted.task_id)
     if wanted.states is None or wanted.states - LIVE:
         rows += await _read_ended_runs(connection, wanted, size, values)
     runs = sorted((run_from(row, row[RUN_WIDTH]) for row in rows), key=_sort_key, reverse=True)

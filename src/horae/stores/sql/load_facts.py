@@ -118,5 +118,5 @@ async def one_by_id(connection: Link, task_id: str) -> Row | None:
 
 async def held(connection: Link, number: int) -> int | None:
     """Lock a task until the transaction ends and return its version; None if the task was deleted."""
-    rows = await connection.query("hold", [number])
+    rows = await connection.query("lock_tasks", [number])
     return rows[0][1] if rows else None

@@ -90,10 +90,12 @@ class ServedBook:
         return before, None if version is None else (await everything_of(connection, Familiar(), number, version))[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        return await self._session.read(lambda connection: _facts(connection, "seen_by_id", [task_id], owner))
+        return await self._session.read(lambda connection: _facts(connection, "task_version_by_id", [task_id], owner))
 
     async def find(self, owner: str, key: str) -> Facts | None:
-        return await self._session.read(lambda connection: _facts(connection, "seen_by_key", [owner, key], None))
+        return await self._session.read(
+            lambda connection: _facts(connection, "task_version_by_key", [owner, key], None)
+        )
 
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         return await self._session.read(lambda connection: read_tasks(connection, wanted, after, limit))
@@ -110,8 +112,8 @@ class ServedBook:
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = instants_of_prefix(prefix) or (0, -1)
-        live = await self._session.ask("run_ids_going", prefix, owner, limit)
-        ended = await self._session.ask("run_ids_over", prefix, owner, limit, first, last)
+        live = await self._session.ask("live_run_ids", prefix, owner, limit)
+        ended = await self._session.ask("ended_run_ids", prefix, owner, limit, first, last)
         return tuple(sorted({row[0] for row in (*live, *ended)})[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
@@ -145,7 +147,7 @@ class ServedBook:
 
     async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         async def work(connection: Link) -> bool:
-            if not await connection.query("hold_node", node):
+            if not await connection.query("lock_node", node):
                 return False
             await connection.query("drain", int(draining), node)
             await write_beside(connection, beside)
@@ -166,9 +168,9 @@ class ServedBook:
     async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
         async def work(connection: Link) -> None:
             if reason is None:
-                await connection.query("unbar", owner)
+                await connection.query("unblock_owner", owner)
             else:
-                await connection.query("bar", owner, reason)
+                await connection.query("block_owner", owner, reason)
             await write_beside(connection, beside)
 
         await (self._session.transact if beside else self._session.at_once)(work)
@@ -195,7 +197,7 @@ async def _create(connection: Link, key: str, change: Change) -> Facts | None:
     if change.task is None:
         raise StoreError(f"There is no task with the key {key}, and no new one was made.")
     await add_to(connection, [change])
-    return await _facts(connection, "seen_by_id", [change.task.id], None)
+    return await _facts(connection, "task_version_by_id", [change.task.id], None)
 
 
 async def _facts(connection: Link, statement: str, values: list[str], owner: str | None) -> Facts | None:

@@ -53,7 +53,7 @@ class Search:
         self._limit = max(1, limit)
 
     async def look(self, after: str | None) -> Found:
-        row = (await self._session.ask("old", self._before, self._limit))[0]
+        row = (await self._session.ask("expired_rows", self._before, self._limit))[0]
         runs, tasks, events = (decode(text or "[]") for text in row[:3])
         last, counted = row[3], bool(row[4])
         place = Place(last, 0) if after is None else Place.parsed(after)
@@ -72,7 +72,7 @@ class Search:
         runs: list[list[Any]] = []
         for task in tasks:
             left = self._limit - len(runs)
-            surplus = [list(row) for row in await connection.query("surplus", task, self._keep_runs, left + 1)]
+            surplus = [list(row) for row in await connection.query("surplus_runs", task, self._keep_runs, left + 1)]
             runs += surplus[:left]
             if len(surplus) > left:
                 return Found(runs, [], 0, place, more=True)
@@ -81,14 +81,14 @@ class Search:
     async def _find_tasks_over_limit(self, connection: Link, place: Place, last: int) -> tuple[list[int], Place]:
         """Return the next tasks with too many runs, and the cursor after them."""
         if place.task is None:
-            until = (await connection.query("recent", place.told, _EVENT_BATCH, last))[0][0]
-            rows = await connection.query("crowded_of_late", place.told, until, self._keep_runs)
+            until = (await connection.query("event_window_end", place.told, _EVENT_BATCH, last))[0][0]
+            rows = await connection.query("recent_tasks_over_run_limit", place.told, until, self._keep_runs)
             return [task for (task,) in rows], Place(until)
         return await self._scan_all_tasks(connection, place.told, place.task)
 
     async def _scan_all_tasks(self, connection: Link, told: int, after: int) -> tuple[list[int], Place]:
         until = after + _SCAN_WINDOW
-        rows = await connection.query("crowded", after, self._keep_runs, _TASK_BATCH, until)
+        rows = await connection.query("tasks_over_run_limit", after, self._keep_runs, _TASK_BATCH, until)
         tasks = [task for (task,) in rows]
         if len(tasks) == _TASK_BATCH:
             return tasks, Place(told, tasks[-1])
@@ -104,8 +104,8 @@ async def remove(connection: Link, batch: Found, before: datetime) -> Trimmed:
         runs = len(await connection.query("drop_runs", *columns[:4]))
     ended: list[Any] = []
     if batch.tasks:
-        await connection.query("hold", sorted(batch.tasks))
-        ended = await connection.query("still_over", batch.tasks, microseconds(before))
+        await connection.query("lock_tasks", sorted(batch.tasks))
+        ended = await connection.query("ended_tasks", batch.tasks, microseconds(before))
     state_deltas: Counter[tuple[str, str]] = Counter()
     for task, state, owner in ended:
         await connection.query("delete_task", task)
@@ -116,6 +116,6 @@ async def remove(connection: Link, batch: Found, before: datetime) -> Trimmed:
             for (owner, state), number in state_deltas.items()
             for value in (owner, NO_HOUR, STATE + state, number)
         ]
-        await connection.write_rows("count", 4, rows)
+        await connection.write_rows("insert_counter_deltas", 4, rows)
     events = len(await connection.query("drop_events", batch.events)) if batch.events else 0
     return Trimmed(runs, len(ended), events, batch.more, batch.place.text)

@@ -116,12 +116,12 @@ class Sheets(Counting):
             await self._refuse_clashes(connection)
         if self.new_tasks:
             await connection.write_rows("insert_tasks", TASK_COLUMNS, self.new_tasks)
-            await connection.write_rows("insert_standings", STANDING_COLUMNS, self.new_standings)
+            await connection.write_rows("insert_statuses", STANDING_COLUMNS, self.new_standings)
         for row in self.edited:
             await connection.query("update_task", *row)
         if self.standings:
             standings = [value for row in self.standings.values() for value in row]
-            await connection.write_rows("put_standings", STANDING_COLUMNS, standings)
+            await connection.write_rows("put_statuses", STANDING_COLUMNS, standings)
 
     async def _refuse_clashes(self, connection: Link) -> None:
         """Raise if an id or a key belongs to another task or occurs twice. Two concurrent transactions with the same key
@@ -145,7 +145,7 @@ class Sheets(Counting):
 
     async def _write_entries(self, connection: Link) -> None:
         if self.emptied:
-            await connection.query("empty_agendas", list(self.emptied))
+            await connection.query("delete_entries_of_tasks", list(self.emptied))
         dropped = [key for key, row in self.entries.items() if row is None]
         put = [value for row in self.entries.values() if row is not None for value in row]
         if dropped:
@@ -155,28 +155,28 @@ class Sheets(Counting):
 
     async def _write_runs(self, connection: Link) -> None:
         if self.started:
-            await connection.write_rows("start_runs", STARTED_COLUMNS, self.started)
+            await connection.write_rows("insert_started_runs", STARTED_COLUMNS, self.started)
         if self.born:
-            await connection.write_rows("bear_runs", RUN_COLUMNS - 1, _flatten(self.born.values()))
+            await connection.write_rows("insert_live_runs", RUN_COLUMNS - 1, _flatten(self.born.values()))
         if self.going:
-            await connection.write_rows("put_going", RUN_COLUMNS - 1, _flatten(self.going.values()))
+            await connection.write_rows("put_live_runs", RUN_COLUMNS - 1, _flatten(self.going.values()))
         if self.ended:
             await connection.write_rows("end_runs", ENDED_COLUMNS, self.ended)
         if self.gone:
-            await connection.query("drop_going", list(self.gone))
+            await connection.query("drop_live_runs", list(self.gone))
         if self.over:
             await connection.write_rows("insert_runs", RUN_COLUMNS, _flatten(self.over.values(), with_stray_flag=True))
 
     async def _write_lane_slots(self, connection: Link) -> None:
         if self.left:
-            await connection.query("leave_seats", self.left[0::2], self.left[1::2])
+            await connection.query("delete_lane_slots", self.left[0::2], self.left[1::2])
         if self.taken:
-            await connection.write_rows("take_seats", 2, self.taken)
+            await connection.write_rows("insert_lane_slots", 2, self.taken)
 
     async def _write_counts(self, connection: Link) -> None:
         rows = self.count_rows()
         if rows:
-            await connection.write_rows("count", 4, [value for row in rows for value in row])
+            await connection.write_rows("insert_counter_deltas", 4, [value for row in rows for value in row])
 
 
 def _refuse_taken_key(key: str) -> HoraeError:

@@ -61,9 +61,9 @@ class Carrier:
 
         async def work(connection: Link) -> tuple[int, Draft] | None:
             # The node's row stays locked until the commit: a node that only seemed dead can claim nothing meanwhile.
-            if await connection.query("hold_node", node) != [(renewals,)]:
+            if await connection.query("lock_node", node) != [(renewals,)]:
                 return None
-            run_ids = [row[0] for row in await connection.query("carried_by", node)]
+            run_ids = [row[0] for row in await connection.query("live_runs_of_node", node)]
             updates = [(run_id, None, None) for run_id in run_ids[:limit]]
             _, unit = await self._apply_in(connection, updates, decide_checked)
             if len(run_ids) <= limit:
@@ -115,7 +115,7 @@ class Carrier:
 
     async def _load(self, connection: Link, tasks: dict[str, int]) -> Gathered:
         numbers = sorted(set(tasks.values()))
-        rows = await connection.query("hold", numbers) if numbers else []
+        rows = await connection.query("lock_tasks", numbers) if numbers else []
         loaded = Gathered(self._task_cache, {number: version for number, version, _ in rows})
         alone = all(row[2] for row in rows)
         await loaded.read_tasks(connection)

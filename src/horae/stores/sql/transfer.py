@@ -28,11 +28,11 @@ class _PartQuery(NamedTuple):
 
 
 _PART_QUERIES: Final[dict[Part, _PartQuery]] = {
-    Part.REMEMBERED: _PartQuery("remembered_page", lambda row: Remembered(*row), (0,), ("",)),
+    Part.REMEMBERED: _PartQuery("metadata_page", lambda row: Remembered(*row), (0,), ("",)),
     Part.RECORDS: _PartQuery("all_records_page", record_from, (0, 1), ("", "")),
     Part.LANES: _PartQuery("limits_page", lambda row: LaneLimit(*row), (0,), ("",)),
-    Part.BARRED: _PartQuery("barred_page", lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
-    Part.TALLIES: _PartQuery("tallies_page", lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
+    Part.BARRED: _PartQuery("blocked_owners_page", lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
+    Part.TALLIES: _PartQuery("counters_page", lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
     Part.RUNS: _PartQuery(
         "ended_runs_page", lambda row: run_from(row, row[RUN_WIDTH]), (2, 5, 7, 4), (_EARLIEST, _EARLIEST, 0, "")
     ),
@@ -48,7 +48,7 @@ _PART_QUERIES: Final[dict[Part, _PartQuery]] = {
 class ServedMoving(ServedFeed):
     async def stock(self) -> dict[Part, int]:
         await self._number_events()
-        (row,) = await self._session.ask("stock")
+        (row,) = await self._session.ask("count_parts")
         return dict(zip(Part, row, strict=True))
 
     async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:

@@ -60,7 +60,9 @@ class Draft:
     async def _run_exists(self, connection: Link, number: int, run: Run) -> bool:
         if run.id in self._new_run_ids:
             return True
-        return bool(await connection.query("made", number, microseconds(run.planned), run.attempt, run.origin, run.id))
+        return bool(
+            await connection.query("existing_run", number, microseconds(run.planned), run.attempt, run.origin, run.id)
+        )
 
     # --- changes ---------------------------------------------------------------------------------------------------
 

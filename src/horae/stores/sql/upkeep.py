@@ -37,16 +37,16 @@ class ServedUpkeep(ServedFeed):
         )
 
     async def recall(self, name: str) -> str | None:
-        rows = await self._session.ask("recall", name)
+        rows = await self._session.ask("read_metadata", name)
         return rows[0][0] if rows else None
 
     async def remember(self, name: str, value: str) -> None:
-        await self._session.ask("remember", name, value)
+        await self._session.ask("write_metadata", name, value)
 
 
 async def _compact_counters(connection: Link) -> None:
-    await connection.query("fold_counts")
-    await connection.query("drop_tallies", hour_of(SystemClock().now()), KEPT_HOURS)
+    await connection.query("sum_counter_deltas")
+    await connection.query("delete_old_counters", hour_of(SystemClock().now()), KEPT_HOURS)
     await connection.query("drop_unused_lanes")
 
 
@@ -64,20 +64,20 @@ def _checks() -> Iterator[tuple[str, Callable[..., str]]]:
         lambda slot, task: f"The agenda entry {slot} belongs to task number {task}, which is not there.",
     )
     yield "orphan_runs", lambda run_id, task: f"The run {run_id} belongs to task number {task}, which is not there."
-    yield "tasks_without_standing", lambda task_id: f"The task {task_id} has no standing."
+    yield "tasks_without_status", lambda task_id: f"The task {task_id} has no status."
     yield "mislabelled_tasks", lambda task_id: f"The task {task_id} is not found by the labels that it has."
     yield (
-        "wrong_seats",
-        lambda lane, taken, sitting: f"The lane {lane} counts {taken} seats taken, but {sitting} live runs sit in it.",
+        "wrong_lane_slots",
+        lambda lane, taken, live_runs: f"The lane {lane} counts {taken} slots taken, but has {live_runs} live runs.",
     )
-    yield "forgotten_tasks", lambda task_id: f"The task {task_id} is active, but nothing of it is queued or running."
+    yield "tasks_without_work", lambda task_id: f"The task {task_id} is active, but nothing of it is queued or running."
     yield (
-        "miscounted_states",
-        lambda owner, name, counted, there: (
-            f"{counted} tasks of {owner or 'all owners'} are counted as {name}, but there are {there}."
+        "wrong_state_counters",
+        lambda owner, name, recorded, actual: (
+            f"{recorded} tasks of {owner or 'all owners'} are counted as {name}, but there are {actual}."
         ),
     )
-    yield "both_live_and_over", lambda run_id: f"The run {run_id} goes on, but the ledger says that it has ended."
+    yield "runs_live_and_ended", lambda run_id: f"The run {run_id} is live, but the ledger says that it has ended."
 
 
 _CHECKS = tuple(_checks())

@@ -78,10 +78,10 @@ class _Copy:
         stage_progress = _StageProgress(self._plan, Stage.COPYING, self._on_progress, done=done)
         await note(self._target.side, begun)
         for part, next_part in zip(parts[position:], [*parts[position + 1 :], None], strict=True):
-            async for parcels, after in pages(self._source.side.store, part, begun.after):
+            async for items, after in pages(self._source.side.store, part, begun.after):
                 await self._check_idle()
-                await self._target.side.store.carry_in(part, parcels)
-                stage_progress.add(len(parcels))
+                await self._target.side.store.carry_in(part, items)
+                stage_progress.add(len(items))
                 if after is not None:
                     await note(self._target.side, begun._replace(part=part, after=after))
             begun = begun._replace(part=next_part, after=None)
@@ -110,9 +110,7 @@ class _Copy:
             # The target of a completed move may have been in use for long: never write to it again.
             raise refuse("move_target_in_use", store=target.name, part=part)
         await note(target, Begun(self._source.side.name))
-        raise refuse(
-            "move_differs", store=target.name, part=part, here=source_digest.parcels, there=target_digest.parcels
-        )
+        raise refuse("move_differs", store=target.name, part=part, here=source_digest.parcels, there=target_digest.parcels)
 
     async def _check_idle(self) -> None:
         await asyncio.gather(self._source.check(), self._target.check())
@@ -127,8 +125,8 @@ class _StageProgress:
         self._on_progress = on_progress
         self._done = done
 
-    def add(self, parcels: int) -> None:
-        self._done += parcels
+    def add(self, items: int) -> None:
+        self._done += items
         self._on_progress(self._stage, min(1.0, self._done / self._total))
 
 

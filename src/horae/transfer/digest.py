@@ -32,11 +32,11 @@ class Carried(NamedTuple):
     parcels: int = 0
     digest: int = 0
 
-    def with_more(self, part: Part, parcels: Iterable[Parcel]) -> Carried:
+    def with_more(self, part: Part, items: Iterable[Parcel]) -> Carried:
         number, digest = self
-        for parcel in parcels:
+        for item in items:
             number += 1
-            digest += _hash(encoded((number, parcel) if part is Part.TASKS else parcel))
+            digest += _hash(encoded((number, item) if part is Part.TASKS else item))
         return Carried(number, digest % 2 ** (8 * _DIGEST_BYTES))
 
     @property
@@ -47,9 +47,9 @@ class Carried(NamedTuple):
 async def weigh(store: Moving, part: Part, on_page: Callable[[int], None] = lambda _row_count: None) -> Carried:
     """Compute the digest of one part; `on_page` is called with the number of rows of each page."""
     part_digest = Carried()
-    async for parcels, _ in pages(store, part):
-        part_digest = part_digest.with_more(part, parcels)
-        on_page(len(parcels))
+    async for items, _ in pages(store, part):
+        part_digest = part_digest.with_more(part, items)
+        on_page(len(items))
     return part_digest
 
 
@@ -65,8 +65,8 @@ async def pages(
             return
 
 
-def _is_move_progress(parcel: Parcel) -> bool:
-    return isinstance(parcel, Remembered) and parcel.name == MARK
+def _is_move_progress(item: Parcel) -> bool:
+    return isinstance(item, Remembered) and item.name == MARK
 
 
 def _hash(text: str) -> int:

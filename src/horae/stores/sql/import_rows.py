@@ -32,49 +32,49 @@ _NUL: Final = "\0"
 _REPLACEMENT: Final = "\ufffd"
 
 
-async def arrive(connection: Link, part: Part, parcels: Sequence[Parcel]) -> None:
-    await _IMPORTERS[part](connection, parcels)
+async def arrive(connection: Link, part: Part, items: Sequence[Parcel]) -> None:
+    await _IMPORTERS[part](connection, items)
 
 
-async def _import_marks(connection: Link, parcels: Sequence[Parcel]) -> None:
-    for name, number in only(Mark, parcels):
+async def _import_marks(connection: Link, items: Sequence[Parcel]) -> None:
+    for name, number in only(Mark, items):
         if name in _RAISE_STATEMENTS:
             await connection.query(_RAISE_STATEMENTS[name], number)
 
 
-async def _import_metadata(connection: Link, parcels: Sequence[Parcel]) -> None:
-    for metadata in only(Remembered, parcels):
+async def _import_metadata(connection: Link, items: Sequence[Parcel]) -> None:
+    for metadata in only(Remembered, items):
         await connection.query("write_metadata", *metadata)
 
 
-async def _import_records(connection: Link, parcels: Sequence[Parcel]) -> None:
-    for record in only(Record, parcels):
+async def _import_records(connection: Link, items: Sequence[Parcel]) -> None:
+    for record in only(Record, items):
         await connection.query("put_record", *record_values(record))
 
 
-async def _import_lanes(connection: Link, parcels: Sequence[Parcel]) -> None:
-    for lane in only(LaneLimit, parcels):
+async def _import_lanes(connection: Link, items: Sequence[Parcel]) -> None:
+    for lane in only(LaneLimit, items):
         await connection.query("set_lane", *lane)
 
 
-async def _import_blocked_owners(connection: Link, parcels: Sequence[Parcel]) -> None:
-    for owner, reason in only(Barred, parcels):
+async def _import_blocked_owners(connection: Link, items: Sequence[Parcel]) -> None:
+    for owner, reason in only(Barred, items):
         await connection.query("block_owner", owner, reason.value)
 
 
-async def _import_nodes(connection: Link, parcels: Sequence[Parcel]) -> None:
-    for node in only(Node, parcels):
+async def _import_nodes(connection: Link, items: Sequence[Parcel]) -> None:
+    for node in only(Node, items):
         await connection.query("join", *node_values(node))
 
 
-async def _import_counters(connection: Link, parcels: Sequence[Parcel]) -> None:
+async def _import_counters(connection: Link, items: Sequence[Parcel]) -> None:
     # Counter deltas that are not summed up yet would be added on top later.
     await connection.query("sum_counter_deltas")
-    await connection.write_rows("replace_counters", 4, [value for counter in only(Tally, parcels) for value in counter])
+    await connection.write_rows("replace_counters", 4, [value for counter in only(Tally, items) for value in counter])
 
 
-async def _import_tasks(connection: Link, parcels: Sequence[Parcel]) -> None:
-    given = only(Facts, parcels)
+async def _import_tasks(connection: Link, items: Sequence[Parcel]) -> None:
+    given = only(Facts, items)
     existing = await _find_existing(connection, [facts.task.id for facts in given])
     if existing:
         await connection.query("drop_definitions", [number for number, _ in existing.values()])
@@ -105,8 +105,8 @@ async def _find_existing(connection: Link, ids: Sequence[str]) -> dict[str, tupl
     return {task_id: (number, version) for task_id, number, version in rows}
 
 
-async def _import_runs(connection: Link, parcels: Sequence[Parcel]) -> None:
-    given = only(Run, parcels)
+async def _import_runs(connection: Link, items: Sequence[Parcel]) -> None:
+    given = only(Run, items)
     existing = await _find_existing(connection, [run.task_id for run in given])
     values: list[Any] = []
     for run in given:
@@ -116,16 +116,16 @@ async def _import_runs(connection: Link, parcels: Sequence[Parcel]) -> None:
     await connection.write_rows("import_runs", RUN_COLUMNS, _without_nul(values))
 
 
-async def _import_lines(connection: Link, parcels: Sequence[Parcel]) -> None:
+async def _import_lines(connection: Link, items: Sequence[Parcel]) -> None:
     values: list[Any] = []
-    for number, (run_id, at, level, text) in only(NumberedLine, parcels):
+    for number, (run_id, at, level, text) in only(NumberedLine, items):
         values += (run_id, number, microseconds(at), level, printable(text))
     await connection.write_rows("import_lines", 5, _without_nul(values))
 
 
-async def _import_events(connection: Link, parcels: Sequence[Parcel]) -> None:
+async def _import_events(connection: Link, items: Sequence[Parcel]) -> None:
     values: list[Any] = []
-    for number, event in only(Numbered, parcels):
+    for number, event in only(Numbered, items):
         values += (number, *event_values(event))
     await connection.write_rows("import_events", 7, _without_nul(values))
 

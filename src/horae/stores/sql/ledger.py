@@ -25,9 +25,9 @@ _ROWS_PER_TASK: Final = 300
 _LATEST: Final = 2**63 - 1
 
 
-async def read_tasks(connection: Link, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
+async def read_tasks(connection: Link, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
     size = min(limit, LARGEST_PAGE)
-    rows = await task_rows(connection, wanted, int(after or 0), size + 1)
+    rows = await task_rows(connection, task_filter, int(after or 0), size + 1)
     return Page(await facts_of(connection, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
@@ -49,14 +49,14 @@ async def _read_soonest(connection: Link, owner: str | None, max_rows: int) -> l
     return await connection.query("upcoming", owner, max_rows)
 
 
-async def _is_large_owner(connection: Link, owner: str, wanted: int, rows_each: int) -> bool:
-    """Whether a scan over all owners finds `wanted` rows of this owner sooner than a scan of the owner's own tasks.
+async def _is_large_owner(connection: Link, owner: str, row_count: int, rows_each: int) -> bool:
+    """Whether a scan over all owners finds `row_count` rows of this owner sooner than a scan of the owner's own tasks.
 
-    The scan over all owners reads `wanted / share` rows, where share is the owner's part of all tasks; the other scan reads
+    The scan over all owners reads `row_count / share` rows, where share is the owner's part of all tasks; the other scan reads
     all tasks of the owner.
     """
     owner_tasks, all_tasks = (await connection.query("tasks_of_owner_and_all", owner))[0]
-    return bool(owner_tasks * owner_tasks * rows_each > wanted * all_tasks)
+    return bool(owner_tasks * owner_tasks * rows_each > row_count * all_tasks)
 
 
 async def read_stranded(connection: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -129,7 +129,7 @@ async def read_run(connection: Link, run_id: str) -> Run | None:
     return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 
-async def read_runs(connection: Link, wanted: RunFilter, after: str | None, limit: int) -> Page[Run]:
+async def read_runs(connection: Link, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
     size = min(limit, LARGEST_PAGE)
     planned, attempt, run_id = (_LATEST, 2**31 - 1, "") if after is None else after.split("/", 2)
     values = (
@@ -137,31 +137,31 @@ async def read_runs(connection: Link, wanted: RunFilter, after: str | None, limi
         int(attempt),
         run_id,
         size + 1,
-        wanted.owner,
-        None if wanted.states is None else sorted(str(state) for state in wanted.states),
-        None if wanted.since is None else microseconds(wanted.since),
-        None if wanted.until is None else microseconds(wanted.until),
+        run_filter.owner,
+        None if run_filter.states is None else sorted(str(state) for state in run_filter.states),
+        None if run_filter.since is None else microseconds(run_filter.since),
+        None if run_filter.until is None else microseconds(run_filter.until),
     )
     rows: list[Row] = []
-    if wanted.states is None or wanted.states & LIVE:
-        rows += await connection.query("runs_page_live", *values, wanted.task_id)
-    if wanted.states is None or wanted.states - LIVE:
-        rows += await _read_ended_runs(connection, wanted, size, values)
+    if run_filter.states is None or run_filter.states & LIVE:
+        rows += await connection.query("runs_page_live", *values, run_filter.task_id)
+    if run_filter.states is None or run_filter.states - LIVE:
+        rows += await _read_ended_runs(connection, run_filter, size, values)
     runs = sorted((run_from(row, row[RUN_WIDTH]) for row in rows), key=_sort_key, reverse=True)
     items = tuple(runs[:size])
     return Page(items, _encode_cursor(items[-1]) if items and len(runs) > size else None)
 
 
-async def _read_ended_runs(connection: Link, wanted: RunFilter, size: int, values: tuple[Any, ...]) -> list[Row]:
+async def _read_ended_runs(connection: Link, run_filter: RunFilter, size: int, values: tuple[Any, ...]) -> list[Row]:
     """Read a page of ended runs by the index that needs the fewest rows."""
-    if wanted.task_id is not None:
-        return await connection.query("runs_page_of_task", *values, wanted.task_id)
-    if wanted.owner is not None and not await _is_large_owner(connection, wanted.owner, size, _ROWS_PER_TASK):
+    if run_filter.task_id is not None:
+        return await connection.query("runs_page_of_task", *values, run_filter.task_id)
+    if run_filter.owner is not None and not await _is_large_owner(connection, run_filter.owner, size, _ROWS_PER_TASK):
         return await connection.query("runs_page_of_owner", *values)
-    if wanted.states is None or RunState.SUCCEEDED in wanted.states:
+    if run_filter.states is None or RunState.SUCCEEDED in run_filter.states:
         return await connection.query("runs_page", *values)
     rows: list[Row] = []
-    for state in wanted.states - LIVE:
+    for state in run_filter.states - LIVE:
         rows += await connection.query("runs_page_in_state", *values, str(state))
     return rows
 

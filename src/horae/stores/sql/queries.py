@@ -97,15 +97,15 @@ class ServedBook:
             lambda connection: _facts(connection, "task_version_by_key", [owner, key], None)
         )
 
-    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        return await self._session.read(lambda connection: read_tasks(connection, wanted, after, limit))
+    async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+        return await self._session.read(lambda connection: read_tasks(connection, task_filter, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         run = await self._session.read(lambda connection: read_run(connection, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
-    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
-        return await self._session.read(lambda connection: read_runs(connection, wanted, after, limit))
+    async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+        return await self._session.read(lambda connection: read_runs(connection, run_filter, after, limit))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         return tuple(row[0] for row in await self._session.ask("task_ids", prefix, owner, limit))

@@ -56,7 +56,7 @@ class Carrier:
         def decide_checked(facts: Facts, run: Run, _: None) -> Change:
             change = decide(facts, run)
             if not change.deleted and not any(_is_released(moved, run, node) for moved in change.moved):
-                raise StoreError(f"The run {run.id} was to be recovered, but is still carried by {node}.")
+                raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
             return change
 
         async def work(connection: Link) -> tuple[int, Draft] | None:

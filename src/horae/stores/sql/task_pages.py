@@ -16,58 +16,59 @@ _COUNT_LIMIT: Final = LARGEST_PAGE
 """Upper limit when the tasks of a label are counted: a label with this many tasks fills a page quickly anyway."""
 
 
-async def task_rows(connection: Link, wanted: TaskFilter, after: int, limit: int) -> list[Row]:
+async def task_rows(connection: Link, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
     """Return number and version of the next `limit` tasks after the task number `after`."""
     values = (
         after,
         limit,
-        None if wanted.states is None else sorted(str(state) for state in wanted.states),
-        wanted.owner,
-        wanted.name,
-        wanted.lane,
-        wanted.kind,
-        wanted.text,
-        wanted.prefix,
-        encode(wanted.labels),
+        None if task_filter.states is None else sorted(str(state) for state in task_filter.states),
+        task_filter.owner,
+        task_filter.name,
+        task_filter.lane,
+        task_filter.kind,
+        task_filter.text,
+        task_filter.prefix,
+        encode(task_filter.labels),
     )
-    if wanted.name is not None or wanted.prefix is not None:
+    if task_filter.name is not None or task_filter.prefix is not None:
         return await connection.query("tasks_page", *values)
-    by_state = await _should_read_by_state(connection, wanted)
-    if wanted.labels:
-        label, count = await _find_rarest_label(connection, wanted, compared=by_state)
+    by_state = await _should_read_by_state(connection, task_filter)
+    if task_filter.labels:
+        label, count = await _find_rarest_label(connection, task_filter, compared=by_state)
         if not by_state or count < _COUNT_LIMIT:
             return await connection.query("tasks_page_of_label", *values, label)
     if by_state:
-        return await _read_by_state(connection, wanted, values, limit)
+        return await _read_by_state(connection, task_filter, values, limit)
     return await connection.query("tasks_page", *values)
 
 
-async def _find_rarest_label(connection: Link, wanted: TaskFilter, *, compared: bool) -> tuple[str, int]:
+async def _find_rarest_label(connection: Link, task_filter: TaskFilter, *, compared: bool) -> tuple[str, int]:
     """Return the label with the fewest tasks, and that count. A single label is not counted unless `compared`."""
-    labels = [encode(label) for label in wanted.labels]
+    labels = [encode(label) for label in task_filter.labels]
     if len(labels) == 1 and not compared:
         return labels[0], 0
     counted = [
-        ((await connection.query("tasks_with_label", each, wanted.owner, _COUNT_LIMIT))[0][0], each) for each in labels
+        ((await connection.query("tasks_with_label", each, task_filter.owner, _COUNT_LIMIT))[0][0], each)
+        for each in labels
     ]
     count, label = min(counted)
     return label, count
 
 
-async def _should_read_by_state(connection: Link, wanted: TaskFilter) -> bool:
+async def _should_read_by_state(connection: Link, task_filter: TaskFilter) -> bool:
     """Whether to read by state: all wanted states have an index, and fewer tasks are in them than the owner has."""
-    if wanted.states is None or TaskState.ACTIVE in wanted.states:
+    if task_filter.states is None or TaskState.ACTIVE in task_filter.states:
         return False
-    if wanted.owner is None:
+    if task_filter.owner is None:
         return True
-    names = [STATE + state for state in sorted(wanted.states)]
-    owner_tasks, state_tasks = (await connection.query("tasks_of_owner_and_in_states", wanted.owner, names))[0]
+    names = [STATE + state for state in sorted(task_filter.states)]
+    owner_tasks, state_tasks = (await connection.query("tasks_of_owner_and_in_states", task_filter.owner, names))[0]
     return bool(owner_tasks > state_tasks)
 
 
-async def _read_by_state(connection: Link, wanted: TaskFilter, values: tuple[Any, ...], limit: int) -> list[Row]:
+async def _read_by_state(connection: Link, task_filter: TaskFilter, values: tuple[Any, ...], limit: int) -> list[Row]:
     """Read each state by its index, in task order, and merge: any state may have many tasks."""
     rows: list[Row] = []
-    for state in wanted.states or ():
+    for state in task_filter.states or ():
         rows += [tuple(row) for row in await connection.query("tasks_page_in_state", *values, str(state))]
     return sorted(rows)[:limit]

@@ -22,7 +22,7 @@ class _PartQuery(NamedTuple):
     """How a part is exported: the page statement, the row decoder, the key columns, and a key before all keys."""
 
     statement: str
-    parcel: Callable[[Row], Parcel]
+    decode_row: Callable[[Row], Parcel]
     key: tuple[int, ...]
     beginning: tuple[Any, ...]
 
@@ -61,14 +61,14 @@ class ServedMoving(ServedFeed):
         part_query = _PART_QUERIES[part]
         rows = await self._session.ask(part_query.statement, *place_in(after, part_query.beginning), limit)
         cursor = place(*(rows[-1][column] for column in part_query.key)) if len(rows) == limit else None
-        return Page(tuple(each for each in map(part_query.parcel, rows) if not _is_zero_counter(each)), cursor)
+        return Page(tuple(each for each in map(part_query.decode_row, rows) if not _is_zero_counter(each)), cursor)
 
     async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        rows_given = tuple(parcels)
-        if rows_given:
-            await self._session.transact(lambda connection: arrive(connection, part, rows_given))
+        items = tuple(parcels)
+        if items:
+            await self._session.transact(lambda connection: arrive(connection, part, items))
 
 
-def _is_zero_counter(parcel: Parcel) -> bool:
+def _is_zero_counter(item: Parcel) -> bool:
     """Whether this is a counter with the value zero."""
-    return isinstance(parcel, Tally) and not parcel.number
+    return isinstance(item, Tally) and not item.number

@@ -87,8 +87,8 @@ async def _adjust_event_numbers(connection: asyncpg.Connection[Any], schema: str
     """Raise the shift of event numbers if the server's transaction ids are behind the stored ones, as after a restored
     dump: new events must get higher numbers than any that a reader may have seen."""
     await connection.execute(
-        f"UPDATE {schema}.numbering SET shift = told.last - told.now + 1 FROM ("  # noqa: S608 - the schema name is validated
+        f"UPDATE {schema}.numbering SET shift = ids.last - ids.now + 1 FROM ("  # noqa: S608 - the schema name is validated
         f"  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS now,"
         f"    coalesce((SELECT max(tx) FROM {schema}.told), 0) AS last"
-        f") AS told WHERE told.last > told.now + shift"
+        f") AS ids WHERE ids.last > ids.now + shift"
     )

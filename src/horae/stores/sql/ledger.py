@@ -33,41 +33,41 @@ async def read_tasks(connection: Link, task_filter: TaskFilter, after: str | Non
 
 async def read_upcoming(connection: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
     size = min(limit, LARGEST_PAGE)
-    entries = 2 * size
+    max_entries = 2 * size
     while True:
-        rows = await _read_soonest(connection, owner, entries)
+        rows = await _read_soonest(connection, owner, max_entries)
         # A task with many entries counts once.
-        found = list(dict.fromkeys((task, version) for task, version, _ in rows))
-        if len(found) >= size or len(rows) < entries:
-            return await facts_of(connection, found[:size])
-        entries *= 4
+        tasks = list(dict.fromkeys((task, version) for task, version, _ in rows))
+        if len(tasks) >= size or len(rows) < max_entries:
+            return await facts_of(connection, tasks[:size])
+        max_entries *= 4
 
 
 async def _read_soonest(connection: Link, owner: str | None, max_rows: int) -> list[Row]:
-    if owner is not None and not await _is_large_owner(connection, owner, max_rows, rows_each=1):
+    if owner is not None and not await _is_large_owner(connection, owner, max_rows, rows_per_task=1):
         return await connection.query("upcoming_of_owner", owner, max_rows)
     return await connection.query("upcoming", owner, max_rows)
 
 
-async def _is_large_owner(connection: Link, owner: str, row_count: int, rows_each: int) -> bool:
+async def _is_large_owner(connection: Link, owner: str, row_count: int, rows_per_task: int) -> bool:
     """Whether a scan over all owners finds `row_count` rows of this owner sooner than a scan of the owner's own tasks.
 
     The scan over all owners reads `row_count / share` rows, where share is the owner's part of all tasks; the other scan reads
     all tasks of the owner.
     """
     owner_tasks, all_tasks = (await connection.query("tasks_of_owner_and_all", owner))[0]
-    return bool(owner_tasks * owner_tasks * rows_each > row_count * all_tasks)
+    return bool(owner_tasks * owner_tasks * rows_per_task > row_count * all_tasks)
 
 
 async def read_stranded(connection: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
     """Read tasks that are parked at a route without a worker; route names share a prefix, a range of the index."""
     size = min(limit, LARGEST_PAGE)
-    found: list[Row] = []
+    rows: list[Row] = []
     for route in DOORS:
-        found += [
+        rows += [
             tuple(row) for row in await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
         ]
-    return await facts_of(connection, sorted(found)[:size])
+    return await facts_of(connection, sorted(rows)[:size])
 
 
 async def read_latest(connection: Link, task_ids: list[str]) -> dict[str, Run]:
@@ -87,10 +87,10 @@ async def facts_of(connection: Link, rows: Sequence[Row], *, with_lanes: bool = 
     await loaded.read_tasks(connection)
     await loaded.read_entries(connection, numbers)
     blocked = await _read_block_reasons(connection, loaded)
-    found = [_build_facts(loaded, number, blocked) for number in numbers if number in loaded.known]
-    return tuple(
-        [facts._replace(lanes=await _read_lanes(connection, facts)) for facts in found] if with_lanes else found
-    )
+    listed = [_build_facts(loaded, number, blocked) for number in numbers if number in loaded.known]
+    if not with_lanes:
+        return tuple(listed)
+    return tuple([facts._replace(lanes=await _read_lanes(connection, facts)) for facts in listed])
 
 
 async def _read_block_reasons(connection: Link, loaded: Gathered) -> dict[str, Reason | None]:
@@ -110,14 +110,14 @@ def _build_facts(loaded: Gathered, number: int, blocked: dict[str, Reason | None
 
 async def _read_lanes(connection: Link, facts: Facts) -> tuple[LaneUse, ...]:
     """Read the lane use as a decision would see it, without locks."""
-    task, owner_tasks = facts.task, owner_lane(facts.task.owner)
-    lane_names = list(dict.fromkeys([lane for lane in (task.lane, owner_tasks) if lane is not None]))
-    uses = {name: (seats, taken) for name, seats, taken in await connection.query("lane_use", lane_names)}
+    task, own_lane = facts.task, owner_lane(facts.task.owner)
+    lane_names = list(dict.fromkeys([lane for lane in (task.lane, own_lane) if lane is not None]))
+    uses = {name: (limit, taken) for name, limit, taken in await connection.query("lane_use", lane_names)}
     lanes: list[LaneUse] = []
     for name in lane_names:
-        seats, taken = uses.get(name, (None, 0))
-        if name != owner_tasks or seats is not None or name == task.lane:
-            lanes.append(LaneUse(name, DEFAULT_LIMIT if seats is None else seats, taken))
+        limit, taken = uses.get(name, (None, 0))
+        if name != own_lane or limit is not None or name == task.lane:
+            lanes.append(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken))
     return tuple(lanes)
 
 

@@ -90,11 +90,13 @@ class ServedBook:
         return before, None if version is None else (await everything_of(connection, Familiar(), number, version))[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        return await self._session.read(lambda connection: _facts(connection, "task_version_by_id", [task_id], owner))
+        return await self._session.read(
+            lambda connection: _read_task_facts(connection, "task_version_by_id", [task_id], owner)
+        )
 
     async def find(self, owner: str, key: str) -> Facts | None:
         return await self._session.read(
-            lambda connection: _facts(connection, "task_version_by_key", [owner, key], None)
+            lambda connection: _read_task_facts(connection, "task_version_by_key", [owner, key], None)
         )
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
@@ -140,7 +142,10 @@ class ServedBook:
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         rows = await self._session.ask("all_lanes")
-        return tuple(LaneUse(name, DEFAULT_LIMIT if seats is None else seats, taken) for name, seats, taken in rows)
+        return tuple(
+            LaneUse(name, DEFAULT_LIMIT if slot_limit is None else slot_limit, taken)
+            for name, slot_limit, taken in rows
+        )
 
     async def nodes(self) -> tuple[Node, ...]:
         return tuple(node_from(row) for row in await self._session.ask("all_nodes"))
@@ -197,10 +202,10 @@ async def _create(connection: Link, key: str, change: Change) -> Facts | None:
     if change.task is None:
         raise StoreError(f"There is no task with the key {key}, and no new one was made.")
     await add_to(connection, [change])
-    return await _facts(connection, "task_version_by_id", [change.task.id], None)
+    return await _read_task_facts(connection, "task_version_by_id", [change.task.id], None)
 
 
-async def _facts(connection: Link, statement: str, values: list[str], owner: str | None) -> Facts | None:
+async def _read_task_facts(connection: Link, statement: str, values: list[str], owner: str | None) -> Facts | None:
     rows: list[Row] = await connection.query(statement, *values)
     if not rows or owner not in (None, rows[0][1]):
         return None

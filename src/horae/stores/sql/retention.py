@@ -56,44 +56,46 @@ class Search:
         row = (await self._session.ask("expired_rows", self._before, self._limit))[0]
         runs, tasks, events = (decode(text or "[]") for text in row[:3])
         last, counted = row[3], bool(row[4])
-        place = Place(last, 0) if after is None else Place.parsed(after)
+        cursor = Place(last, 0) if after is None else Place.parsed(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
             tasks = tasks[: max(0, self._limit - len(runs))]
-            return Found(runs, tasks, max(events, default=0), place, more=True, counted=counted)
-        if place == Place(last):
-            return Found([], [], 0, place, more=False, counted=counted)
-        batch = await self._session.read(lambda connection: self._find_surplus_runs(connection, place, last))
+            return Found(runs, tasks, max(events, default=0), cursor, more=True, counted=counted)
+        if cursor == Place(last):
+            return Found([], [], 0, cursor, more=False, counted=counted)
+        batch = await self._session.read(lambda connection: self._find_surplus_runs(connection, cursor, last))
         return batch._replace(counted=counted)
 
-    async def _find_surplus_runs(self, connection: Link, place: Place, last: int) -> Found:
+    async def _find_surplus_runs(self, connection: Link, cursor: Place, last: int) -> Found:
         """Find the oldest runs of tasks that have more than `keep_runs`."""
-        tasks, next_cursor = await self._find_tasks_over_limit(connection, place, last)
+        tasks, next_cursor = await self._find_tasks_over_limit(connection, cursor, last)
         runs: list[list[Any]] = []
         for task in tasks:
-            left = self._limit - len(runs)
-            surplus = [list(row) for row in await connection.query("surplus_runs", task, self._keep_runs, left + 1)]
-            runs += surplus[:left]
-            if len(surplus) > left:
-                return Found(runs, [], 0, place, more=True)
+            remaining = self._limit - len(runs)
+            surplus = [
+                list(row) for row in await connection.query("surplus_runs", task, self._keep_runs, remaining + 1)
+            ]
+            runs += surplus[:remaining]
+            if len(surplus) > remaining:
+                return Found(runs, [], 0, cursor, more=True)
         return Found(runs, [], 0, next_cursor, more=next_cursor != Place(last))
 
-    async def _find_tasks_over_limit(self, connection: Link, place: Place, last: int) -> tuple[list[int], Place]:
+    async def _find_tasks_over_limit(self, connection: Link, cursor: Place, last: int) -> tuple[list[int], Place]:
         """Return the next tasks with too many runs, and the cursor after them."""
-        if place.task is None:
-            until = (await connection.query("event_window_end", place.told, _EVENT_BATCH, last))[0][0]
-            rows = await connection.query("recent_tasks_over_run_limit", place.told, until, self._keep_runs)
+        if cursor.task is None:
+            until = (await connection.query("event_window_end", cursor.told, _EVENT_BATCH, last))[0][0]
+            rows = await connection.query("recent_tasks_over_run_limit", cursor.told, until, self._keep_runs)
             return [task for (task,) in rows], Place(until)
-        return await self._scan_all_tasks(connection, place.told, place.task)
+        return await self._scan_all_tasks(connection, cursor.told, cursor.task)
 
-    async def _scan_all_tasks(self, connection: Link, told: int, after: int) -> tuple[list[int], Place]:
+    async def _scan_all_tasks(self, connection: Link, event: int, after: int) -> tuple[list[int], Place]:
         until = after + _SCAN_WINDOW
         rows = await connection.query("tasks_over_run_limit", after, self._keep_runs, _TASK_BATCH, until)
         tasks = [task for (task,) in rows]
         if len(tasks) == _TASK_BATCH:
-            return tasks, Place(told, tasks[-1])
+            return tasks, Place(event, tasks[-1])
         (highest,) = (await connection.query("highest_task"))[0]
-        return tasks, Place(told, until if until < highest else None)
+        return tasks, Place(event, until if until < highest else None)
 
 
 async def remove(connection: Link, batch: Found, before: datetime) -> Trimmed:

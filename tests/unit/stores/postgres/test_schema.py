@@ -37,12 +37,12 @@ asyncio.run(main())
 STOP_IN_THE_MIDDLE: Final = """
 import asyncio, sys
 from horae.stores.postgres import PostgresStore, migrate
-take = migrate._take
+take = migrate._apply
 async def take_and_stop(connection, schema, number, script):
     await take(connection, schema, number, script)
     print("taken", flush=True)
     await asyncio.Event().wait()
-migrate._take = take_and_stop
+migrate._apply = take_and_stop
 asyncio.run(PostgresStore(sys.argv[1]).open())
 """
 SHAPE: Final = """

@@ -14,7 +14,7 @@ from .refusals import refuse
 _POLL_SECONDS: Final = 0.25
 
 
-def lives_here(home: str) -> bool:
+def is_running_here(home: str) -> bool:
     """Whether `home` names a process of this machine that still runs; even if it is frozen, it may continue."""
     machine = _machine_of(own_home())
     return not machine.startswith("?") and _machine_of(home) == machine and not is_gone(home)
@@ -31,7 +31,7 @@ class Watching(NamedTuple):
     clock: Clock
     terms: Terms = STANDARD_TERMS
     is_gone: Callable[[str], bool] = is_gone
-    lives_here: Callable[[str], bool] = lives_here
+    lives_here: Callable[[str], bool] = is_running_here
 
 
 class Still(NamedTuple):

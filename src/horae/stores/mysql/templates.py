@@ -38,7 +38,7 @@ class Given(NamedTuple):
         return [self.values[position :: self.width] for position in range(self.width)]
 
 
-Part: TypeAlias = "str | Callable[[Given], str]"
+Part: TypeAlias = str | Callable[[Given], str]
 
 
 class Template:

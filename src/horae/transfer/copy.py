@@ -110,9 +110,8 @@ class _Copy:
             # The target of a completed move may have been in use for long: never write to it again.
             raise refuse("move_target_in_use", store=target.name, part=part)
         await note(target, Begun(self._source.side.name))
-        raise refuse(
-            "move_differs", store=target.name, part=part, here=source_digest.parcels, there=target_digest.parcels
-        )
+        here, there = source_digest.parcels, target_digest.parcels
+        raise refuse("move_differs", store=target.name, part=part, here=here, there=there)
 
     async def _check_idle(self) -> None:
         await asyncio.gather(self._source.check(), self._target.check())

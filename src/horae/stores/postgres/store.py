@@ -24,7 +24,7 @@ class PostgresStore(PostgresUsing, ServedStore):
         self._postgres = PostgresDoor(self.address)
         super().__init__(self._postgres, self.address.connections, SLICE)
         self._claimer = FewClaimer(self._session, self._task_cache, SLICE)
-        self._run_transitions = FewCarrier(self._session, self._task_cache)
+        self._run_updater = FewCarrier(self._session, self._task_cache)
 
     async def _prepare(self) -> None:
         async with self._postgres.first() as connection:

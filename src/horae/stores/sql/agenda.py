@@ -21,22 +21,22 @@ from .transactions import Session
 class ServedAgenda:
     _session: Session
     _claimer: Claimer
-    _run_transitions: Carrier
+    _run_updater: Carrier
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         return await self._claimer.claim(now, node, room, decide)
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
-        return await self._run_transitions.start(tuple(claims), now) if claims else frozenset()
+        return await self._run_updater.start(tuple(claims), now) if claims else frozenset()
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return await self._run_transitions.settle(tuple(batch), decide) if batch else frozenset()
+        return await self._run_updater.settle(tuple(batch), decide) if batch else frozenset()
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
-        return await self._run_transitions.release(tuple(claims), decide) if claims else frozenset()
+        return await self._run_updater.release(tuple(claims), decide) if claims else frozenset()
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        return await self._run_transitions.recover(node, renewals, decide, limit)
+        return await self._run_updater.recover(node, renewals, decide, limit)
 
     async def admit(self, routes: Collection[str]) -> int:
         if not routes:

@@ -44,6 +44,10 @@ DOES: Final = Words("Does", "操作")
 LATE: Final = Words("Late", "错过")
 DECLARED: Final = Words("Code", "声明")
 BY_FUNCTION: Final = Words("{fields} (declared by {name})", "{fields}(由 {name} 声明)")
+PASSWORD_LEFT_OUT: Final = Words(
+    "The commands leave the password of the store out: set PGPASSWORD, PGPASSFILE or MYSQL_PWD, or put its address into HORAE_STORE.",
+    "这些命令不含存储的密码:请设置 PGPASSWORD、PGPASSFILE 或 MYSQL_PWD,或把存储的地址放入 HORAE_STORE。",
+)
 UNDO: Final = Words("Undo", "撤销")
 SEE: Final = Words("See", "查看")
 STATE: Final = Words("State", "状态")

@@ -36,7 +36,14 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
         change = _reschedule(facts, _said_now(task, now), now)
     else:
         change = Change(task=task, put=_moved(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),))
+    if _starts_again(facts, change):
+        return change._replace(events=(*change.events, task_event(EventKind.TASK_RESUMED, task, now)))
     return change._replace(events=(*change.events, *noticed(facts, task, facts.standing, now)))
+
+
+def _starts_again(facts: Facts, change: Change) -> bool:
+    """Whether the edit lets a task go on that had given up: as with `resume`, that ends the incident."""
+    return facts.standing.state is TaskState.FAILED and change.standing is not None
 
 
 def _said_now(task: Task, now: datetime) -> Task:
@@ -96,13 +103,13 @@ def _already_going(facts: Facts, wanted: Entry, pile: Pile) -> bool:
 
 
 def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
-    standing = _anew(facts.standing, now)
+    standing = _anew(facts.standing)
     following = next_entry(task, standing, now)
     if following is None:
         raise refuse("never_fires")
     gone = tuple(entry for entry in facts.entries if entry.kind in _NOT_BEGUN)
     kept = facts._replace(entries=tuple(entry for entry in facts.entries if entry.kind not in _NOT_BEGUN))
-    waits = standing.state is TaskState.FAILED or (counts_from_end(task.schedule) and occurrence_goes_on(kept))
+    waits = counts_from_end(task.schedule) and occurrence_goes_on(kept)
     put = (*_moved(kept, task), *(() if waits else (following,)))
     rows = _never_begun(facts, gone, now)
     change = Change(
@@ -116,13 +123,14 @@ def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
     return conclude(facts, change, now)
 
 
-def _anew(standing: Standing, now: datetime) -> Standing:
-    """Repeats and wishes to skip belonged to the old schedule; what was over can begin again."""
+def _anew(standing: Standing) -> Standing:
+    """Repeats and wishes to skip belonged to the old schedule; a task that was completed or had given up begins again."""
     anew = standing._replace(counted=0, skips_left=0)
     if standing.state is TaskState.COMPLETED:
         return anew._replace(state=TaskState.ACTIVE, ended=None)
-    # What has given up waits for a person, but the new schedule has no past before this instant.
-    return anew._replace(ended=now) if standing.state is TaskState.FAILED else anew
+    if standing.state is TaskState.FAILED:
+        return anew._replace(state=TaskState.ACTIVE, failures=0, reason=None, ended=None)
+    return anew
 
 
 def _never_begun(facts: Facts, gone: Iterable[Entry], now: datetime) -> tuple[Run, ...]:

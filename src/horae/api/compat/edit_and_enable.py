@@ -27,8 +27,8 @@ async def edit_and_switch(
     await service.tasks.edit(mine, task_id, edits)
     if time_first and enabled:
         await service.tasks.resume(mine, task_id)
-    elif time_first and facts.standing.state is TaskState.COMPLETED:
-        # A new time wakes what was completed; whoever has not switched it on finds it still off.
+    elif time_first:
+        # A new time wakes what was over; a task that was not switched on stays off.
         await service.tasks.pause(mine, task_id, note=DISABLED)
     return await service.tasks.get(mine, task_id)
 

@@ -79,6 +79,5 @@ def test_password_that_the_address_lacks_is_read_from_the_variable_of_the_client
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MYSQL_PWD", "hush")
-    assert Address.parsed("mysql://user@host/app").password == "hush"
-    assert Address.parsed("mysql://user:other@host/app").password == "other"
-    assert Address.parsed("mysql://user:@host/app").password == ""
+    addresses = ("mysql://user@host/app", "mysql://user:other@host/app", "mysql://user:@host/app")
+    assert [Address.parsed(each).password for each in addresses] == ["hush", "other", ""]

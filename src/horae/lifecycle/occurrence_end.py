@@ -30,7 +30,7 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
         dropped=deadline_slots(facts, ended),
         events=(told(ended, now), *noticed(facts, facts.task, standing, now, _why(ended))),
     )
-    if standing.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _was_all(facts, ended):
+    if standing.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _was_all(facts):
         return _done_after_all(facts, change, standing, now)
     if standing.state not in GOING:
         return change
@@ -78,9 +78,9 @@ def _after(standing: Standing, ended: Run, now: datetime) -> Standing:
     )
 
 
-def _was_all(facts: Facts, ended: Run) -> bool:
-    """Whether that one occurrence was all that the task had to do."""
-    return ended.origin is Origin.SCHEDULED and isinstance(facts.task.schedule, Once | Now)
+def _was_all(facts: Facts) -> bool:
+    """Whether one occurrence is all that the task has to do: a success, also of a run on request, then completes it."""
+    return isinstance(facts.task.schedule, Once | Now)
 
 
 def _done_after_all(facts: Facts, change: Change, standing: Standing, now: datetime) -> Change:

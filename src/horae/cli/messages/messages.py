@@ -252,6 +252,7 @@ ORIGINS: Final[dict[str, Words]] = {
     "manual": Words("manual", "手动"),
     "backfill": Words("backfill", "补跑"),
 }
+ON_REQUEST: Final = Words("tried again on request", "按请求再次尝试")
 ATTEMPT: Final = Words("{state} · attempt {number} · {origin}", "{state} · 第 {number} 次尝试 · {origin}")
 ALL_LINES: Final = Words("{number} lines", "{number} 行")
 LAST_LINES: Final = Words(

@@ -112,7 +112,7 @@ def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[
         case Verdict.SKIPPED:
             yield from _skipped(facts, found, at, name)
         case Verdict.RAN:
-            yield from _ran(found.runs[-1], name)
+            yield from () if found.run is None else _ran(found.run, name)
         case Verdict.PAUSED:
             yield Fix(f"horae resume {name}", FIXES["resume"])
             yield Fix(f"horae run {name}", FIXES["run"])

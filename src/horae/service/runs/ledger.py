@@ -128,7 +128,7 @@ class Ledger:
         """The pause that the occurrence fell into, where its row does not say so."""
         if found.verdict is not Verdict.SKIPPED or found.reason not in (Reason.MERGED, Reason.MISSED_SKIPPED):
             return None
-        record = await self._book.get_record(PAUSED_STRETCH, found.runs[-1].id)
+        record = None if found.run is None else await self._book.get_record(PAUSED_STRETCH, found.run.id)
         return None if record is None else read_pause(record)
 
     async def _nodes(self, now: datetime) -> RunningNodes:
@@ -172,9 +172,14 @@ class Ledger:
         """
         wanted = RunFilter(who.scope, facts.task.id, since=stretch.first, until=stretch.last)
         rows = await self._book.runs(wanted, limit=1)
-        if rows.items:
-            return min(_last_of(rows.items[0]), stretch.last)
         planned = _planned_in(facts, stretch, now)
+        if rows.items:
+            newest = rows.items[0]
+            if newest.span is None or newest.span.last <= stretch.last:
+                return _last_of(newest)
+            # The stretch of the row goes on behind what was asked for.
+            first = max(newest.span.first, stretch.first)
+            return first if planned is None else max(first, planned)
         if not stretch.exact or planned is not None or not meant:
             return stretch.first if planned is None else planned
         return await self._within(who, facts, Stretch(stretch.first, stretch.first + meant - MICROSECOND), now)

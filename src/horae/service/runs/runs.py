@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from ...clock import Clock
 from ...errors import NotFound, Refusal
 from ...lifecycle import control
-from ...lifecycle.retry_request import try_again
+from ...lifecycle.retry_request import nothing_to_retry, try_again
 from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, Facts
@@ -153,7 +153,7 @@ class Runs:
                 return facts
             # Another attempt came and went while we looked at the one before it: that one is what is to be tried again.
             last = newest
-        raise refuse("nothing_to_retry", state=last.state.value)
+        raise nothing_to_retry(last)
 
     async def _try_again(self, who: Principal, last: Run) -> tuple[Facts, Entry | None]:
         """The facts after it; and the entry that was made for it, unless there was one that waits."""

@@ -86,6 +86,10 @@ _LATER_REQUEST_SKIPPED: Final = (
     "A later request for it was not run. {reason}",
     "之后对它的请求没有运行。{reason}",
 )
+_QUOTA_OF_THE_DAY: Final = (
+    "The quota runs_per_day of '{whose}' was used up for that day (UTC); an admin can allow more.",
+    "“{whose}”的配额 runs_per_day 当天（UTC）已用完；管理员可以放宽。",
+)
 _AGAIN: Final = ("It is tried again at {at}.", "将于 {at} 再次尝试。")
 _AGAIN_DUE: Final = (
     "Its next attempt is due since {at} and waits for a node.",
@@ -262,6 +266,7 @@ def _from_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explanatio
         return _with(_told(Verdict.RUNNING, runs=rows), _earlier_attempt(facts, attempts))
     if run.state is RunState.SKIPPED or run.started is None:
         answer = _told(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
+        answer = _with(answer, _quota_of_the_day(facts, run))
     else:
         answer = _ran(facts, run, run.started, rows, attempts)
         if reached_no_listener(facts.task.target.kind, run.result_json):
@@ -273,6 +278,15 @@ def _from_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explanatio
     if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
         return _with(answer, _NOT_AGAIN)
     return answer
+
+
+def _quota_of_the_day(facts: Facts, run: Run) -> tuple[str, str]:
+    """Which quota a skipped run was beyond: runs are skipped by the number of runs a day alone."""
+    if run.reason not in (Reason.QUOTA, Reason.AGENT_QUOTA):
+        return "", ""
+    agent = agent_of(facts.task) if run.reason is Reason.AGENT_QUOTA else None
+    whose = agent or facts.task.owner
+    return _QUOTA_OF_THE_DAY[0].format(whose=whose), _QUOTA_OF_THE_DAY[1].format(whose=whose)
 
 
 def _never_begun(rows: tuple[Run, ...], run: Run) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ..model.accounts.principal import Quotas
 from ..model.change import Facts
+from ..model.reason import Reason
 from ..model.run import Run
 from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, TaskState
@@ -121,7 +122,8 @@ def _suggested(why: Why) -> list[dict[str, Any]]:
     pause = why.facts.standing.pause
     # No tool of an agent ends a pause that is its owner's to end: the sentence says what its owner does.
     kept = pause is not None and pause.cause in _OWNERS_TO_END
-    names = ("get_task",) if kept else _HELPS.get(why.explanation.verdict.value, ())
+    used_up = why.explanation.reason in (Reason.QUOTA, Reason.AGENT_QUOTA)
+    names = ("get_task",) if kept else ("whoami",) if used_up else _HELPS.get(why.explanation.verdict.value, ())
     argument = {"list_runs": "task"}
     return [
         {"tool": name, "arguments": {} if name == "whoami" else {argument.get(name, "id"): why.facts.task.id}}

@@ -20,6 +20,7 @@ from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import needs_zone
 from ..service.tasks.functions import start_command
+from ..service.tasks.quotas import used_up_advisories
 from ..wire.instants import local, utc
 from ..wire.review import review_of
 from .call import Call, Said
@@ -201,7 +202,8 @@ def with_assumed_zone(call: Call, said: Said, receipt: Receipt) -> Receipt:
 async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:
     """What keeps a task from running though its schedule is fine: a person's approval, or that no engine is there;
     and `advisories` about its target."""
-    advised = [(each.code, call.complete(each.in_language(call.language))) for each in advisories]
+    known = (*used_up_advisories(facts), *advisories)
+    advised = [(each.code, call.complete(each.in_language(call.language))) for each in known]
     found = [*advised, *receipt.warnings]
     if awaits_approval(facts):
         found.insert(0, ("awaiting_approval", call.told(WAITS_FOR_APPROVAL, id=facts.task.id)))

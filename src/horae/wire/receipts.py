@@ -17,6 +17,7 @@ from ..schedule.preview import fires_in
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.edits import Edited
+from ..service.tasks.quotas import used_up_advisories
 from .instants import local, utc
 from .previews import fires_json, warnings_json
 from .tasks import definition_json, task_json
@@ -49,6 +50,7 @@ def receipt_more(
     declared: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What a receipt says beside the task itself; `declared` are fields from the declaration of its function."""
+    warnings = (*used_up_advisories(facts), *warnings)
     return {
         "next_runs": _next_runs(facts, now),
         "warnings": warnings_json([each for each in warnings if each.code not in _NOT_SAID], language),

@@ -287,6 +287,8 @@ FIXES: Final[dict[str, Words]] = {
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),
     "stop": Words("end the run that is going", "结束正在进行的运行"),
     "longer": Words("give it more time", "给它更多时间"),
+    "quota": Words("an admin allows more", "由管理员放宽配额"),
+    "running": Words("see what runs now", "查看正在进行的运行"),
     "lane": Words("let more of the lane go on at once", "提高通道的并发上限"),
     "lanes": Words("see who is in its lane", "查看通道的占用"),
     "nodes": Words("see which nodes run, and what they can", "查看正在运行的节点"),

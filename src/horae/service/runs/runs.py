@@ -28,6 +28,7 @@ from ..accounts.rights import is_foreign, sees
 from ..query.argument_checks import check_id, check_page, check_position, check_wanted
 from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import Committing, Deed
+from ..tasks.quotas import refuse_when_used_up
 from ..tasks.task_quota import Seats
 
 _ALL: Final = RunFilter()
@@ -162,6 +163,7 @@ class Runs:
 
         def decide(facts: Facts) -> Change:
             self._gate.check_open(facts.task)
+            refuse_when_used_up(facts)
             others = tuple(each for each in facts.entries if not _is_late(each, last))
             change = try_again(facts._replace(entries=others), last, now)
             made[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]

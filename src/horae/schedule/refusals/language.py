@@ -105,9 +105,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "repeats_once": (
         "It fires once, so it cannot run {number} times.",
-        'Leave the number out, or say how often, for example "every 20m, {number} times".',
+        'Leave the number out, or say how often, for example "every 20m, 5 times".',
         "它只触发一次，不能运行 {number} 次。",
-        "请去掉次数，或说明频率，例如“每20分钟，共{number}次”。",
+        "请去掉次数，或说明频率，例如“每20分钟，共5次”。",
     ),
     "does_not_fit": (
         "This does not go together with the rest: {what}.",

@@ -7,8 +7,9 @@ from datetime import datetime
 import pytest
 
 from horae.lifecycle.explain import Explanation, Verdict, explain
+from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled
-from horae.model.policy import Retry
+from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, sentence
 from horae.model.run import RunState
 from horae.schedule import Every, Once
@@ -177,3 +178,32 @@ def test_retry_that_waits_for_its_lane_names_the_lane(language: str) -> None:
     text = answer.english if language == "en" else answer.chinese
     assert "narrow" in text
     assert ("and waits" if language == "en" else "正在等待") in text
+
+
+# --- stretches and quotas ----------------------------------------------------------------------------------------------
+
+
+def test_time_between_the_instants_of_a_stretch_was_not_planned() -> None:
+    world = World(missed=Missed("skip")).claim_at(hour(15.5))
+    assert why(world, hour(14)).verdict is Verdict.SKIPPED
+    between = why(world, hour(14.5))
+    assert between.verdict is Verdict.NOT_PLANNED
+    assert "the nearest later one is 2026-03-01 15:00" in between.english
+
+
+def test_stretch_of_an_edited_task_is_not_compared_with_its_new_schedule() -> None:
+    world = World(missed=Missed("skip")).claim_at(hour(15.5))
+    world.edit(schedule=Every(interval=2 * HOUR))
+    assert why(world, hour(14)).verdict is Verdict.SKIPPED
+
+
+@pytest.mark.parametrize(("reason", "whose"), [(Reason.QUOTA, "ada"), (Reason.AGENT_QUOTA, "robot")])
+def test_run_that_a_quota_skipped_names_it(reason: Reason, whose: str) -> None:
+    world = World()
+    world.edit(labels=((AGENT_LABEL, "robot"),))
+    world.barred = reason
+    world.claim_at(hour(13))
+    answer = why(world, hour(13))
+    assert answer.reason is reason
+    assert f"The quota runs_per_day of '{whose}' was used up" in answer.english
+    assert f"“{whose}”的配额 runs_per_day" in answer.chinese

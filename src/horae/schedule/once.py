@@ -73,3 +73,12 @@ def _meant(local: int, setting: Setting) -> list[int]:
         found.append(each)
         after = each
     return found
+
+
+def refuse_repeated_once(schedule: Schedule, place: int | None = None) -> None:
+    """A number of times for what fires once: refused where a schedule is asked for. Stored ones stay readable."""
+    if schedule.kind not in ("now", Once.kind) or schedule.repeat is None:
+        return
+    # With fold `both`, a time that comes twice is two occurrences.
+    if schedule.repeat > (2 if schedule.fold == "both" else 1):
+        raise refuse("repeats_once", place, number=schedule.repeat)

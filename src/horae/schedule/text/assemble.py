@@ -11,7 +11,7 @@ from ..cron import Cron
 from ..every import Every
 from ..instants import SECOND, to_datetime, to_instant, wall_reading
 from ..now import Now
-from ..once import Once
+from ..once import Once, refuse_repeated_once
 from ..refusals import refuse
 from ..value import Moment, Schedule
 from ..zones import find_zone
@@ -53,6 +53,12 @@ def modifiers_of(draft: Draft, zone: str | None, now: datetime, *, exclude: bool
 
 
 def _core(draft: Draft, setting: _Moments) -> Schedule:
+    schedule = _assembled(draft, setting)
+    refuse_repeated_once(schedule, draft.place("repeat"))
+    return schedule
+
+
+def _assembled(draft: Draft, setting: _Moments) -> Schedule:
     if draft.now:
         return Now(**_modifiers(draft, setting, "now"))
     if draft.delay is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -15,6 +16,7 @@ SCHEMES: Final = ("mysql", "mariadb")
 DEFAULT_PREFIX: Final = "horae_"
 DEFAULT_CONNECTIONS: Final = 6
 DEFAULT_PORT: Final = 3306
+_PASSWORD_VARIABLE: Final = "MYSQL_PWD"  # noqa: S105 - the name of a variable, which the clients of MySQL read too
 _PARAMETERS: Final = frozenset({"prefix", "connections", "socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"})
 _PREFIX: Final = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 _ESCAPE_HINT: Final = "in a user name or a password, write / as %2F, ? as %3F, # as %23, [ as %5B and @ as %40"
@@ -42,7 +44,7 @@ class Address(NamedTuple):
             parts.hostname or "localhost",
             port or DEFAULT_PORT,
             unquote(parts.username or "root"),
-            unquote(parts.password or ""),
+            unquote(parts.password) if parts.password is not None else os.environ.get(_PASSWORD_VARIABLE, ""),
             _database(url, unquote(parts.path[1:])),
             _prefix(url, parameters.get("prefix", DEFAULT_PREFIX)),
             _connections(url, parameters.get("connections", str(DEFAULT_CONNECTIONS))),

@@ -72,6 +72,10 @@ def command(
             out = _out(ctx, {each: given.pop(each) for each in common}, given)
             if name in _ONLY_HERE and out.server is not None:
                 raise refuse("only_here", command=ctx.command_path, server=out.server)
+            if out.fields:
+                from .answer_fields import check_fields  # noqa: PLC0415 - few commands are called with --fields
+
+                check_fields(_words(ctx), out.fields, given)
             for group, options in shared.items():
                 given[group] = {each: given.pop(each) for each in options}
             if any(each.name == BEHIND for each in own):
@@ -149,6 +153,16 @@ def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> O
         yes=chosen.get("yes", False),
         silent=chosen.get("no_input", False),
     )
+
+
+def _words(ctx: typer.Context) -> str:
+    """`secret ls` of `horae secret ls`; of an alias, the command that it stands for."""
+    names: list[str] = []
+    here: Any = ctx
+    while here.parent is not None:
+        names.insert(0, here.command.name)
+        here = here.parent
+    return " ".join(names)
 
 
 def _family(ctx: typer.Context) -> str:

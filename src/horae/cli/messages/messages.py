@@ -233,6 +233,14 @@ NO_ENGINE: Final = Words("no engine is running: horae up", "没有节点在运�
 # --- runs --------------------------------------------------------------------------------------------------------------
 
 QUEUED: Final = Words("✓ {name} runs now, once more: {id}", "✓ {name} 将立即额外运行一次:{id}")
+QUEUED_LATER: Final = Words(
+    "✓ {name} will run once more when a node starts it: {id}", "✓ 有节点启动后,{name} 将额外运行一次:{id}"
+)
+STOPPED_BEFORE_START: Final = Words("✓ {id} is off the agenda: it had not started", "✓ {id} 已从日程中移除:它尚未启动")
+WAITS_TO_START: Final = Words(
+    "waiting for {name} to start and to end: {id} (Ctrl-C stops waiting, not the run)",
+    "正在等待 {name} 启动并结束:{id}(按 Ctrl-C 只停止等待,不停止运行)",
+)
 BACKFILLED: Final = Words("✓ {name}: {number} occurrences will run, one by one", "✓ {name}:将逐一补跑 {number} 次")
 WOULD_BACKFILL: Final = Words("{name}: {number} occurrences would run (dry run)", "{name}:将补跑 {number} 次(试运行)")
 RETRYING: Final = Words("✓ {id} is tried again", "✓ 正在重试 {id}")

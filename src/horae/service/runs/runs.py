@@ -34,6 +34,8 @@ _ALL: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
 _READ_AGAIN: Final = 2
 _PAGES_AHEAD: Final = 20
+_REQUESTED_AMONG: Final = 100
+"""So many due tasks are searched for a run that has not started."""
 _READ_AHEAD: Final = 100
 """How many runs of an owner are read at once to find those of its guest."""
 
@@ -115,9 +117,29 @@ class Runs:
     async def _found(self, who: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")
         found = await self._store.run(await resolve_run(self._store, who, run_id), who.scope)
+        if found is None:
+            await self._refuse_if_requested(who, run_id)
         if found is None or (who.agent is not None and not await self._of_guest(who, (found,))):
             raise refuse("no_such_run", id=run_id)
         return found
+
+    async def _refuse_if_requested(self, who: Principal, run_id: str) -> None:
+        """A run that was asked for and waits on the agenda has an id before it has a row."""
+        requested = await self._requested(who, run_id)
+        if requested is not None:
+            facts, entry = requested
+            since = f"{entry.due:%Y-%m-%d %H:%M:%S}Z"
+            task = facts.task
+            raise refuse("run_waiting", id=run_id, name=task.name, task=task.id, planned=entry.planned, since=since)
+
+    async def _requested(self, who: Principal, run_id: str) -> tuple[Facts, Entry] | None:
+        """Looked for among the tasks that are due first, and those that no running node can start."""
+        for look in (self._store.upcoming, self._store.stranded):
+            for facts in await look(who.scope, _REQUESTED_AMONG):
+                entry = control.requested_entry(facts, run_id)
+                if entry is not None and sees(who, facts.task):
+                    return facts, entry
+        return None
 
     async def lines(
         self, who: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
@@ -132,13 +154,24 @@ class Runs:
     async def cancel(self, who: Principal, run_id: str) -> Run:
         """Ask a run to end; what no node holds ends at once."""
         who.must(Scope.RUN)
-        run, now = await self._found(who, run_id), self._clock.now()
+        task_id, name = await self._stoppable(who, run_id)
+        now = self._clock.now()
+        deed = Deed("run.cancel", lambda _facts, _change: {"run": name})
+        await self._commit.change(who, task_id, lambda facts: control.cancel_run(facts, name, now), deed)
+        self._told(None)
+        return await self._found(who, name)
+
+    async def _stoppable(self, who: Principal, run_id: str) -> tuple[str, str]:
+        """The task and the id of a run that has not ended, or not started."""
+        try:
+            run = await self._found(who, run_id)
+        except NotFound as refusal:
+            if refusal.code != "run_waiting":
+                raise
+            return str(refusal.facts["task"]), run_id
         if not run.live:
             raise refuse("run_over", task=run.task_id, state=run.state.value)
-        deed = Deed("run.cancel", lambda _facts, _change: {"run": run.id})
-        await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), deed)
-        self._told(None)
-        return await self._found(who, run.id)
+        return run.task_id, run.id
 
     async def retry(self, who: Principal, run_id: str) -> Facts:
         """The occurrence of this run is attempted once more, with the same idempotency key."""

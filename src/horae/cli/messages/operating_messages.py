@@ -384,6 +384,7 @@ NOTHING_WRITTEN: Final = Words("nothing written; drop --dry-run to apply", "没�
 NOT_TAKEN_OVER: Final = Words("? {source}: {text}  {because}", "? {source}:{text}  {because}")
 ABOUT: Final = Words("! {source}: {note}", "! {source}:{note}")
 PAUSED_THERE: Final = Words("paused when it was exported", "导出时处于暂停状态")
+GAVE_UP_THERE: Final = Words("had given up when it was exported", "导出时已放弃重试")
 FIRES_CHANGE: Final = Words("fires −{removed} +{added} in the next 7 days", "未来 7 天触发 −{removed} +{added}")
 APPLY_SUMMARY: Final = Words(
     "+ {new} new  ~ {changed} changed  = {same} the same  - {gone} gone",

@@ -17,7 +17,7 @@ from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
 from ..model.state_names import state_word
-from ..model.task import Pause, PauseCause, past_of
+from ..model.task import Pause, PauseCause, TaskState, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
 from ..schedule.preview import fires_in
 from ..typography import full_width
@@ -91,6 +91,7 @@ _IN_PAUSE: Final = {
     ),
 }
 """Whether it was merged into a later run."""
+_GAVE_UP: Final = ("The task has given up: nothing of it starts by itself.", "任务已放弃重试，不会再自行启动。")
 _WILL_BE_SKIPPED: Final = ("It will be skipped unless that changes.", "若无变化，届时会被跳过。")
 _SEE_OWNER: Final = (
     "An admin sees what is missing: horae owner show {owner}",
@@ -349,6 +350,13 @@ def with_pause(facts: Facts, answer: Explanation) -> Explanation:
         return answer
     paused = _paused(facts, pause)
     return _with(answer, (paused.english, paused.chinese))
+
+
+def with_end(facts: Facts, answer: Explanation) -> Explanation:
+    """The answer for the newest row of a task that has given up: nothing follows by itself."""
+    if facts.standing.state is not TaskState.FAILED or answer.verdict is Verdict.OVER:
+        return answer
+    return _with(answer, _GAVE_UP)
 
 
 def skipped_in_pause(facts: Facts, answer: Explanation, pause: PausedStretch) -> Explanation:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from ...clock import Clock
 from ...lifecycle.due_backlog import MICROSECOND
-from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, skipped_in_pause, with_pause
+from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, skipped_in_pause, with_end, with_pause
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.entry import EntryKind, Stand
@@ -96,7 +96,7 @@ class Ledger:
             nodes = await self._nodes(now)
             found = explain(facts, rows.items, instant, now, nodes)
         if at is None:
-            found = with_pause(facts, found)
+            found = with_end(facts, with_pause(facts, found))
         paused = await self._paused_stretch(found)
         if paused is not None:
             found = skipped_in_pause(facts, found, paused)

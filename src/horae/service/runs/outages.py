@@ -14,6 +14,8 @@ from ...ports.store import STANDARD_TERMS, Store
 
 _KIND: Final = "outage"
 _STOPPED: Final = "stopped_at"
+_UNREQUESTED: Final = "stopped_unrequested_at"
+"""The same instant again, where nobody asked for the stop: the process that supervises the node was killed."""
 _WORTH_TELLING: Final = timedelta(seconds=2)
 _KEPT: Final = 200
 _LAST_WORDS: Final = 100
@@ -57,7 +59,7 @@ class Outages:
         since = max([each for each in (clean, last) if each is not None], default=None)
         if since is None or now - since < _WORTH_TELLING:
             return None
-        outage = Outage(since, now, clean=since == clean)
+        outage = Outage(since, now, clean=since == clean and stopped != await self._store.recall(_UNREQUESTED))
         body = json.dumps({"since": since.isoformat(), "until": now.isoformat(), "clean": outage.clean})
         # Keys rise with time; whoever else starts at the same moment writes the same one, and that is as good.
         key = f"{microseconds(since) - microseconds(EPOCH):020d}"
@@ -71,10 +73,13 @@ class Outages:
         newest = await self._store.events(max(0, number - _LAST_WORDS), _LAST_WORDS)
         return [event.at for _, event in newest if event.run_id is not None]
 
-    async def stopped(self) -> None:
-        """Called after a node has left: if it was the last one, this is when."""
+    async def stopped(self, *, requested: bool = True) -> None:
+        """Called after a node has left: if it was the last one, this is when. `requested` False: its supervisor was killed."""
         if not await self._store.nodes():
-            await self._store.remember(_STOPPED, self._clock.now().isoformat())
+            now = self._clock.now().isoformat()
+            if not requested:
+                await self._store.remember(_UNREQUESTED, now)
+            await self._store.remember(_STOPPED, now)
 
     async def all(self) -> tuple[Outage, ...]:
         """Oldest first, as far as they are kept."""

@@ -23,6 +23,8 @@ Groups: TypeAlias = dict[str, OptionGroup]
 Said: TypeAlias = dict[str, Any]
 """What was said by the options of a group."""
 BEHIND: Final = "behind"
+_MOMENTS: Final = ("when", "at", "as_of", "since", "until", "first", "last", "start", "expires")
+"""Arguments that say when: whoever writes them in Chinese is answered in Chinese."""
 _ONLY_HERE: Final = frozenset({"up", "worker", "mcp", "move", "install", "uninstall", "rotate-key"})
 """What is done on this very machine: a server cannot be told to."""
 
@@ -137,7 +139,7 @@ def _describe(call: Callable[..., None], parameters: list[inspect.Parameter]) ->
 
 
 def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> Out:
-    said = " ".join(_texts(given.values()))
+    said = " ".join(_texts(_says_when(given)))
     fields = tuple(part.strip() for part in (chosen["fields"] or "").split(",") if part.strip())
     return Out(
         language=chosen["lang"] or _root_language(ctx) or language_for(said),
@@ -184,6 +186,12 @@ def _root_server(ctx: typer.Context) -> str | None:
 def _root_language(ctx: typer.Context) -> Language | None:
     found = ctx.find_root().params.get("lang")
     return found if found in ("en", "zh") else None
+
+
+def _says_when(given: dict[str, Any]) -> list[Any]:
+    """The schedules and moments among the arguments. `text` is a schedule of `next`, and part of a name elsewhere."""
+    texts = [given["text"]] if isinstance(given.get("text"), list) else []
+    return [*texts, *(given[name] for name in _MOMENTS if name in given)]
 
 
 def _texts(values: Any) -> list[str]:

@@ -12,6 +12,7 @@ from ..model.accounts.agent_label import agent_of
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.events.delivery_count import reached_no_listener
+from ..model.pause_note import pause_note
 from ..model.paused_stretch import PausedStretch
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
@@ -329,7 +330,9 @@ def _paused(facts: Facts, pause: Pause) -> Explanation:
     remedy = None if agent is None else _REMEDIES.get(pause.cause)
     end = "" if pause.until is None else _when(facts, pause.until)
     # The note of such a pause repeats its cause, in English alone.
-    note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note and remedy is None else ("", "")
+    note, note_zh = "", ""
+    if pause.note and remedy is None:
+        note, note_zh = f" ({pause.note})", f"（{pause_note(pause, 'zh')}）"
     since = _when(facts, pause.since)
     answer = _told(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
     if end:

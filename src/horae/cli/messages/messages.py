@@ -215,7 +215,12 @@ ONLY_FINISHED: Final = Words(
     "没有未完成的任务;horae ls --all 显示 {number} 个已结束的任务",
 )
 NO_RUNS: Final = Words("no runs", "没有运行记录")
-NO_LINES: Final = Words("it said nothing", "没有输出")
+NO_LINES: Final = Words("it wrote no log lines", "没有日志行")
+NO_LINES_OF_FUNCTION: Final = Words(
+    "it wrote no log lines: ctx.log(…) and ctx.progress(…) are kept here, print() and logging go to the output of the "
+    "node (horae up)",
+    "没有日志行:此处保存 ctx.log(…) 和 ctx.progress(…),print() 和 logging 的内容输出到节点(horae up)",
+)
 EVENT_TITLES: Final = Words("NUMBER|TIME|EVENT|RUN OR TASK|DETAIL", "编号|时间|事件|运行或任务|详情")
 NO_EVENTS: Final = Words("no events", "没有事件")
 OF_THEM_DRAINING: Final = Words(" ({number} draining)", "({number} 个正在排空)")

@@ -12,6 +12,7 @@ from ..truncation import truncate
 from ..typography import full_width
 from .state_names import state_word
 
+_SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
 _LONGEST_OF_OURS: Final = 600
@@ -85,12 +86,19 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "{name} 不能是“{value}”。",
         "请给出 {least} 到 {most} 之间的整数。",
     ),
+    "bad_limit": Entry(
+        InvalidTask,
+        "{name} cannot be '{value}'.",
+        "Give a whole number from {least} to {most}, or never: without an end.",
+        "{name} 不能是“{value}”。",
+        "请给出 {least} 到 {most} 之间的整数,或 never(没有上限)。",
+    ),
     "bad_duration": Entry(
         InvalidTask,
         "{name} cannot be '{value}'.",
-        "Give a duration from {least} to {most}, for example '90s', '2m' or a timedelta.",
+        "Give a duration from {least} to {most}, for example '90s' or '2m'.",
         "{name} 不能是“{value}”。",
-        "请给出 {least} 到 {most} 之间的时长,例如“90s”“2m”或 timedelta。",
+        "请给出 {least} 到 {most} 之间的时长,例如“90s”或“2m”。",
     ),
     "bad_text": Entry(
         InvalidTask,
@@ -547,6 +555,10 @@ def _is_ours(name: str, entry: Entry) -> bool:
 
 def _spelled(fact: object) -> str:
     if isinstance(fact, timedelta):  # as somebody would type it, not as Python prints it
+        if fact < _SECOND and fact > timedelta(0):
+            return f"{fact.total_seconds() * 1000:g}ms"
+        if not fact:
+            return "0s"
         return f"{fact.days}d" if not fact % _DAY else f"{fact.total_seconds():g}s"
     try:
         return str(fact)

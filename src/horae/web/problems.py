@@ -37,6 +37,12 @@ _TITLES: Final[dict[int, dict[Language, str]]] = {
 """Of what has another status than its kind of error."""
 
 
+_BY_NAME: Final[dict[Language, str]] = {
+    "en": "An id begins with tsk_. By its name, a task is found at GET /v1/tasks/named/{name}, by its key at GET /v1/tasks/by-key/{key}.",
+    "zh": "标识以 tsk_ 开头。按名称查找任务请用 GET /v1/tasks/named/{name},按键请用 GET /v1/tasks/by-key/{key}。",
+}
+
+
 def problem(request: Request, error: HoraeError) -> Response:
     """The answer that tells of it."""
     status = status_of(error)
@@ -57,6 +63,8 @@ def _shape(error: HoraeError, status: int, request: Request, said_in: Language) 
         # What a driver says may name hosts, files and tables.
         told["detail"] = sentence_of(error, said_in).message
     position = told.pop("position")
+    if _is_name_as_id(error, request.url.path):
+        told["hint"] = _BY_NAME[said_in]
     return {
         **told,
         "title": _TITLES.get(status, {}).get(said_in, told["title"]),
@@ -67,6 +75,14 @@ def _shape(error: HoraeError, status: int, request: Request, said_in: Language) 
         "errors": _errors(error, told, position),
         **_current(error),
     }
+
+
+def _is_name_as_id(error: HoraeError, path: str) -> bool:
+    """Whether a name, or a key, stands where the path of a task has its id."""
+    if not isinstance(error, Refusal) or error.code != "no_such_task":
+        return False
+    is_by_id = path.startswith("/v1/tasks/") and not path.startswith(("/v1/tasks/named/", "/v1/tasks/by-key/"))
+    return is_by_id and not str(error.facts.get("id", "")).startswith("tsk_")
 
 
 def _current(error: HoraeError) -> dict[str, int]:

@@ -22,7 +22,7 @@ from ..output.printer import Out, json_text
 from ..output.receipt import show_warnings, whole_seconds
 from ..output.schedule_text import fire_lines
 from ..output.styled_text import Piece
-from ..schedule_question import Question, ask
+from ..schedule_question import Question, ask, explaining
 from ..session.workplace import Workplace, at_work
 from ..task_filter import ONE
 from ..task_options import DEFINITION, task_shape
@@ -60,7 +60,8 @@ def edit(
         warnings = await app.review(done, edits)
         return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now(), warnings
 
-    done, facts, now, warnings = at_work(out, work)
+    with explaining(when or ""):
+        done, facts, now, warnings = at_work(out, work)
     if out.json:
         out.data(_json(out, done, facts, dry_run=dry_run) | {"warnings": warnings_json(warnings, out.language)})
     elif out.quiet:

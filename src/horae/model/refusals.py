@@ -86,7 +86,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "{name} 不能是“{value}”。",
         "请给出 {least} 到 {most} 之间的整数。",
     ),
-    "bad_limit": Entry(
+    "bad_number_or_never": Entry(
         InvalidTask,
         "{name} cannot be '{value}'.",
         "Give a whole number from {least} to {most}, or never: without an end.",

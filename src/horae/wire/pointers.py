@@ -22,7 +22,7 @@ _NAME_A_FIELD: Final = frozenset(
         "bad_policy",
         "bad_choice",
         "bad_number",
-        "bad_limit",
+        "bad_number_or_never",
         "bad_duration",
         "bad_text",
         "invisible_character",

@@ -290,6 +290,6 @@ def _retry(options: Options, usual: Retry) -> Retry | None:
     if options.retries == NEVER:
         return replace(retry or usual, attempts=None)
     if not isinstance(options.retries, int) or isinstance(options.retries, bool):
-        raise refuse("bad_limit", name="retries", value=options.retries, least=0, most=MOST_ATTEMPTS - 1)
+        raise refuse("bad_number_or_never", name="retries", value=options.retries, least=0, most=MOST_ATTEMPTS - 1)
     check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
     return replace(retry or usual, attempts=int(options.retries) + 1)

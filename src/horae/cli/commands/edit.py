@@ -119,7 +119,7 @@ def show_changes(out: Out, done: Edited, now: datetime) -> None:
     lines = ((messages.GONE, "-", done.fires.removed, done.before), (messages.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:
         fires = [whole_seconds(fire) for fire in fires_in(task.schedule.zone or "UTC", instants[:5])]
-        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out)):
+        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out, indent=2)):
             out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
     if done.fires.removed or done.fires.added:
         out.row("", Piece(out.told(messages.NOT_RETROACTIVE), "dim"))

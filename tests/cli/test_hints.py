@@ -210,7 +210,7 @@ async def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
             "from 1ms to 30d, for example '90s' or '2m'",
         ),
         (["add", "every 1h", "--say", "x", "--max-duration", "5x"], "bad_duration", "from 1ms to "),
-        (["add", "every 1h", "--say", "x", "--retries", "many"], "bad_number_or_never", "from 0 to 999, or never"),
+        (["add", "every 1h", "--say", "x", "--retries", "many"], "bad_number", "from 0 to 999, or never"),
         (
             ["add", "every day at 9am until 2020-01-01", "--say", "x"],
             "never_fires",

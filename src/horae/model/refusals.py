@@ -85,13 +85,6 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "{name} 不能是“{value}”。",
         "请给出 {least} 到 {most} 之间的整数。",
     ),
-    "bad_number_or_never": Entry(
-        InvalidTask,
-        "{name} cannot be '{value}'.",
-        "Give a whole number from {least} to {most}, or never: without an end.",
-        "{name} 不能是“{value}”。",
-        "请给出 {least} 到 {most} 之间的整数,或 never(没有上限)。",
-    ),
     "bad_duration": Entry(
         InvalidTask,
         "{name} cannot be '{value}'.",
@@ -521,6 +514,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "应为:{wanted}。",
     ),
 }
+
+
+NUMBER_OR_NEVER: Final = Entry(
+    InvalidTask,
+    "{name} cannot be '{value}'.",
+    "Give a whole number from {least} to {most}, or never: without an end.",
+    "{name} 不能是“{value}”。",
+    "请给出 {least} 到 {most} 之间的整数,或 never(没有上限)。",
+)
+"""`bad_number` for fields that also take `never`."""
 
 
 def refuse(code: str, **facts: object) -> Refusal:

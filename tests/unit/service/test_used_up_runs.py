@@ -83,5 +83,5 @@ async def test_skipped_run_names_the_quota_and_the_newest_one_answers(url: str, 
         why = await house.ledger.explained(ada, task.id, None)
         assert why.at == failed.planned + 2 * HOUR
         assert (why.explanation.verdict, why.explanation.reason) == (Verdict.SKIPPED, "quota")
-        assert "The quota runs_per_day of 'ada' was used up" in why.explanation.english
-        assert "配额 runs_per_day" in why.explanation.chinese
+        assert "Quota: runs_per_day" in why.explanation.english
+        assert "配额：runs_per_day" in why.explanation.chinese

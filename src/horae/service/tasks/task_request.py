@@ -22,7 +22,7 @@ from ...model.policy import (
     RetryJitter,
     policies_for,
 )
-from ...model.refusals import refuse
+from ...model.refusals import NUMBER_OR_NEVER, refusal, refuse
 from ...model.task import Target, Task
 from ...schedule import Every, Once, Schedule, from_wish
 from ...schedule.durations import parse_duration, short_duration
@@ -289,6 +289,7 @@ def _read_retry(options: Options, usual: Retry) -> Retry | None:
     if options.retries == NEVER:
         return replace(retry or usual, attempts=None)
     if not isinstance(options.retries, int) or isinstance(options.retries, bool):
-        raise refuse("bad_number_or_never", name="retries", value=options.retries, least=0, most=MOST_ATTEMPTS - 1)
+        facts = {"name": "retries", "value": options.retries, "least": 0, "most": MOST_ATTEMPTS - 1}
+        raise refusal("bad_number", NUMBER_OR_NEVER, facts)
     check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
     return replace(retry or usual, attempts=int(options.retries) + 1)

@@ -1,7 +1,6 @@
-"""Chinese for the errors that Horae itself writes into runs.
+"""Translates run errors written by Horae to Chinese, by matching the stored English text against sentence patterns.
 
-The ledger keeps an error in English. A reader of Chinese gets the sentences below, found by their pattern; an error that foreign
-code wrote stays as it is.
+The ledger stores errors in English; an error written by foreign code is shown as it is.
 """
 
 from __future__ import annotations
@@ -116,8 +115,8 @@ _CAUSES: Final = {
     "it could not be agreed on": "协商失败",
     "no reason": "原因不明",
 }
-"""What the operating system says most often."""
-_FACTS: Final = {
+"""Common error texts of the operating system."""
+_FACT_PATTERNS: Final = {
     "place": r"[^\s:]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?",
     "status": r"\d{3}",
     "number": r"-?\d+",
@@ -127,7 +126,7 @@ _FACTS: Final = {
 
 
 def localized_error(error: str, language: Language) -> str:
-    """The error of a run in the language of its reader. Of several lines, the first says what went wrong."""
+    """Translate the error of a run; only its first line, since the rest is a traceback or output."""
     if language == "en":
         return error
     first, separator, rest = error.partition("\n")
@@ -136,24 +135,26 @@ def localized_error(error: str, language: Language) -> str:
 
 @cache
 def _patterns() -> tuple[SentencePattern, ...]:
-    return tuple(sentence_pattern(*each, _FACTS) for each in (*SENTENCES, *_reasons(), *_refusals()))
+    return tuple(
+        sentence_pattern(*each, _FACT_PATTERNS) for each in (*SENTENCES, *_reason_sentences(), *_refusal_sentences())
+    )
 
 
-def _reasons() -> Iterator[tuple[str, str]]:
+def _reason_sentences() -> Iterator[tuple[str, str]]:
     for reason in Reason:
         yield sentence(reason), sentence(reason, "zh")
 
 
-def _refusals() -> Iterator[tuple[str, str]]:
-    """With the hint, as a run keeps it, and without."""
+def _refusal_sentences() -> Iterator[tuple[str, str]]:
+    """Yield (English, Chinese) of each refusal, with its hint, as a run stores it, and without."""
     for catalogue in (OUTGOING, HTTP, COMMAND, EVENT):
         for entry in catalogue.values():
-            yield from _of_entry(entry)
+            yield from _entry_sentences(entry)
 
 
-def _of_entry(entry: Entry) -> Iterator[tuple[str, str]]:
-    whole = f"{entry.message} {entry.hint}", f"{entry.message_zh}{entry.hint_zh}"
-    for english, chinese in (whole, (entry.message, entry.message_zh)):
-        # Chinese that needs a fact which the English sentence does not show cannot be made from it.
+def _entry_sentences(entry: Entry) -> Iterator[tuple[str, str]]:
+    with_hint = f"{entry.message} {entry.hint}", f"{entry.message_zh}{entry.hint_zh}"
+    for english, chinese in (with_hint, (entry.message, entry.message_zh)):
+        # A Chinese sentence cannot be built from the English one if it needs a fact which that does not contain.
         if places(chinese) <= places(english):
             yield english, chinese

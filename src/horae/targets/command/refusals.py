@@ -1,4 +1,4 @@
-"""Every way in which a command, or the operator's settings for commands, are refused."""
+"""Refusals of command specs and of the operator's settings for commands: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 

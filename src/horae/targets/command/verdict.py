@@ -37,7 +37,7 @@ def verdict(ending: Ending, hearing: Hearing, success: Sequence[int], program: s
         case "place":
             return Failed(f"its directory cannot be used: {os.strerror(ending.number)}")
         case _:
-            return _failed("what watched over it was killed", hearing)
+            return _failed("its launcher process was killed", hearing)
 
 
 def _result(code: int, output: str) -> str:

@@ -74,7 +74,7 @@ class Hearing:
         self._lines_left -= 1
         self._reporter.log(text, level)
         if not self._lines_left:
-            self._reporter.log("it said more than is kept", "warning")
+            self._reporter.log("it printed more lines than are kept", "warning")
 
     def _handle_report(self, line: bytes) -> None:
         try:

@@ -39,7 +39,8 @@ def returned(value: Any) -> Outcome:
         return _NO_RESULT
     if iscoroutine(value):
         value.close()
-        return Failed("it returned a coroutine that nobody awaits; register the async function itself", permanent=True)
+        error = "it returned a coroutine that is never awaited; register the async function itself"
+        return Failed(error, permanent=True)
     return Succeeded(encode_result(value))
 
 

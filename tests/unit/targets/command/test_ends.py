@@ -129,7 +129,7 @@ async def test_one_that_kills_what_watches_over_it_dies_with_it(
 
     outcome, _, watch = await watched(shell(DEAF_GROUP), kill)
     assert isinstance(outcome, Failed)
-    assert outcome.error.startswith("what watched over it was killed")
+    assert outcome.error.startswith("its launcher process was killed")
     assert watch.all_gone()
     await asyncio.get_running_loop().shutdown_default_executor()  # its folder is removed in a thread
     assert list(tmp_path.iterdir()) == []

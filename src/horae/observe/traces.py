@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from ..model.events.trace_context import traceparent
 from ..model.reason import Reason
@@ -40,10 +40,6 @@ _EXPORTER_VARIABLES: Final = (
 _EXPORTER_GROUP: Final = "opentelemetry_traces_exporter"
 _PROTOCOLS: Final = {"grpc": "otlp_proto_grpc", "http/protobuf": "otlp_proto_http"}
 _NEXT_IDS: Final[ContextVar[tuple[int, int] | None]] = ContextVar("horae_wanted_ids", default=None)
-
-
-class Outcome(Protocol):
-    """Placeholder for the outcome of a run."""
 
 
 def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str:

@@ -129,18 +129,18 @@ async def _exchange(session: aiohttp.ClientSession, request: Request) -> Answer:
         request.on_answer()
         # The first of repeated headers counts.
         headers = {name.lower(): response.headers[name] for name in response.headers}
-        unpacking = Unpacking(headers.get("content-encoding", ""), request.most)
-        await _read(response, unpacking)
-        return Answer(response.status, headers, unpacking.body, unpacking.truncated, request.url)
+        decompressor = Unpacking(headers.get("content-encoding", ""), request.most)
+        await _read(response, decompressor)
+        return Answer(response.status, headers, decompressor.body, decompressor.truncated, request.url)
     finally:
         response.close()
 
 
-async def _read(response: aiohttp.ClientResponse, unpacking: Unpacking) -> None:
+async def _read(response: aiohttp.ClientResponse, decompressor: Unpacking) -> None:
     async for data in response.content.iter_any():
-        if not unpacking.feed(data):
+        if not decompressor.feed(data):
             return
-    unpacking.finish()
+    decompressor.finish()
 
 
 def _to_unreachable(error: Exception, place: str) -> Unreachable:

@@ -271,7 +271,7 @@ class Running:
         self._listeners.add(pattern, handler, None, shows)
 
     async def _announce_listeners(self) -> None:
-        """Announce in the store which events this process receives, so that other front ends can warn when none does."""
+        """Announce in the store which events this process receives: other processes then know whether an event is received."""
         audiences = [Audience("process", pattern=pattern) for pattern in self._listeners.patterns()]
         if self._kinds is not None:
             settings = self._kinds.settings_of("event")

@@ -52,7 +52,7 @@ class Waiting:
         """Return the last run of the occurrence that ends next, or of the one that ended last if none is left.
 
         With an `occurrence`, return the last run of that one, also when it ended before. Raises the refusal of an absent
-        task, and of one paused without end. `book` is called again at each poll: it raises once the app was closed.
+        task, and of one paused without end. `reader` is called again at each poll: it raises once the app was closed.
         """
         run_filter = RunFilter(owner, task_id)
         seconds = _MIN_POLL_SECONDS

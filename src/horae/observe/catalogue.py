@@ -22,7 +22,7 @@ LENGTHS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0
 
 
 class Metric(NamedTuple):
-    """`begins` lists the series that exist with 0 from the start, in the process `of` that owns them.
+    """`initial_labels` lists the series that exist with 0 from the start, in the `process` that owns them.
 
     An alert cannot watch a series that does not exist yet.
     """
@@ -135,7 +135,7 @@ QUEUE: Final = Metric(
     "horae_queue",
     "gauge",
     ("waiting",),
-    "What is due and has not started: claimable (due), without a free slot in its lane (parked), or without a node that can "
+    "Due entries that have not started: claimable (due), without a free slot in its lane (parked), or without a node that can "
     "run it (stranded). Counted up to 1,000.",
     of_all=True,
 )
@@ -143,7 +143,7 @@ HEAD_AGE: Final = Metric(
     "horae_agenda_head_age_seconds",
     "gauge",
     (),
-    "How long what is first in line has been due; 0 when nothing is.",
+    "How long the head of the agenda has been due; 0 when nothing is due.",
     of_all=True,
 )
 NODES: Final = Metric("horae_nodes", "gauge", ("state",), "Nodes, by state.", of_all=True)

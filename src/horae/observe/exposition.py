@@ -24,7 +24,7 @@ def check_parts() -> None:
 
 
 def rendered(figures: Figures, process: str, of_all: Iterable[Reading] = (), beside: str = "") -> str:
-    """Render all metrics. `process` is this process's label; `beside` is the text that another process rendered."""
+    """Render all metrics. `process` is this process's label; `engine_text` is the text that another process rendered."""
     check_parts()
     from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - an extra
 

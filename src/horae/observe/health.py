@@ -71,7 +71,7 @@ async def condition(
     except HoraeError as error:
         return Condition(Readiness(), error)
     except (TimeoutError, OSError):
-        return Condition(Readiness(), StoreUnavailable(f"It said nothing for {PATIENCE:.0f} s."))
+        return Condition(Readiness(), StoreUnavailable(f"It did not answer within {PATIENCE:.0f} s."))
     problem = await writes.problem(store, PATIENCE)
     now = clock.now()
     live = [node for node in nodes if lives(node, now, lease)]

@@ -49,7 +49,7 @@ class Observer:
     async def text(self, store: Keeping, beside: str | None = None) -> str:
         """Render the metrics of this process and of the deployment.
 
-        `beside` is the text of the engine process; empty: it did not answer; None: there is no separate one.
+        `engine_text` is the text of the engine process; empty: it did not answer; None: there is no separate one.
         """
         readings = await read_deployment(store, self._clock)
         if beside is not None:

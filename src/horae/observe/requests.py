@@ -27,7 +27,7 @@ _CLIENT_CLOSED: Final = 499
 
 
 class ObservedRequests:
-    """Sits inside the middleware that assigns request ids, and outside the one that handles errors of routes."""
+    """Sits inside the middleware that assigns request ids; exceptions that no route handled still pass through it."""
 
     def __init__(self, app: App, figures: Figures, clock: Clock, tracing: Tracing | None = None) -> None:
         self._app = app

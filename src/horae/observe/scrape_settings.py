@@ -12,7 +12,7 @@ from .scrape_access import Policy
 
 
 class Looking(NamedTuple):
-    """`neighbour` is the engine process of the same `horae up`, if it is a separate one."""
+    """`engine_peer` is the engine process of the same `horae up`, if it is a separate one."""
 
     observer: Observer
     policy: Policy = "local"

@@ -82,7 +82,7 @@ def _load_exporter(name: str) -> SpanExporter | None:
 def make_tracing(
     exporters: Iterable[SpanExporter], process: str, environment: Mapping[str, str], *, at_once: bool = False
 ) -> Tracing:
-    """Create the tracer provider. With `at_once`, each span is exported synchronously when it ends (for tests)."""
+    """Create the tracer provider. With `synchronous`, each span is exported synchronously when it ends (for tests)."""
     from opentelemetry import trace  # noqa: PLC0415 - an extra
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415

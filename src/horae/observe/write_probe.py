@@ -24,7 +24,7 @@ _PROBE_EXPIRY: Final = timedelta(hours=1)
 
 
 class Writes:
-    """Probe of one process. `failed` returns how many store calls of this process have failed so far."""
+    """Probe of one process. `count_failures` returns how many store calls of this process have failed so far."""
 
     def __init__(self, clock: Clock, failed: Callable[[], float] = lambda: 0.0) -> None:
         self._clock = clock

@@ -45,7 +45,7 @@ class Unpacking:
         return not self.truncated
 
     def finish(self) -> None:
-        """Raise `NonsenseError` if the compressed stream is incomplete."""
+        """Raise `MalformedResponseError` if the compressed stream is incomplete."""
         if self._decompressor is not None and not self._decompressor.eof:
             raise NonsenseError("the compressed answer ends in the middle")
 

@@ -1,4 +1,4 @@
-"""Value types of one HTTP exchange: the request, and its reply, either an `Answer` or `Unreachable`."""
+"""Value types of one HTTP exchange: the request, and its reply, either a `Response` or `Unreachable`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def _do_nothing() -> None: ...
 
 
 class Request(NamedTuple):
-    """One request. `within` is the timeout in seconds for all of it, redirects and body included.
+    """One request. `timeout` is the timeout in seconds for all of it, redirects and body included.
 
-    `most` limits the response body after decompression. `on_answer` is called when the status has arrived.
+    `max_body_bytes` limits the response body after decompression. `on_response` is called when the status has arrived.
     """
 
     method: str

@@ -1,6 +1,6 @@
 """URL guard against SSRF: parses URLs strictly and refuses those with non-public addresses; pure.
 
-Applied when a task is created, before each request, and to each redirect.
+Applied when a task is created, and before each request and redirect; the session checks each connection's address again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Follows HTTP redirects: checks the new URL like any other, and drops the body and headers that must not leave the origin."""
+"""Follows HTTP redirects: checks the new URL like any other; to another origin, drops most headers and sends no body."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _destination(origin: CheckedUrl, location: str, allowed: Networks) -> Checke
     except Refusal as refusal:
         return Unreachable(Trouble.REDIRECTED, f"{origin.place} redirects to a forbidden address: {refusal.message}")
     except ValueError:
-        return Unreachable(Trouble.REDIRECTED, f"{origin.place} redirects to what is not a URL")
+        return Unreachable(Trouble.REDIRECTED, f"{origin.place} redirects to an invalid URL")
     if origin.scheme == "https" and url.scheme == "http":
         return Unreachable(Trouble.REDIRECTED, f"{origin.place} redirects from https to http")
     return url

@@ -164,7 +164,7 @@ def _to_unreachable(error: Exception, place: str) -> Unreachable:
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
             return Unreachable(Trouble.BROKEN, f"{place} ended the connection before its answer was complete")
         case _:
-            return Unreachable(Trouble.NONSENSE, f"{place} answered with what is not HTTP, or too long")
+            return Unreachable(Trouble.NONSENSE, f"{place} sent a response that is not HTTP, or too long")
 
 
 def _tls_error(error: Exception) -> str:

@@ -36,7 +36,7 @@ VARIABLES: Final = frozenset(
 
 
 class Unheard(NamedTuple):
-    """A setting that nothing reads. `place` is its file, empty for a variable; `nearest` the name probably meant."""
+    """A setting that nothing reads. `file` is its file, empty for a variable; `nearest` the name probably meant."""
 
     name: str
     place: str

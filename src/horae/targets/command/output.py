@@ -13,7 +13,7 @@ _MAX_LINE_BYTES: Final = 4 * LOG_LINE_CHARACTERS + 4
 
 
 class Hearing:
-    """Logs at most `most` bytes and `LOG_LINES` lines of both streams together; the rest is counted and dropped."""
+    """Logs at most `max_bytes` bytes and `LOG_LINES` lines of both streams together; the rest is counted and dropped."""
 
     def __init__(self, invocation: Invocation, veil: Veil, most: int) -> None:
         self._invocation = invocation

@@ -58,7 +58,7 @@ class Order(NamedTuple):
 class Ending(NamedTuple):
     """How a command ended, by the launcher's last message.
 
-    `told` is `exit`, `signal`, `error` (the program could not be started), `place` (its directory could not be used), or
+    `kind` is `exit`, `signal`, `error` (the program could not be started), `place` (its directory could not be used), or
     empty when the launcher was killed. `number` is the exit code, signal or errno.
     """
 

@@ -49,7 +49,7 @@ class Programs:
             raise refuse("command_not_allowed", program=name)
 
     def find(self, name: str) -> str:
-        """Return the path to execute. Raises `Unusable`."""
+        """Return the path to execute. Raises `UnusableProgram`."""
         path = self._locate(name)
         if path is None:
             raise Unusable(MISSING.format(name=name), Reason.TARGET_UNKNOWN)

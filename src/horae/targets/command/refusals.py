@@ -39,7 +39,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "command_secret_in_argv": Entry(
         InvalidTask,
-        "A secret cannot be an argument: everybody on the machine can read the arguments of a process.",
+        "A secret cannot be an argument: every user of the machine can read the arguments of a process.",
         "Give it in environment or stdin.",
         "密钥不能作为参数:机器上的所有人都能看到进程的参数。",
         "请通过 environment 或 stdin 传递。",

@@ -1,4 +1,4 @@
-"""Process group of one child process and its descendants: one session, two pipes each way, killed together."""
+"""Process group of one child process and its descendants: one session, killed together; pipes for calls, reports, output."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Group:
             return False
 
     def listen(self, report: Heard, output: Heard, tick: float, ticked: Callable[[], None]) -> None:
-        """Pass data to the handlers until the process ends; call `ticked` after data and every `tick` seconds of silence."""
+        """Pass data to the handlers until the process ends; call `on_tick` after data and every `tick` seconds of silence."""
         with selectors.DefaultSelector() as selector, _Pidfd(self._process.pid) as pidfd:
             selector.register(self._reports, selectors.EVENT_READ, report)
             selector.register(self._output, selectors.EVENT_READ, output)

@@ -16,7 +16,7 @@ _UPDATE_SECONDS: Final = 1.0
 
 
 class Child:
-    """One child process. `carry` blocks its thread until the process is gone; other threads may call `stop` and `kill`."""
+    """One child process. `run` blocks its thread until the process is gone; other threads may call `stop` and `kill`."""
 
     def __init__(self, order: bytes, invocation: Invocation, grace: float) -> None:
         self._order = order

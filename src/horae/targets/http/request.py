@@ -23,7 +23,7 @@ MOST_BODY_BYTES: Final = 1024 * 1024
 
 
 class Composed(NamedTuple):
-    """A request, and `hide`, which masks its secrets and callback token in a text."""
+    """A request, and `mask`, which masks its secrets and callback token in a text."""
 
     request: Request
     hide: Hide

@@ -91,4 +91,4 @@ def _redirect_host(answer: Answer) -> str:
     try:
         return parse_url(urljoin(answer.url.text, answer.headers.get("location", ""))).place
     except (Refusal, ValueError):
-        return "what is not a URL"
+        return "an invalid URL"

@@ -20,7 +20,7 @@ _EMPTY_PAYLOADS: Final = frozenset({"{}", "null", ""})
 
 
 class Binding(NamedTuple):
-    """`leading` are the positional-only parameters, `rest` the converter of `**kwargs`; `bare`: none is required."""
+    """Converters of the arguments, `rest` of `**kwargs`; `needs_nothing` means that no argument is required."""
 
     parts: Mapping[str, Part]
     leading: tuple[Parameter, ...]

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 
 class Converter(NamedTuple):
-    """`wanted` describes the type in messages; `read` converts a value or raises `Mismatch`."""
+    """`expected` describes the type in messages; `read` converts a value or raises `Mismatch`."""
 
     wanted: str
     read: Callable[[Any], Any]

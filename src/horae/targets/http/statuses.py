@@ -36,7 +36,7 @@ def _code_range(given: int | str) -> range:
     """Return the status codes of one item; empty when it is invalid."""
     if isinstance(given, int):
         return range(given, given + 1) if 100 <= given <= 599 else range(0)
-    if found := _CLASS.fullmatch(given):
-        return range(int(found[1]) * 100, int(found[1]) * 100 + 100)
-    found = _RANGE.fullmatch(given)
-    return range(int(found[1]), int(found[2]) + 1) if found else range(0)
+    if match := _CLASS.fullmatch(given):
+        return range(int(match[1]) * 100, int(match[1]) * 100 + 100)
+    match = _RANGE.fullmatch(given)
+    return range(int(match[1]), int(match[2]) + 1) if match else range(0)

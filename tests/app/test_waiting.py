@@ -156,7 +156,7 @@ async def test_a_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, seco
             await handle.wait(timeout=seconds)
         assert clock.now() == NOON + 2 * SECOND
         assert (await handle.wait()).result == "done"
-        assert app._waiting._bells == {}
+        assert app._waiters._wakeups == {}
 
 
 async def test_it_waits_for_what_another_process_does_as_well(clock: VirtualClock) -> None:
@@ -221,4 +221,4 @@ async def test_those_who_wait_for_others_do_not_look_when_one_has_ended(clock: V
         for waiter in waiters:
             waiter.cancel()
         await asyncio.wait(waiters)
-        assert waiting._bells == {}
+        assert waiting._wakeups == {}

@@ -1,4 +1,4 @@
-"""The library's front door: one object, no global state, and importing it starts nothing."""
+"""Public Python API: the `Horae` app and its handles; importing it starts nothing and keeps no global state."""
 
 from __future__ import annotations
 

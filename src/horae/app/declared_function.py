@@ -1,4 +1,4 @@
-"""A decorated function: calling it just calls it; the app knows it by name, and when it runs by itself."""
+"""`TaskFunction`, the result of `@app.task`: a callable wrapper that can also schedule calls of its function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def _suggest_moment(call: C) -> C:
-    """`f.later(countdown=10)` without a moment is answered with how to say it."""
+    """Refuse `f.later(countdown=10)` (no moment, a keyword of another scheduler) with the Horae spelling."""
 
     @functools.wraps(call)
     async def later(self: TaskFunction[Any, Any], *args: Any, **kwargs: Any) -> Any:
@@ -39,7 +39,7 @@ def _suggest_moment(call: C) -> C:
 
 
 class Declaration(NamedTuple):
-    """What the decorator said. A task with `when` is made, or edited, when the app opens."""
+    """Arguments of the decorator. A task with `when` is created, or edited, when the app opens."""
 
     name: str
     when: When | None = None
@@ -71,18 +71,18 @@ class TaskFunction(Generic[P, R]):
 
     @_suggest_moment
     async def later(self, when: When | Delay, *args: Any, **kwargs: Any) -> TaskHandle:
-        """A task that calls it then, with these arguments: `await remind.later("in 20m", user=7)`.
+        """Create a task that calls the function then, with these arguments: `await remind.later("in 20m", user=7)`.
 
         A number of seconds, a `timedelta` and text such as `5s` are delays from now.
         """
         moment = read_delay(when, self.declaration.zone or self._app.zone, self._app.clock.now())
-        return await self._scheduled(moment, args, kwargs)
+        return await self._schedule(moment, args, kwargs)
 
     async def now(self, *args: Any, **kwargs: Any) -> TaskHandle:
-        """A task that calls it at once, durably: it is on the disk before this returns."""
-        return await self._scheduled("now", args, kwargs)
+        """Create a task that calls the function at once; the task is durable before this returns."""
+        return await self._schedule("now", args, kwargs)
 
-    async def _scheduled(self, when: When, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskHandle:
+    async def _schedule(self, when: When, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskHandle:
         try:
             return await self._app.schedule(self, when, self._payload(args, kwargs))
         except InvalidTask as refusal:
@@ -96,7 +96,7 @@ class TaskFunction(Generic[P, R]):
         return str(self.__dict__.get("__name__", "f"))
 
     def _payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by name, as a payload has them; the context is not among them."""
+        """Return the arguments by name, as a payload holds them, without the context."""
         names = self._app.argument_names(self)
         if len(args) > len(names):
             known = ", ".join(names) or "none"
@@ -115,7 +115,7 @@ class TaskFunction(Generic[P, R]):
 
 
 def former_name(declared: TaskFunction[Any, Any]) -> FormerName | None:
-    """The name without its module, which earlier versions gave to functions of scripts; None where one was chosen."""
+    """Return the name without its module, which earlier versions gave to functions of scripts; None for explicit names."""
     call = declared.__wrapped__
     bare = qualified_name(call)
     if declared.name == bare or declared.name != function_name(call):
@@ -124,5 +124,5 @@ def former_name(declared: TaskFunction[Any, Any]) -> FormerName | None:
 
 
 def former_modules(declared: TaskFunction[Any, Any]) -> tuple[str, ...]:
-    """Other identities that earlier versions noted for its module, depending on how it was loaded."""
+    """Return other identities that earlier versions stored for its module, depending on how it was loaded."""
     return former_identities(declared.__wrapped__)

@@ -1,4 +1,4 @@
-"""What an app lives in when it does not live in the machine's own time."""
+"""Port for a virtual environment (clock, store, settings, node identity) in which tests and simulations run an app."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class Surroundings(Protocol):
         """The URL of the store to open in place of the app's own."""
 
     def key_url(self, url: str) -> str:
-        """The URL of the store whose key seals the secrets."""
+        """The URL of the store whose key encrypts the secrets."""
 
     async def opened(self, store: Keeping) -> None:
         """Called with the open store before anything else uses it."""
 
     def store(self, store: Keeping) -> Keeping:
-        """The store as it is to be used here."""
+        """Wrap the store for this environment."""
 
     def settings(self, settings: EngineSettings) -> EngineSettings:
-        """The engine's numbers as they are here."""
+        """Return the engine settings for this environment."""
 
     def home(self) -> str:
-        """Where a new node lives."""
+        """Return the process identity of a new node."""
 
     def is_gone(self, home: str) -> bool:
-        """Whether the node that lived there is certainly dead."""
+        """Whether the process of that identity is certainly dead."""
 
     def functions(self, target: Target) -> Target:
-        """The function target as it is to be used here."""
+        """Wrap the function target for this environment."""

@@ -1,4 +1,4 @@
-"""One task, and one run, in the hands of whoever asked for them."""
+"""Handles of a task and of a run: the methods that users call to query and control them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class TaskHandle:
-    """What never changes of a task, and little of that: there may be many handles. All else is asked for anew."""
+    """A task's immutable fields (few, since there may be many handles); each method reads the rest from the store."""
 
     __slots__ = ("_app", "created", "id", "name", "owner")
 
@@ -41,10 +41,10 @@ class TaskHandle:
         self.owner = task.owner
         self.created = task.created
 
-    # --- how it stands ---------------------------------------------------------------------------------------------
+    # --- queries ---------------------------------------------------------------------------------------------------
 
     async def facts(self) -> Facts:
-        """Everything: the definition, the standing, what is on the agenda, what goes on."""
+        """Return the definition, the status, the agenda entries and the live runs."""
         return await self._app.service.tasks.get(self._app.who, self.id)
 
     async def standing(self) -> Standing:
@@ -54,37 +54,37 @@ class TaskHandle:
         return (await self.standing()).state
 
     async def means(self, language: Language = "en") -> str:
-        """When it runs, in words."""
+        """Describe the schedule in words."""
         return sentence((await self.facts()).task.schedule, language)
 
     async def next_due(self) -> datetime | None:
-        """When the next thing of this task comes due; None when nothing is left, or it is paused."""
+        """Return when the next agenda entry comes due; None when none is left, or the task is paused."""
         facts = await self.facts()
         dues = [entry.due for entry in facts.entries if entry.stand != "asleep"]
         return min(dues, default=None)
 
     async def next(self, number: int = 1) -> list[datetime]:
-        """The next planned instants of its schedule, whatever state it is in."""
+        """Return the next planned instants of the schedule, whatever state the task is in."""
         task, standing = (await self.facts())[:2]
         return list(islice(iterate(task.schedule, self._app.clock.now(), past_of(task, standing)), number))
 
     async def wait(self, timeout: Duration | None = None) -> Run:  # noqa: ASYNC109 - a wait has a timeout
-        """Until the occurrence that is going on, or the next one, has ended; its last run. `TimeoutError` if not in time.
+        """Wait until the current or next occurrence has ended and return its last run; `TimeoutError` after `timeout`.
 
-        When nothing of the task is left to come, that is the last run it had.
+        When no occurrence is left, return the task's last run.
         """
         return await self._app.wait_for(self.id, timeout)
 
     async def runs(self, limit: int = 100) -> tuple[Run, ...]:
-        """Newest first."""
+        """Return runs, newest first."""
         page = await self._app.service.runs.page(self._app.who, RunFilter(task_id=self.id), limit=limit)
         return page.items
 
     async def why(self, at: datetime | str | None = None) -> Explanation:
-        """Why it did, or did not, run then; without a moment, what became of its newest occurrence."""
+        """Explain why the task did, or did not, run then; without `at`, explain its newest occurrence."""
         return await self._app.why(self, at)
 
-    # --- what may be done to it ------------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------------------------
 
     async def pause(self, reason: str = "", until: datetime | str | None = None) -> None:
         instant = until
@@ -93,30 +93,30 @@ class TaskHandle:
         await self._app.service.tasks.pause(self._app.who, self.id, note=reason, until=_instant(instant))
 
     async def resume(self, missed: MissedMode = "skip") -> None:
-        """Go on, and say what becomes of what was missed: skip it, run the latest, run all, or merge them into one."""
+        """Resume, and choose for missed occurrences: skip them, run the latest, run all, or merge them into one."""
         await self._app.service.tasks.resume(self._app.who, self.id, missed)
 
     async def cancel(self) -> None:
-        """For good; its history stays."""
+        """Cancel permanently; the history stays."""
         await self._app.service.tasks.cancel(self._app.who, self.id)
 
     async def delete(self) -> None:
-        """The task and its history go."""
+        """Delete the task and its history."""
         await self._app.service.tasks.delete(self._app.who, self.id)
 
     async def run_now(self) -> RunHandle:
-        """One extra run, now; the schedule does not move."""
+        """Start one extra run now; the schedule does not move."""
         return RunHandle(self._app, self.id, await self._app.service.tasks.run_now(self._app.who, self.id))
 
     async def skip(self, wanted: int = 1) -> None:
-        """The next so many occurrences are recorded as skipped; 0 takes that back."""
+        """Skip the next so many occurrences, recording each as skipped; 0 reverts that."""
         await self._app.service.tasks.skip_next(self._app.who, self.id, wanted)
 
     async def backfill(self, first: datetime, last: datetime, *, again: bool = False) -> None:
-        """Runs for the occurrences of a past range, one by one; `again`: also for those that were backfilled before."""
+        """Run the occurrences of a past range one by one; with `again`, also those that were backfilled before."""
         await self._app.service.tasks.backfill(self._app.who, self.id, first, last, again=again)
 
-    async def edit(  # noqa: PLR0913 - whatever may change
+    async def edit(  # noqa: PLR0913 - one argument for each editable field
         self,
         *,
         when: When | None = None,
@@ -128,7 +128,7 @@ class TaskHandle:
         dry_run: bool = False,
         **options: Unpack[Chosen],
     ) -> Edited:
-        """Only what is said changes. A new schedule counts from now, and nothing fires for the past."""
+        """Change only the given fields. A new schedule counts from now, and nothing fires for the past."""
         edits = Edits(
             name=KEEP if name is None else name,
             when=KEEP if when is None else when,
@@ -154,7 +154,7 @@ def _instant(moment: datetime | str | None) -> datetime | None:
 
 
 class RunHandle:
-    """One run that was asked for; its row appears when it is claimed."""
+    """One requested run; its row exists once it is claimed."""
 
     __slots__ = ("_app", "id", "task_id")
 
@@ -167,11 +167,11 @@ class RunHandle:
         return await self._app.service.runs.get(self._app.who, self.id)
 
     async def wait(self, timeout: Duration | None = None) -> Run:  # noqa: ASYNC109 - a wait has a timeout
-        """Until its occurrence has ended, retries included; its last run."""
+        """Wait until its occurrence has ended, retries included, and return the last run; `TimeoutError` after `timeout`."""
         return await self._app.wait_for(self.task_id, timeout, await self._occurrence())
 
     async def _occurrence(self) -> Occurrence:
-        """Before its claim a run is an entry of the agenda."""
+        """Return origin and planned instant: from the agenda entry before the claim, from the run row after it."""
         facts = await self._app.service.tasks.get(self._app.who, self.task_id)
         for entry in facts.entries:
             if entry.origin is Origin.MANUAL and self._app.run_id_of(entry) == self.id:
@@ -180,7 +180,7 @@ class RunHandle:
         return run.origin, run.planned
 
     async def lines(self) -> tuple[Line, ...]:
-        """What it said."""
+        """Return the run's log lines."""
         return tuple(each.line for each in await self._app.service.runs.lines(self._app.who, self.id))
 
     async def cancel(self) -> None:

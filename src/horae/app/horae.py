@@ -1,4 +1,4 @@
-"""`Horae`: tasks in, runs out. The engine runs inside `async with app:`."""
+"""`Horae`, the application object: declares task functions, creates and queries tasks, runs an engine while open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..model.entry import Entry
 from ..model.ids import run_id
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
-from ..model.task import Target as Where
+from ..model.task import Target as TargetSpec
 from ..model.task import TaskState
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
@@ -67,9 +67,9 @@ Item = tuple["TaskFunction[Any, Any] | str", When, "Mapping[str, Any] | None"]
 
 
 class Horae(Running):
-    """One deployment, seen from one process. Several may share a file: each occurrence still runs once."""
+    """One deployment, seen from one process. Several may share a store: each occurrence still runs once."""
 
-    # --- what runs -------------------------------------------------------------------------------------------------
+    # --- task functions --------------------------------------------------------------------------------------------
 
     @overload
     def task(self, call: Callable[P, R], /) -> TaskFunction[P, R]: ...
@@ -98,24 +98,24 @@ class Horae(Running):
         isolate: Isolation | None = None,
         **options: Unpack[Chosen],
     ) -> Any:
-        """Make a function known: `@app.task`, or `@app.task("every 5m", retries=3)` for one that runs by itself.
+        """Register a function: `@app.task`, or `@app.task("every 5m", retries=3)` to schedule it when the app opens.
 
-        A `timedelta` is an interval. What it declares counts for every task of the function, also for those of the
-        command line, HTTP and MCP.
+        A `timedelta` is an interval. The declared zone, lane, labels and policies are the defaults of every task of the
+        function, also of those created by the command line, HTTP and MCP.
         """
-        chosen = options_of(options)
-        bare = callable(when) and not isinstance(when, str)
-        runs_at = None if bare else read_interval(when)
+        policies = options_of(options)
+        is_bare = callable(when) and not isinstance(when, str)
+        schedule = None if is_bare else read_interval(when)
 
         def declare(call: Callable[P, R]) -> TaskFunction[P, R]:
-            called = function_name(call) if name is None else name
-            return self._declare(call, Declaration(called, runs_at, zone, lane, chosen, labels), isolate)
+            declared_name = function_name(call) if name is None else name
+            return self._declare(call, Declaration(declared_name, schedule, zone, lane, policies, labels), isolate)
 
-        return declare(when) if bare else declare
+        return declare(when) if is_bare else declare
 
     def _declare(self, call: Callable[P, R], declaration: Declaration, isolate: Isolation | None) -> TaskFunction[P, R]:
         if declaration.when is not None:
-            # Whoever writes a schedule that means nothing hears of it where it is written, not when the app opens.
+            # An invalid schedule is refused at the decorator, not when the app opens.
             read_when(declaration.when, self.zone if declaration.zone is None else declaration.zone, self.clock.now())
         known = self._declared.get(declaration.name)
         if known is not None and known.declaration != declaration:
@@ -125,11 +125,11 @@ class Horae(Running):
         return declared
 
     def argument_names(self, declared: TaskFunction[Any, Any]) -> tuple[str, ...]:
-        """The arguments of a task function that a payload gives, in their order."""
+        """Return the names of the arguments that a payload fills, in declaration order."""
         function = self.registry.find(declared.name)
         return () if function is None else tuple(function.binding.parts)
 
-    # --- when it runs ----------------------------------------------------------------------------------------------
+    # --- tasks and runs --------------------------------------------------------------------------------------------
 
     @suggesting(OPTIONS)
     async def schedule(  # noqa: PLR0913 - one call says all there is to say of a task
@@ -147,34 +147,34 @@ class Horae(Running):
         using: object | None = None,
         **options: Unpack[Chosen],
     ) -> TaskHandle:
-        """A task of its own. With a `key` it is made once, and edited when asked for again.
+        """Create a task. With a `key` it is created once; the same key again edits that task.
 
-        The target is a task function, its name, or what the wire says of a target: `{"kind": "http", "url": …}`.
-        `using` is a connection of yours in a transaction: the task is there when you commit, and never if you roll back.
+        The target is a task function, its name, or a target in wire format: `{"kind": "http", "url": …}`.
+        `using` is your own connection with an open transaction: the task exists once you commit, and never if you roll back.
         """
         if using is not None and not self.store.shares_transactions:
             raise refuse_to_share("no_shared_transaction")
         catalogue = await self._catalogue_for(target)
-        wish = self._wish(target, when, payload, options_of(options), catalogue=catalogue)
-        called = wish.name if name is None else name
-        wish = wish._replace(key=key, owner=owner, zone=wish.zone if zone is None else zone, name=called)
-        wish = wish if labels is None else wish._replace(labels=labels)
-        wish = wish if lane is None else wish._replace(lane=lane)
-        return TaskHandle(self, await self.service.tasks.create(self.who, wish, using=using))
+        request = self._make_request(target, when, payload, options_of(options), catalogue=catalogue)
+        task_name = request.name if name is None else name
+        request = request._replace(key=key, owner=owner, zone=request.zone if zone is None else zone, name=task_name)
+        request = request if labels is None else request._replace(labels=labels)
+        request = request if lane is None else request._replace(lane=lane)
+        return TaskHandle(self, await self.service.tasks.create(self.who, request, using=using))
 
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
-        """Many at once: all or none up to a thousand, in chunks of that size above."""
-        # One by one as they are planned: to look at all of them first would keep what comes due waiting.
+        """Create many tasks: up to a thousand in one transaction, more in chunks of a thousand."""
+        # A generator: building all requests up front would block the event loop and delay due runs.
         catalogue = await self.service.functions.load()
-        wishes = (self._wish(*_parts(item), None, owner, catalogue) for item in items)
+        requests = (self._make_request(*_item_parts(item), None, owner, catalogue) for item in items)
         with interpreter.undisturbed():
-            return await self.service.tasks.create_many(self.who, wishes, partial(TaskHandle, self))
+            return await self.service.tasks.create_many(self.who, requests, partial(TaskHandle, self))
 
     async def get(self, task: str) -> TaskHandle:
-        """By id, name or key, or by as much of the id or name as is unique."""
+        """Find a task by id, name or key, or by a unique prefix of its id or name."""
         return TaskHandle(self, (await self.service.tasks.named(self.who, task)).task)
 
-    def tasks(  # noqa: PLR0913 - one question, with everything that may qualify it
+    def tasks(  # noqa: PLR0913 - one filter argument each
         self,
         *,
         state: TaskState | str | Iterable[TaskState | str] | None = None,
@@ -185,9 +185,9 @@ class Horae(Running):
         owner: str | None = None,
         limit: int | None = None,
     ) -> Listing:
-        """Await it for a list, or go through it with `async for`, page by page; in the order in which they were made."""
+        """List tasks in order of creation: await the result for a list, or iterate it page by page with `async for`."""
         pairs = tuple(sorted((labels or {}).items()))
-        return Listing(self, TaskFilter(owner, _states(state), name, lane, pairs, text), limit)
+        return Listing(self, TaskFilter(owner, _task_states(state), name, lane, pairs, text), limit)
 
     def runs(
         self,
@@ -199,23 +199,27 @@ class Horae(Running):
         owner: str | None = None,
         limit: int | None = 100,
     ) -> RunListing:
-        """Await it for a list, or go through it with `async for`; newest first. `limit=None`: all of them.
+        """List runs, newest first: await the result for a list, or iterate it with `async for`. `limit=None`: all runs.
 
-        `since` and `until` bound the planned instant; text is read in the app's zone.
+        `since` and `until` bound the planned instant; text is parsed in the app's zone.
         """
-        wanted = RunFilter(owner, None, _run_states(state), self._moment(since), self._moment(until))
-        return RunListing(self, task, wanted, limit)
+        run_filter = RunFilter(owner, None, _run_states(state), self._parse_instant(since), self._parse_instant(until))
+        return RunListing(self, task, run_filter, limit)
 
-    def _moment(self, at: datetime | str | None) -> datetime | None:
+    def _parse_instant(self, at: datetime | str | None) -> datetime | None:
         return asked_stretch(at, self.zone, self.clock.now()).first if isinstance(at, str) else at
 
     async def get_run(self, run: str) -> RunHandle:
-        """A run by its id, or by as much of it as is unique."""
-        found = await self.service.runs.get(self.who, run)
-        return RunHandle(self, found.task_id, found.id)
+        """Find a run by its id or a unique prefix of it."""
+        row = await self.service.runs.get(self.who, run)
+        return RunHandle(self, row.task_id, row.id)
 
     async def why(self, task: TaskHandle | str, at: datetime | str | None = None) -> Explanation:
-        """Why it did, or did not, run then: an instant, `2026-11-15 02:00` or `yesterday at 9am` in the app's zone, or the newest."""
+        """Explain why a task did, or did not, run.
+
+        `at` is an instant, or text such as `2026-11-15 02:00` or `yesterday at 9am` in the app's zone; by default the
+        newest occurrence.
+        """
         task_id = (await self.service.tasks.named(self.who, task)).task.id if isinstance(task, str) else task.id
         return (await self.service.ledger.explained(self.who, task_id, at, self.zone)).explanation
 
@@ -225,10 +229,11 @@ class Horae(Running):
         timeout: Duration | None = None,  # noqa: ASYNC109 - a wait has a timeout
         occurrence: Occurrence | None = None,
     ) -> Run:
+        """Wait until an occurrence of the task has ended and return its last run; `TimeoutError` after `timeout`."""
         seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
         try:
             async with asyncio.timeout(seconds):
-                return await self._waiting.ended(lambda: self.store, task_id, self.who.scope, occurrence)
+                return await self._waiters.ended(lambda: self.store, task_id, self.who.scope, occurrence)
         except TimeoutError:
             raise TimeoutError(f"nothing of the task {task_id} has ended within {seconds:g} s") from None
 
@@ -241,24 +246,24 @@ class Horae(Running):
         error: str | None = None,
         until: datetime | None = None,
     ) -> None:
-        """Somebody went on with a run and reports: a result, an error, or (`until`) that it needs more time.
+        """Report on a run that an external system continued: a result, an error, or (`until`) that it needs more time.
 
-        `token` came with the call that handed it on, and proves that whoever answers was asked.
+        `token` is the callback token sent with the original request; it authenticates the reporter.
         """
         key = await callback_key(self.store)
         outcome = answered(None if result is None else encode_result(result), error, until)
         await self.service.runs.answer(run, lambda row: verify_callback_token(key, row.id, row.token, token), outcome)
 
     async def lane(self, name: str, limit: int) -> None:
-        """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts."""
+        """Limit how many runs of this lane go on at once, across all nodes; with 0 none starts."""
         await self.service.lanes.limit(self.who, name, limit)
 
-    # --- what is told ----------------------------------------------------------------------------------------------
+    # --- events and running ----------------------------------------------------------------------------------------
 
     def on(self, event: str, *, resume: str | None = None) -> Callable[[H], H]:
-        """`@app.on("task.failed")`: called with each such event while the app is open; `run.*` and `*` match many.
+        """Register an event handler, called while the app is open: `@app.on("task.failed")`; `run.*` and `*` match many.
 
-        With `resume`, a name, it goes on after the last event that was handled, also in another process later.
+        With `resume`, the name of a stored cursor, it continues after the last event handled, also in a later process.
         """
 
         def listen(handler: H) -> H:
@@ -268,28 +273,28 @@ class Horae(Running):
         return listen
 
     def run(self) -> None:
-        """Open it and run until Ctrl-C or SIGTERM; then claim nothing more, let what goes on end, hand back the rest.
+        """Open the app and run until Ctrl-C or SIGTERM; then claim nothing more, let active runs end, hand back the rest.
 
-        A node that is drained ends too, as soon as it carries nothing.
+        A drained node also returns, once it has no active run.
         """
-        asyncio.run(self._until_told_to_stop())
+        asyncio.run(self._run_until_stopped())
 
-    async def _until_told_to_stop(self) -> None:
-        told = asyncio.Event()
+    async def _run_until_stopped(self) -> None:
+        stop_requested = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            # Windows has no such handlers; there Ctrl-C ends it by its exception.
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            # Windows has no signal handlers on the loop; there Ctrl-C raises KeyboardInterrupt.
             with suppress(NotImplementedError):
-                loop.add_signal_handler(each, told.set)
+                loop.add_signal_handler(signal_number, stop_requested.set)
         async with self:
-            ends = [loop.create_task(told.wait()), loop.create_task(self.until_drained())]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends:
-                end.cancel()
+            waiters = [loop.create_task(stop_requested.wait()), loop.create_task(self.until_drained())]
+            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+            for waiter in waiters:
+                waiter.cancel()
 
     @asynccontextmanager
     async def lifespan(self, _app: object = None) -> AsyncIterator[None]:
-        """For Starlette and FastAPI: `FastAPI(lifespan=horae.lifespan)`. Safe under any number of web workers."""
+        """Lifespan for Starlette and FastAPI: `FastAPI(lifespan=horae.lifespan)`. Safe under any number of web workers."""
         async with self:
             yield
 
@@ -301,34 +306,37 @@ class Horae(Running):
         takes: Mapping[str, Duration] | None = None,
         lanes: Mapping[str, int] | None = None,
     ) -> Report:
-        """What the tasks of this app would do: the real engine on a clock that jumps, nothing touched, nothing called.
+        """Forecast the runs of this app's tasks with the real engine on virtual time; no store is written, no target called.
 
-        The tasks are those that the code declares, and in an open app those that are active in its store. `takes` says
-        how long a run of a task is, by the task's name; by default a second.
+        Covers the declared tasks and, in an open app, the active tasks of its store. `takes` maps a task's name to the
+        duration of a run; the default is one second.
         """
-        from ..forecast import Candidate, forecast  # noqa: PLC0415 - only who looks ahead needs it
+        from ..forecast import Candidate, forecast  # noqa: PLC0415 - only a forecast needs it
 
-        wishes = {wish.name: wish for wish in await self._foreseen()}
+        requests = {request.name: request for request in await self._forecast_requests()}
         limits = dict(lanes or {})
         if self._store is not None:
             limits = {lane.name: lane.limit for lane in await self.store.lanes()} | limits
         return await asyncio.to_thread(
             forecast,
-            [Candidate(wish, (takes or {}).get(wish.name)) for wish in wishes.values()],
+            [Candidate(request, (takes or {}).get(request.name)) for request in requests.values()],
             start=self.clock.now() if start is None else start,
             span=span,
             zone=self.zone,
             lanes=limits,
         )
 
-    async def _foreseen(self) -> list[Wish]:
-        found = [self._declared_wish(each) for each in self._declared.values() if each.declaration.when is not None]
+    async def _forecast_requests(self) -> list[Wish]:
+        """Return a request per declared scheduled task and, in an open app, per active task of the store."""
+        requests = [
+            self._declared_request(each) for each in self._declared.values() if each.declaration.when is not None
+        ]
         if self._store is not None:
-            found += [wish_of((await task.facts()).task) async for task in self.tasks(state=TaskState.ACTIVE)]
-        return found
+            requests += [wish_of((await task.facts()).task) async for task in self.tasks(state=TaskState.ACTIVE)]
+        return requests
 
     def sync(self) -> BlockingHorae:
-        """For scripts and threads that cannot await: `with app.sync() as horae: horae.schedule(…)`."""
+        """Return the blocking API, for scripts and threads that cannot await: `with app.sync() as horae: …`."""
         return BlockingHorae(self)
 
     def __repr__(self) -> str:
@@ -341,7 +349,7 @@ class Horae(Running):
         def __getattr__(self, name: str) -> NoReturn:
             refuse_attribute(self, "A Horae app", name, APP_NAMES, "app")
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------------------------
 
     def run_id_of(self, entry: Entry) -> str:
         return run_id(entry.task_id, entry.origin, entry.planned, entry.attempt)
@@ -360,22 +368,22 @@ class Horae(Running):
                 names.append(declared.name)
                 if declared.name in former:
                     await self.service.code.rename(self.who, former[declared.name])
-                await self._keep(declared.name, self._declared_wish(declared))
+                await self._upsert_declared(declared.name, self._declared_request(declared))
         if modules:
-            others = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
-            alone = not others
+            live_nodes = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
+            alone = not live_nodes
             await self.service.code.started(self.who, modules, alone=alone, former_modules=former_modules_of)
 
     def _former_names(self) -> dict[str, FormerName]:
-        """By present name: what an earlier version may have called the functions, where that is unambiguous."""
-        found: dict[str, list[FormerName]] = {}
+        """Map the current names of functions to the unambiguous names that earlier versions gave them."""
+        by_former: dict[str, list[FormerName]] = {}
         for declared in self._declared.values():
             former = former_name(declared)
             if former is not None and former.name not in self._declared:
-                found.setdefault(former.name, []).append(former)
-        return {each[0].current: each[0] for each in found.values() if len(each) == 1}
+                by_former.setdefault(former.name, []).append(former)
+        return {each[0].current: each[0] for each in by_former.values() if len(each) == 1}
 
-    def _wish(
+    def _make_request(
         self,
         target: TaskFunction[Any, Any] | str | Mapping[str, Any],
         when: When,
@@ -384,20 +392,23 @@ class Horae(Running):
         owner: str | None = None,
         catalogue: Catalogue | None = None,
     ) -> Wish:
-        """`catalogue` has the functions of other processes; without it, those are resolved when the task is made."""
+        """Build the request for a task of this target.
+
+        `catalogue` lists the functions of other processes; without it, those are resolved when the task is created.
+        """
         if isinstance(target, Mapping):
-            whole = self._elsewhere(target, when, payload, options, owner)
-            return whole if catalogue is None else catalogue.resolve(whole).wish
+            request = self._external_request(target, when, payload, options, owner)
+            return request if catalogue is None else catalogue.resolve(request).wish
         if not isinstance(target, str | TaskFunction):
             raise refuse("unknown_function", name=getattr(target, "__name__", target))
-        name = self._whole_name(target, catalogue) if isinstance(target, str) else target.name
+        name = self._complete_name(target, catalogue) if isinstance(target, str) else target.name
         function = self.registry.find(name)
         declared = self._declared.get(name)
         if function is None or declared is None:
             if catalogue is None or name not in catalogue.functions:
-                raise self._unknown(name, catalogue)
-            whole = self._elsewhere({"function": name}, when, payload, options, owner)
-            return catalogue.resolve(whole._replace(name=name)).wish
+                raise self._unknown_function(name, catalogue)
+            request = self._external_request({"function": name}, when, payload, options, owner)
+            return catalogue.resolve(request._replace(name=name)).wish
         if payload is not None and not isinstance(payload, Mapping):
             first = next(iter(function.binding.parts), None)
             example = "{}" if first is None else f"{{'{first}': ...}}"
@@ -405,50 +416,60 @@ class Horae(Running):
         text = "{}" if not payload else encode_arguments(payload)
         if not function.plain or text != "{}":
             check_payload(function, text)
-        said = declared.declaration
-        merged = said.options if options is None else options.over(said.options)
+        defaults = declared.declaration
+        merged = defaults.options if options is None else options.over(defaults.options)
         return Wish(
-            name, when, _target_for(name), text, owner, None, said.zone, said.lane, said.labels, merged, resolved=True
+            name,
+            when,
+            _target_for(name),
+            text,
+            owner,
+            None,
+            defaults.zone,
+            defaults.lane,
+            defaults.labels,
+            merged,
+            resolved=True,
         )
 
-    def _whole_name(self, name: str, catalogue: Catalogue | None) -> str:
-        """The registered name: one without its module is enough where it is unique."""
+    def _complete_name(self, name: str, catalogue: Catalogue | None) -> str:
+        """Return the registered name; a name without its module is completed where it is unique."""
         if name in self._declared:
             return name
-        found = None if catalogue is None else catalogue.whole_name(name)
-        return found or complete_name(name, self._declared) or name
+        registered = None if catalogue is None else catalogue.whole_name(name)
+        return registered or complete_name(name, self._declared) or name
 
-    def _unknown(self, name: str, catalogue: Catalogue | None) -> Refusal:
-        """The refusal, with the name that was probably meant."""
+    def _unknown_function(self, name: str, catalogue: Catalogue | None) -> Refusal:
+        """Return the refusal, with the closest known name as its hint."""
         refusal = refuse("unknown_function", name=name)
         known = sorted({*self.registry.names(), *(() if catalogue is None else catalogue.functions)})
         near = nearest_function(name, known)
         if near is None:
             return refusal
         en, zh = refusal.in_language("en"), refusal.in_language("zh")
-        better: dict[Language, Sentence] = {
+        sentences: dict[Language, Sentence] = {
             "en": en._replace(hint=f"Did you mean '{near}'?"),
             "zh": zh._replace(hint=f"是不是“{near}”?"),
         }
-        return type(refusal)(refusal.code, better, facts=refusal.facts)
+        return type(refusal)(refusal.code, sentences, facts=refusal.facts)
 
     async def _catalogue_for(self, target: object) -> Catalogue | None:
-        """Read only for a name that this app does not declare itself."""
+        """Load the function catalogue from the store, only for a name that this app does not declare."""
         is_local = not isinstance(target, str) or target in self._declared
         return None if is_local else await self.service.functions.load(fresh=True)
 
     def _registrations(self) -> list[Registration]:
-        """Every function of this app, as other processes are to know it."""
+        """Return the record of each function of this app, as stored for other processes."""
         now = self.clock.now()
-        found = []
+        registrations = []
         for name, declared in self._declared.items():
-            function, said = self.registry.find(name), declared.declaration
+            function, declaration = self.registry.find(name), declared.declaration
             if function is not None:
-                defaults = Defaults(said.zone, said.lane, said.labels, said.options)
-                found.append(Registration(name, declared.module, signature_of(function.binding), defaults, now))
-        return found
+                defaults = Defaults(declaration.zone, declaration.lane, declaration.labels, declaration.options)
+                registrations.append(Registration(name, declared.module, signature_of(function.binding), defaults, now))
+        return registrations
 
-    def _elsewhere(
+    def _external_request(
         self,
         target: Mapping[str, Any],
         when: When,
@@ -456,30 +477,30 @@ class Horae(Running):
         options: Options | None,
         owner: str | None,
     ) -> Wish:
-        """A target that is no function of ours, as the wire says it."""
-        from ..wire.tasks import read_target  # noqa: PLC0415 - functions do without
+        """Build the request for a target in wire format: any target that is not a function of this app."""
+        from ..wire.tasks import read_target  # noqa: PLC0415 - tasks of local functions do not need it
 
         read = read_target({"target": target} if "kind" in target else target)
         text = "{}" if payload is None else encode_arguments(payload)
         return Wish(read.kind, when, read, text, owner, options=Options() if options is None else options)
 
-    def _declared_wish(self, declared: TaskFunction[Any, Any]) -> Wish:
-        said = declared.declaration
-        when = said.when
+    def _declared_request(self, declared: TaskFunction[Any, Any]) -> Wish:
+        declaration = declared.declaration
+        when = declaration.when
         if when is None:
             raise refuse("bad_when", value=None)
-        return self._wish(declared, when, None, None)._replace(key=CODE_KEY + said.name)
+        return self._make_request(declared, when, None, None)._replace(key=CODE_KEY + declaration.name)
 
 
-_TARGETS: Final[dict[str, Where]] = {}
+_TARGETS: Final[dict[str, TargetSpec]] = {}
 
 
-def _target_for(name: str) -> Where:
-    """The same few names again and again: one value each."""
-    found = _TARGETS.get(name)
-    if found is None:
-        found = _TARGETS[name] = Where("function", function_spec(name))
-    return found
+def _target_for(name: str) -> TargetSpec:
+    """Return the target of a function, cached by name."""
+    target = _TARGETS.get(name)
+    if target is None:
+        target = _TARGETS[name] = TargetSpec("function", function_spec(name))
+    return target
 
 
 def _difference(before: Declaration, after: Declaration) -> str:
@@ -487,8 +508,8 @@ def _difference(before: Declaration, after: Declaration) -> str:
     return "; ".join(f"{name}: {getattr(before, name)} -> {getattr(after, name)}" for name in changed)
 
 
-def _parts(item: Any) -> tuple[Any, Any, Any]:
-    """(target, when) or (target, when, payload)."""
+def _item_parts(item: Any) -> tuple[Any, Any, Any]:
+    """Unpack (target, when) or (target, when, payload)."""
     if not isinstance(item, tuple | list) or not 2 <= len(item) <= 3:
         raise refuse("bad_item", value=repr(item))
     return item[0], item[1], item[2] if len(item) == 3 else None
@@ -497,18 +518,18 @@ def _parts(item: Any) -> tuple[Any, Any, Any]:
 def _run_states(state: RunState | str | Iterable[RunState | str] | None) -> frozenset[RunState] | None:
     if state is None:
         return None
-    wanted = [state] if isinstance(state, str) else list(state)
+    states = [state] if isinstance(state, str) else list(state)
     try:
-        return frozenset(RunState(each) for each in wanted)
+        return frozenset(RunState(each) for each in states)
     except ValueError:
-        raise refuse("bad_choice", name="state", value=wanted, allowed=", ".join(RunState)) from None
+        raise refuse("bad_choice", name="state", value=states, allowed=", ".join(RunState)) from None
 
 
-def _states(state: TaskState | str | Iterable[TaskState | str] | None) -> frozenset[TaskState] | None:
+def _task_states(state: TaskState | str | Iterable[TaskState | str] | None) -> frozenset[TaskState] | None:
     if state is None:
         return None
-    wanted = [state] if isinstance(state, str) else list(state)
+    states = [state] if isinstance(state, str) else list(state)
     try:
-        return frozenset(TaskState(each) for each in wanted)
+        return frozenset(TaskState(each) for each in states)
     except ValueError:
-        raise refuse("bad_choice", name="state", value=wanted, allowed=", ".join(TaskState)) from None
+        raise refuse("bad_choice", name="state", value=states, allowed=", ".join(TaskState)) from None

@@ -1,4 +1,4 @@
-"""What an open app asks of Python: to look for garbage seldom, and to let a thread that waits have its turn soon."""
+"""Tunes the garbage collector's thresholds and the thread switch interval while an app is open, and restores them."""
 
 from __future__ import annotations
 
@@ -8,72 +8,76 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_SELDOM: Final = (20_000, 10, 10)
-"""Net allocations between looks: a node makes many values and hardly any cycles, and at the usual 700 it looks a lot."""
-_SOON: Final = 0.0005
-"""Seconds. A claim changes threads a dozen times: beside a thread that computes, at the usual 5 ms each, it is 0.1 s late."""
-_AT_ONCE: Final = 0.0001
-"""In a process of our own. Whoever writes holds the file while it waits for its turn: at half a millisecond, that was two
-thirds of the time that a group of new tasks held it."""
+_GC_THRESHOLD: Final = (20_000, 10, 10)
+"""Net allocations between collections: a node makes many values and few cycles, so Python's 700 collects too often."""
+_SWITCH_INTERVAL: Final = 0.0005
+"""Seconds. A claim changes threads a dozen times: next to a computing thread, Python's 5 ms each make it 0.1 s late."""
+_DEDICATED_SWITCH_INTERVAL: Final = 0.0001
+"""Seconds, in a process that only runs Horae. The SQLite writer holds the file lock while it waits for the interpreter
+lock: at half a millisecond, that was two thirds of the time a batch of new tasks held it."""
 
 
 class Interpreter:
-    """Shared by all apps of a process, as these settings are: there is no smaller place for them.
+    """Interpreter settings, counted over all open apps of the process because they are process-wide.
 
-    Who has chosen numbers of their own keeps them.
+    Values that the program has tuned itself are left alone.
     """
 
     def __init__(self) -> None:
-        self._apps = 0
-        # Each as it was before, and as it became.
-        self._garbage: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None
-        self._switch: tuple[float, float] | None = None
-        self._undisturbed = 0
+        self._open_apps = 0
+        # (value before, value set) of each setting.
+        self._gc_threshold: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None
+        self._switch_interval: tuple[float, float] | None = None
+        self._gc_pauses = 0
 
     def opened(self) -> None:
-        self._apps += 1
-        if self._apps > 1:
+        """Count an app as open; the first one changes the settings."""
+        self._open_apps += 1
+        if self._open_apps > 1:
             return
-        garbage, switch = gc.get_threshold(), sys.getswitchinterval()
-        if gc.isenabled() and 0 < garbage[0] < _SELDOM[0]:
-            gc.set_threshold(*_SELDOM)
-            self._garbage = garbage, gc.get_threshold()
-        if switch > _SOON:
-            sys.setswitchinterval(_SOON)
-            self._switch = switch, sys.getswitchinterval()
+        threshold, interval = gc.get_threshold(), sys.getswitchinterval()
+        if gc.isenabled() and 0 < threshold[0] < _GC_THRESHOLD[0]:
+            gc.set_threshold(*_GC_THRESHOLD)
+            self._gc_threshold = threshold, gc.get_threshold()
+        if interval > _SWITCH_INTERVAL:
+            sys.setswitchinterval(_SWITCH_INTERVAL)
+            self._switch_interval = interval, sys.getswitchinterval()
 
     def settled(self) -> None:
-        """For a process that is ours alone and will live long: all that is there now is there to stay, and need not be
-        looked at again; and nobody else's threads are asked to give way so often."""
+        """Freeze the garbage collector's objects and shorten the switch interval further.
+
+        For a long-lived process that only runs Horae: what exists now stays, and no foreign threads are slowed down.
+        """
         gc.collect()
         gc.freeze()
-        if sys.getswitchinterval() > _AT_ONCE:
-            sys.setswitchinterval(_AT_ONCE)
+        if sys.getswitchinterval() > _DEDICATED_SWITCH_INTERVAL:
+            sys.setswitchinterval(_DEDICATED_SWITCH_INTERVAL)
 
     def closed(self) -> None:
-        self._apps -= 1
-        if self._apps:
+        """Count an app as closed; the last one restores the settings, unless the program changed them meanwhile."""
+        self._open_apps -= 1
+        if self._open_apps:
             return
-        # As Python tells it, which is not always as it was told.
-        if self._garbage is not None and gc.get_threshold() == self._garbage[1]:
-            gc.set_threshold(*self._garbage[0])
-        if self._switch is not None and sys.getswitchinterval() == self._switch[1]:
-            sys.setswitchinterval(self._switch[0])
-        self._garbage = self._switch = None
+        # Compared with the value read back after setting: Python may round it.
+        if self._gc_threshold is not None and gc.get_threshold() == self._gc_threshold[1]:
+            gc.set_threshold(*self._gc_threshold[0])
+        if self._switch_interval is not None and sys.getswitchinterval() == self._switch_interval[1]:
+            sys.setswitchinterval(self._switch_interval[0])
+        self._gc_threshold = self._switch_interval = None
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Not one look for garbage: among the values of a hundred thousand tasks, none of which is, one takes 0.1 s."""
-        if not self._undisturbed and not gc.isenabled():
+        """Disable garbage collection: with the values of a hundred thousand tasks alive, one collection takes 0.1 s."""
+        if not self._gc_pauses and not gc.isenabled():
             yield
             return
-        self._undisturbed += 1
+        self._gc_pauses += 1
         gc.disable()
         try:
             yield
         finally:
-            self._undisturbed -= 1
-            if not self._undisturbed:
+            self._gc_pauses -= 1
+            if not self._gc_pauses:
                 gc.enable()
 
 

@@ -1,4 +1,4 @@
-"""The life of an app: its store is opened, its code declared, its engine started; and all of it ends in reverse order."""
+"""Lifespan of an app: opens the store, registers declared functions, starts the engine, and stops them in reverse order."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("horae")
 _STOP_NOTE_SECONDS: Final = 5.0
-_EVENT_PLACES: Final[tuple[Via, ...]] = ("redis", "webhook")
-"""Settings of event targets that name a place outside."""
+_EVENT_CHANNELS: Final[tuple[Via, ...]] = ("redis", "webhook")
+"""Settings of event targets that name an external channel."""
 
 
 class Running:
-    """What every app is, whatever it is asked to do: opened by the first who enters, closed by the last who leaves."""
+    """Opens and closes an app by reference count: the first `async with` opens it, the end of the last one closes it."""
 
     @suggesting(APP_OPTIONS)
-    def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
+    def __init__(  # noqa: PLR0913 - one argument for each choice of a deployment
         self,
         store: str | None = None,
         *,
@@ -77,9 +77,9 @@ class Running:
             find_zone(zone)  # refuses it
         self.zone = default_zone(zone, os.environ).name
         self.clock: Clock = SystemClock() if clock is None else clock
-        chosen = EngineSettings() if settings is None else settings
+        engine_settings = EngineSettings() if settings is None else settings
         precise = chosen_wake(read_settings(os.environ), os.environ)
-        self.settings = chosen if precise else replace(chosen, precise=False)
+        self.settings = engine_settings if precise else replace(engine_settings, precise=False)
         self.registry = Registry()
         self._target_settings = {} if targets is None else dict(targets)
         self._with_engine = engine
@@ -92,23 +92,23 @@ class Running:
         self.is_stop_requested = True
         """False: the process that supervises this one was killed, and that ends the engine."""
         self.on_engine_start: Callable[[], None] = lambda: None
-        """Called when the node takes part, before it runs its first task."""
-        self._announced: str | None = None
+        """Callback: the node has joined, and has not run a task yet."""
+        self._announced_node: str | None = None
         """The node whose functions are announced in the store."""
-        self._functions: FunctionTarget | None = None
+        self._function_target: FunctionTarget | None = None
         self._targets: dict[str, Any] = {}
         self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
-        self._strangers: set[str] = set()
+        self._warned_kinds: set[str] = set()
         self._wakeup = make_wakeup(self.url, precise=self.settings.precise)
-        self._waiting = Waiting()
+        self._waiters = Waiting()
         self._listeners = Listeners(lambda: self.store, self.clock)
-        self._surroundings: Surroundings | None = None
-        self._before: tuple[Clock, EngineSettings, Listeners, Wakeup] | None = None
+        self._environment: Surroundings | None = None
+        self._real_environment: tuple[Clock, EngineSettings, Listeners, Wakeup] | None = None
         self._observer: Observer | None = None
-        self._entered = 0
+        self._open_count = 0
 
     def configure(self, *, store: str | None = None, engine: bool | None = None) -> None:
-        """Another store, or with or without an engine, than the code says: for whoever runs it, before it is opened."""
+        """Override the store, and whether an engine runs, before the app is opened: the operator's choice over the code's."""
         if self._store is not None:
             raise refuse("already_open")
         if store is not None:
@@ -124,7 +124,7 @@ class Running:
 
     @property
     def service(self) -> Service:
-        """All use cases, as every front end has them: each call takes a principal."""
+        """The use cases that every front end calls; each call takes a principal."""
         if self._service is None:
             raise refuse("not_open")
         return self._service
@@ -135,35 +135,38 @@ class Running:
 
     @property
     def is_open(self) -> bool:
-        return self._entered > 0
+        return self._open_count > 0
 
     def surround(self, surroundings: Surroundings | None) -> None:
-        """Live in another time than the machine's, for tests and simulation, while the app is closed; None: as before."""
+        """Use a virtual environment (clock, store, settings) for tests and simulation; None restores the real one.
+
+        Refused while the app is open.
+        """
         if self._store is not None:
             raise refuse("already_open")
-        if self._before is not None:
-            self.clock, self.settings, self._listeners, self._wakeup = self._before
-        self._surroundings, self._before = surroundings, None
+        if self._real_environment is not None:
+            self.clock, self.settings, self._listeners, self._wakeup = self._real_environment
+        self._environment, self._real_environment = surroundings, None
         if surroundings is None:
             return
-        self._before = self.clock, self.settings, self._listeners, self._wakeup
+        self._real_environment = self.clock, self.settings, self._listeners, self._wakeup
         self.clock = surroundings.clock
         self.settings = surroundings.settings(self.settings)
         self._listeners = self._listeners.on(self.clock)
         self._wakeup = NoRing()
 
     def observe(self, observer: Observer) -> None:
-        """Let somebody look on, at each call of the store and at each run; before the app is opened."""
+        """Install an observer of each store call and each run; refused while the app is open."""
         if self._store is not None:
             raise refuse("already_open")
         self._observer = observer
 
-    # --- opened and closed -----------------------------------------------------------------------------------------
+    # --- opening and closing ---------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        """To open what is open already is no news: the last one to leave closes it."""
-        self._entered += 1
-        if self._entered == 1:
+        """Open the app, or count one more user of the open app: the last to leave closes it."""
+        self._open_count += 1
+        if self._open_count == 1:
             try:
                 await self._open()
             except BaseException:
@@ -174,8 +177,8 @@ class Running:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._entered = max(0, self._entered - 1)
-        if self._entered == 0:
+        self._open_count = max(0, self._open_count - 1)
+        if self._open_count == 0:
             try:
                 await self.end()
             finally:
@@ -187,10 +190,10 @@ class Running:
         flags = {
             f"targets.{kind}.{name}": v for kind, part in self._target_settings.items() for name, v in part.items()
         }
-        chosen = chosen_settings(os.environ, flags=flags)
-        self._wake_as(chosen)
-        self._tolerate_as(chosen)
-        outer = self._surroundings
+        settings = chosen_settings(os.environ, flags=flags)
+        self._apply_wake_setting(settings)
+        self._apply_clock_tolerance(settings)
+        outer = self._environment
         store = make_store(self.url if outer is None else outer.store_url(self.url))
         if outer is not None:
             store = outer.store(store)
@@ -204,29 +207,29 @@ class Running:
             await store.close()
             raise
         self._store = store
-        self._kinds = Kinds(chosen if self._with_engine else await with_policy(store, chosen))
+        self._kinds = Kinds(settings if self._with_engine else await with_policy(store, settings))
         key_url = self.url if outer is None else outer.key_url(self.url)
-        self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._told)
+        self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._on_write)
         interpreter.opened()
         await self.begin()
 
-    def _wake_as(self, chosen: Settings) -> None:
-        """What a file says of it is known only now; whoever lives in another time has a way of their own."""
-        if not chosen_wake(chosen, os.environ) and self._surroundings is None and self.settings.precise:
+    def _apply_wake_setting(self, settings: Settings) -> None:
+        """Apply the wake mode of the settings file, which is read only on opening; a virtual environment keeps its own."""
+        if not chosen_wake(settings, os.environ) and self._environment is None and self.settings.precise:
             self.settings = replace(self.settings, precise=False)
             self._wakeup = make_wakeup(self.url, precise=False)
-        if self.settings.precise and self.settings.look_every is None and self._surroundings is None:
+        if self.settings.precise and self.settings.look_every is None and self._environment is None:
             self.settings = replace(self.settings, look_every=usual_look(self.url))
 
-    def _tolerate_as(self, chosen: Settings) -> None:
-        """What the code says of the clock comes before what a file or a variable does."""
-        tolerance = chosen_tolerance(chosen)
+    def _apply_clock_tolerance(self, settings: Settings) -> None:
+        """Apply the clock tolerance of the file or environment, unless the code chose one."""
+        tolerance = chosen_tolerance(settings)
         if tolerance is not None and self.settings.clock_tolerance == EngineSettings().clock_tolerance:
             self.settings = replace(self.settings, clock_tolerance=tolerance)
 
     async def _close(self) -> None:
         store, self._store, self._service = self._store, None, None
-        self._waiting.look()
+        self._waiters.look()
         await self._wakeup.finish()
         if store is not None:
             interpreter.closed()
@@ -235,71 +238,71 @@ class Running:
     # --- the engine ------------------------------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Declare what the code declares, then start the engine."""
+        """Register the declared functions and tasks, then start the engine."""
         await self._declare_all()
         await self._listeners.start()
         if not self._with_engine:
             return
-        if self._surroundings is None:
+        if self._environment is None:
             warn_of_plain_connection(self.url)
             await self.service.outages.starting(is_gone, self.settings.terms.lease)
             if self._kinds is not None:
                 await keep_policy(self.store, self._kinds.settings)
-        self._functions = FunctionTarget(self.registry)
-        self._engine = self._make_engine(await self._open_targets(self._functions))
-        self._engine.on_settled = self._settled
-        self._engine.dispatcher.on_stranded = self._stranded
-        # Announced before it runs anything: a task may end its process right away.
+        self._function_target = FunctionTarget(self.registry)
+        self._engine = self._make_engine(await self._open_targets(self._function_target))
+        self._engine.on_settled = self._on_settled
+        self._engine.dispatcher.on_stranded = self._on_stranded
+        # Announced before the first run: a task may end its process right away.
         self._engine.on_joined = partial(self._announce, self._engine)
         await self._engine.start()
         self.on_engine_start()
         self._wakeup.listen(self._engine.ring)
 
     def _is_gone(self, home: str) -> bool:
-        return is_gone(home) if self._surroundings is None else self._surroundings.is_gone(home)
+        return is_gone(home) if self._environment is None else self._environment.is_gone(home)
 
     async def _declare_all(self) -> None:
-        """What the code says runs by itself; the front door knows."""
+        """Create or edit the declared tasks; `Horae` implements it."""
 
     def _registrations(self) -> list[Registration]:
-        """The functions of this app, as other processes are to know them."""
+        """Return the record of each function of this app; `Horae` implements it."""
         return []
 
     def _listen(self, pattern: str, handler: Handler, shows: Callable[[Mapping[str, Any]], bool]) -> None:
-        """As `on`, for a handler that not everything reaches somebody through."""
+        """Register a handler like `on`; `shows` tells for which events it counts as a listener."""
         self._listeners.add(pattern, handler, None, shows)
 
     async def _announce_listeners(self) -> None:
-        """So that whoever makes a task elsewhere knows that its event is received here."""
-        found = [Audience("process", pattern=pattern) for pattern in self._listeners.patterns()]
+        """Announce in the store which events this process receives: other processes then know whether an event is received."""
+        audiences = [Audience("process", pattern=pattern) for pattern in self._listeners.patterns()]
         if self._kinds is not None:
             settings = self._kinds.settings_of("event")
-            found += [Audience(via) for via in _EVENT_PLACES if settings.get(via)]
-        if found and self._surroundings is None:
+            audiences += [Audience(via) for via in _EVENT_CHANNELS if settings.get(via)]
+        if audiences and self._environment is None:
             self._announcer = self.service.presence.announcer()
-            for audience in found:
+            for audience in audiences:
                 await self._announcer.join(audience)
 
     async def _announce(self, engine: Engine) -> None:
         await self._announce_listeners()
         if registrations := self._registrations():
             await self.service.functions.announce(engine.node, engine.home, registrations)
-            self._announced = engine.node
+            self._announced_node = engine.node
 
     async def _withdraw(self) -> None:
         announcer, self._announcer = self._announcer, None
         if announcer is not None:
             await announcer.close()
-        node, self._announced = self._announced, None
+        node, self._announced_node = self._announced_node, None
         if node is not None:
-            # A store that does not answer keeps no process from ending; a node that is gone counts for nothing.
+            # An unavailable store must not keep the process from ending; announcements of dead nodes are ignored.
             with suppress(*TRANSIENT_ERRORS):
                 await self.service.functions.withdraw(node)
 
     async def _open_targets(self, functions: FunctionTarget) -> dict[str, Target]:
         if self._kinds is None:
             raise refuse("not_open")
-        outer = self._surroundings
+        outer = self._environment
         self._targets = await open_targets(self.service, self.clock, self._kinds, self._listeners.publish)
         self._targets[FUNCTION] = functions if outer is None else outer.functions(functions)
         usable = {name: target for name, target in self._targets.items() if not isinstance(target, Refusal)}
@@ -308,7 +311,7 @@ class Running:
         return {name: self._observer.target(target) for name, target in usable.items()}
 
     def _make_engine(self, targets: dict[str, Target]) -> Engine:
-        outer = self._surroundings
+        outer = self._environment
         if outer is None:
             return Engine(
                 self.store,
@@ -316,7 +319,7 @@ class Running:
                 self.clock,
                 self.settings,
                 version=__version__,
-                routes=self._what_can_run,
+                routes=self._supported_routes,
                 permit=self.service.fire_rights.refused,
             )
         return Engine(
@@ -327,12 +330,12 @@ class Running:
             version=__version__,
             home=outer.home(),
             is_gone=outer.is_gone,
-            routes=self._what_can_run,
+            routes=self._supported_routes,
             permit=self.service.fire_rights.refused,
         )
 
-    def _what_can_run(self) -> frozenset[str]:
-        """The doors of what this node has: asked at every claim, made anew when a function is added."""
+    def _supported_routes(self) -> frozenset[str]:
+        """Return the routes that this node can run; read at every claim, rebuilt when a function was added."""
         size, routes = self._routes
         names = self.registry.size
         if size != names:
@@ -343,7 +346,7 @@ class Running:
         return routes
 
     def crash(self) -> None:
-        """As if the process had died: nothing is settled or handed back. `begin` starts a new node on what is left."""
+        """Stop as if the process had died: no run is settled or handed back. `begin` then starts a new node."""
         if self._engine is not None:
             self._engine.kill()
             self._engine = None
@@ -351,17 +354,17 @@ class Running:
         self._end_functions()
 
     async def until_drained(self) -> None:
-        """Until an operator wants this node to go and it carries nothing more; without an engine that never comes."""
+        """Wait until an operator has drained this node and no run is active; without an engine, wait for ever."""
         await (asyncio.Event() if self._engine is None else self._engine.drained).wait()
 
     async def end(self) -> None:
-        """Stop the engine, and leave the store open; safe to call twice."""
+        """Stop the engine and leave the store open; safe to call twice."""
         self._wakeup.close()
         try:
             if self._engine is not None:
                 await self._engine.stop()
                 await self._withdraw()
-                if self._surroundings is None:
+                if self._environment is None:
                     await self._note_stop()
         finally:
             self._engine = None
@@ -370,7 +373,7 @@ class Running:
             await self._close_targets()
 
     async def _note_stop(self) -> None:
-        """Where the store fails, the next start tells from the last renewal since when nothing ran."""
+        """Record when this node stopped; if the store fails, the next start derives it from the last lease renewal."""
         try:
             async with asyncio.timeout(_STOP_NOTE_SECONDS):
                 await self.service.outages.stopped(requested=self.is_stop_requested)
@@ -385,17 +388,20 @@ class Running:
                 await target.aclose()
 
     def _end_functions(self) -> None:
-        functions, self._functions = self._functions, None
+        functions, self._function_target = self._function_target, None
         if functions is not None:
             functions.close()
 
-    # --- told ------------------------------------------------------------------------------------------------------
+    # --- callbacks -------------------------------------------------------------------------------------------------
 
-    def _told(self, due: datetime | None) -> None:
-        """Something was written: wake our own engine if it matters to it, and tell the other processes."""
+    def _on_write(self, due: datetime | None) -> None:
+        """Callback: the service committed a write. Wakes listeners, this engine, and the other processes.
+
+        `due` is when the written entry comes due; None for any other change.
+        """
         self._listeners.look()
         if due is None:
-            self._waiting.look()
+            self._waiters.look()
         if self._engine is not None:
             if due is None:
                 self._engine.ring()
@@ -403,23 +409,23 @@ class Running:
                 self._engine.alarm.expect(due)
         self._wakeup.ring()
 
-    def _settled(self, tasks: Any) -> None:
-        self._waiting.ended_of(tasks)
+    def _on_settled(self, tasks: Any) -> None:
+        self._waiters.ended_of(tasks)
         self._listeners.look()
 
-    def _stranded(self) -> None:
-        """Something came due that this node cannot run: it stands at the door, and others are told."""
+    def _on_stranded(self) -> None:
+        """Callback: a due entry has no matching target on this node. Warns once per kind and wakes other nodes."""
         for kind, target in self._targets.items():
-            if isinstance(target, Refusal) and kind not in self._strangers:
-                self._strangers.add(kind)
+            if isinstance(target, Refusal) and kind not in self._warned_kinds:
+                self._warned_kinds.add(kind)
                 LOG.warning("this node runs no %s targets: %s", kind, target)
         self._wakeup.ring()
 
-    async def _keep(self, name: str, wanted: Any) -> None:
-        """One declared task, made or edited; and if it was set aside for want of code, it goes on."""
+    async def _upsert_declared(self, name: str, request: Any) -> None:
+        """Create or edit one declared task, and resume it if it was paused because its code was missing."""
         try:
-            await self.service.tasks.declare(self.who, wanted)
+            await self.service.tasks.declare(self.who, request)
             await self.service.code.found_again(self.who, name)
         except Conflict as conflict:
-            # Somebody has cancelled it for good, and code that says otherwise does not change that.
+            # A cancelled task stays cancelled, although the code still declares it.
             LOG.warning("the declared task %s stays as it is: %s", name, conflict)

@@ -1,4 +1,4 @@
-"""Those who want to hear of what happens: from the durable log, and from targets that publish in this process."""
+"""Event handlers of an app: a loop per cursor reads the durable event log; event targets publish to them directly."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ..runtime import Keeping
 from ..store_retry import StoreRetry
 
 LOG: Final = logging.getLogger("horae")
-_LOOK_EVERY_SECONDS: Final = 10.0
-"""Other processes write events too; whoever writes here rings at once."""
-_HANDFUL: Final = 500
-_LONGEST_PAUSE: Final = 1.0
+_POLL_SECONDS: Final = 10.0
+"""Polls for events of other processes; a write in this process wakes the loop at once."""
+_BATCH_SIZE: Final = 500
+_MAX_BACKOFF: Final = 1.0
 TRIGGERED: Final = "task.triggered"
-_CURSOR: Final = "listener:"
+_CURSOR_PREFIX: Final = "listener:"
 
 
 class Happening(NamedTuple):
-    """What happened. `number` is its place in the log; what a target publishes has none, and brings `data` instead."""
+    """An event. `number` is its position in the log; an event published by a target has none, and has `data` instead."""
 
     kind: str
     at: datetime
@@ -51,23 +51,23 @@ class _Listener(NamedTuple):
     handler: Handler
     resume: str | None
     shows: Callable[[Mapping[str, Any]], bool] = always
-    """Whether somebody gets to see what it is told: only then it counts as a listener."""
+    """Whether the handler shows this event to a user: only then it counts as a listener."""
 
 
 class Listeners:
-    """Handlers run one after the other, in the order of the log; one that raises is told of in the log, and goes on."""
+    """Calls handlers one after the other, in the order of the log; an exception of a handler is logged and skipped."""
 
     def __init__(self, store: Callable[[], Keeping], clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._listeners: list[_Listener] = []
-        self._bell = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._closing = False
-        self._jobs: list[asyncio.Task[None]] = []
-        self._handling: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._handler_tasks: set[asyncio.Task[None]] = set()
 
     def on(self, clock: Clock) -> Listeners:
-        """The same listeners in another time."""
+        """Return a copy with the same handlers on another clock."""
         other = Listeners(self._store, clock)
         other._listeners = self._listeners
         return other
@@ -81,16 +81,16 @@ class Listeners:
         self._listeners.append(_Listener(pattern, handler, resume, shows))
 
     def patterns(self) -> tuple[str, ...]:
-        """Of those that show a sentence to somebody."""
+        """Return the patterns of the handlers that show a text event."""
         return tuple(each.pattern for each in self._listeners if each.shows({"text": ""}))
 
     def look(self) -> None:
-        """Something may have happened."""
-        self._bell.set()
+        """Wake the loops: events may have been written."""
+        self._wakeup.set()
 
     def publish(self, topic: str, body: Mapping[str, Any]) -> int:
-        """A target tells those who listen in this process, without waiting for them; how many there are."""
-        told = Happening(
+        """Start the matching handlers without waiting for them, and return how many listeners there are."""
+        happening = Happening(
             topic,
             self._clock.now(),
             str(body.get("accountUuid", "")),
@@ -100,94 +100,94 @@ class Listeners:
         )
         for listener in self._listeners:
             if fnmatchcase(topic, listener.pattern):
-                job = asyncio.ensure_future(_handle(listener.handler, told))
-                self._handling.add(job)
-                job.add_done_callback(self._handling.discard)
+                handling = asyncio.ensure_future(_handle(listener.handler, happening))
+                self._handler_tasks.add(handling)
+                handling.add_done_callback(self._handler_tasks.discard)
         return sum(1 for each in self._listeners if fnmatchcase(topic, each.pattern) and each.shows(body))
 
     async def start(self) -> None:
-        """From what happens next on; those who gave a name go on where they were."""
-        if self._jobs or not self._listeners:
+        """Start one loop per cursor: at the end of the log, or for a `resume` name at its stored cursor."""
+        if self._loops or not self._listeners:
             return
-        self._bell, self._closing = asyncio.Event(), False
+        self._wakeup, self._closing = asyncio.Event(), False
         groups: dict[str | None, list[_Listener]] = {}
         for listener in self._listeners:
             groups.setdefault(listener.resume, []).append(listener)
         for resume, members in groups.items():
-            number = await self._place(resume)
-            self._jobs.append(asyncio.ensure_future(self._follow(members, resume, number)))
+            number = await self._start_number(resume)
+            self._loops.append(asyncio.ensure_future(self._follow(members, resume, number)))
 
     def stop(self) -> None:
-        jobs, self._jobs = self._jobs, []
+        jobs, self._loops = self._loops, []
         for job in jobs:
             job.cancel()
 
     async def finish(self) -> None:
-        """What has happened is still told, then it ends."""
-        jobs, self._jobs = self._jobs, []
+        """Handle the events written so far, then end the loops."""
+        jobs, self._loops = self._loops, []
         self._closing = True
-        self._bell.set()
-        await asyncio.gather(*jobs, *self._handling, return_exceptions=True)
+        self._wakeup.set()
+        await asyncio.gather(*jobs, *self._handler_tasks, return_exceptions=True)
 
-    async def _place(self, resume: str | None) -> int:
-        known = None if resume is None else await self._store().recall(_CURSOR + resume)
-        if known is not None:
-            return int(known)
+    async def _start_number(self, resume: str | None) -> int:
+        cursor = None if resume is None else await self._store().recall(_CURSOR_PREFIX + resume)
+        if cursor is not None:
+            return int(cursor)
         number = await self._store().last_event()
         if resume is not None:
-            # Also for one that dies before it has heard anything: from here on nothing is missed.
-            await self._store().remember(_CURSOR + resume, str(number))
+            # Stored before the first event: a process that dies before handling one misses nothing from here on.
+            await self._store().remember(_CURSOR_PREFIX + resume, str(number))
         return number
 
     async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
-        retry = StoreRetry("telling of listeners", self._clock, longest=_LONGEST_PAUSE)
+        retry = StoreRetry("telling of listeners", self._clock, longest=_MAX_BACKOFF)
         while True:
-            self._bell.clear()
+            self._wakeup.clear()
             closing, before = self._closing, number
             try:
-                number = await self._tell(members, resume, number)
+                number = await self._handle_batch(members, resume, number)
             except StoreError as error:
                 seconds = retry.failed(error)
                 if closing:
                     return
-                await self._until_something_may_have_happened(seconds)
+                await self._wait_for_wakeup(seconds)
                 continue
             retry.succeeded()
             if number == before and closing:
                 return
             if number == before and not self._closing:
-                await self._until_something_may_have_happened()
+                await self._wait_for_wakeup()
 
-    async def _tell(self, members: list[_Listener], resume: str | None, number: int) -> int:
-        """The next handful; where the last of them stands."""
-        events = await self._store().events(number, _HANDFUL)
+    async def _handle_batch(self, members: list[_Listener], resume: str | None, number: int) -> int:
+        """Handle the next batch of events and store the cursor; return the number of the last one handled."""
+        events = await self._store().events(number, _BATCH_SIZE)
         for numbered in events:
             if numbered.event.kind is EventKind.TASK_TRIGGERED:
-                continue  # the target itself has told those in this process, and with all that there is to say
+                continue  # the event target has published it to this process already, with its full data
             for listener in members:
                 if fnmatchcase(numbered.event.kind, listener.pattern):
-                    await _handle(listener.handler, _happening(numbered))
+                    await _handle(listener.handler, _to_happening(numbered))
         if events and resume is not None:
-            await self._store().remember(_CURSOR + resume, str(events[-1].number))
+            await self._store().remember(_CURSOR_PREFIX + resume, str(events[-1].number))
         return events[-1].number if events else number
 
-    async def _until_something_may_have_happened(self, seconds: float = _LOOK_EVERY_SECONDS) -> None:
-        timer = asyncio.get_running_loop().call_later(seconds, self._bell.set)
+    async def _wait_for_wakeup(self, seconds: float = _POLL_SECONDS) -> None:
+        timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
         try:
-            await self._bell.wait()
+            await self._wakeup.wait()
         finally:
             timer.cancel()
 
 
-async def _handle(handler: Handler, told: Happening) -> None:
+async def _handle(handler: Handler, happening: Happening) -> None:
     try:
-        answer = handler(told)
-        if inspect.isawaitable(answer):
-            await answer
+        result = handler(happening)
+        if inspect.isawaitable(result):
+            await result
     except Exception:
-        LOG.exception("a listener failed on %s of %s", told.kind, told.task_id)
+        LOG.exception("a listener failed on %s of %s", happening.kind, happening.task_id)
 
 
-def _happening(numbered: Numbered) -> Happening:
+def _to_happening(numbered: Numbered) -> Happening:
     number, (kind, at, owner, task_id, run_id, detail) = numbered
     return Happening(kind.value, at, owner, task_id, run_id, detail, number)

@@ -1,4 +1,4 @@
-"""Names of modules and functions: the same whether a file is imported, run as a script, or given to `horae up`."""
+"""Stable names of modules and functions: the same whether a file is imported, run as a script, or passed to `horae up`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE: Final = "__init__"
 
 
 def dotted_name(file: Path) -> str:
-    """`jobs.py` is `jobs`. In a package (a folder with `__init__.py`), the names of the folders come first."""
+    """Return the import name of a file: `jobs.py` is `jobs`; in a package the names of its folders come first."""
     file = file.absolute()
     parts = [] if file.stem == _PACKAGE else [file.stem]
     folder = package_root(file)
@@ -22,7 +22,7 @@ def dotted_name(file: Path) -> str:
 
 
 def package_root(file: Path) -> Path:
-    """The folder from which the file is imported by its dotted name."""
+    """Return the folder from which the file is imported by its dotted name."""
     folder = file.absolute().parent
     while (folder / f"{_PACKAGE}.py").is_file() and folder != folder.parent:
         folder = folder.parent
@@ -30,7 +30,7 @@ def package_root(file: Path) -> Path:
 
 
 def function_name(call: Callable[..., Any]) -> str:
-    """Module and qualified name. A function of an interactive prompt has no module that could be imported."""
+    """Return module and qualified name; the qualified name alone for a function typed at an interactive prompt."""
     module, name = _module_name(call), qualified_name(call)
     return name if module is None else f"{module}.{name}"
 
@@ -40,22 +40,22 @@ def qualified_name(call: Callable[..., Any]) -> str:
 
 
 def module_identity(call: Callable[..., Any]) -> str:
-    """Which module declares a function, for the comparison of two starts.
+    """Return the identity of the module that declares a function, comparable between two starts.
 
-    A module in a package is known by its dotted name, a single file by its path, because many are called `main.py`.
+    A module in a package is identified by its dotted name, a single file by its path, because many are called `main.py`.
     """
     name = _module_name(call)
     if name is None:
         return _MAIN
     module, file = _module(call), module_file(call)
-    single = "." not in name and not hasattr(module, "__path__")
-    return str(file) if single and file is not None else name
+    is_single_file = "." not in name and not hasattr(module, "__path__")
+    return str(file) if is_single_file and file is not None else name
 
 
 def former_identities(call: Callable[..., Any]) -> tuple[str, ...]:
-    """Other identities that earlier versions gave to the same module, depending on how it was loaded."""
-    name, file, now = _module_name(call), module_file(call), module_identity(call)
-    return tuple({each for each in (name, None if file is None else str(file)) if each not in (None, now)})
+    """Return other identities that earlier versions gave to the same module, depending on how it was loaded."""
+    name, file, current = _module_name(call), module_file(call), module_identity(call)
+    return tuple({each for each in (name, None if file is None else str(file)) if each not in (None, current)})
 
 
 def module_file(call: Callable[..., Any]) -> Path | None:
@@ -82,6 +82,6 @@ def _module_name(call: Callable[..., Any]) -> str | None:
 
 
 def _is_interactive(call: Callable[..., Any]) -> bool:
-    """Whether it was typed at a prompt, or is text that was executed: neither has a file."""
+    """Whether the function was typed at a prompt, or comes from executed text: neither has a file."""
     code = getattr(inspect.unwrap(call), "__code__", None)
     return code is not None and code.co_filename.startswith("<")

@@ -1,4 +1,4 @@
-"""Tasks or runs that fit a question: awaited, they are a list; in `async for`, they come page by page."""
+"""Paginated listings of tasks and runs: await one for a list, or iterate it page by page with `async for`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .handles import TaskHandle
 if TYPE_CHECKING:
     from .horae import Horae
 
-_PAGE: Final = 500
+_PAGE_SIZE: Final = 500
 
 
 class Listing:
@@ -20,15 +20,15 @@ class Listing:
 
     def __init__(self, app: Horae, wanted: TaskFilter, limit: int | None) -> None:
         self._app = app
-        self._wanted = wanted
+        self._filter = wanted
         self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[TaskHandle]:
         left = self._limit
         after: str | None = None
         while left is None or left > 0:
-            size = _PAGE if left is None else min(_PAGE, left)
-            page = await self._app.service.tasks.page(self._app.who, self._wanted, after, size)
+            size = _PAGE_SIZE if left is None else min(_PAGE_SIZE, left)
+            page = await self._app.service.tasks.page(self._app.who, self._filter, after, size)
             for facts in page.items:
                 yield TaskHandle(self._app, facts.task)
             left = None if left is None else left - len(page.items)
@@ -37,9 +37,9 @@ class Listing:
                 return
 
     def __await__(self) -> Generator[Any, None, list[TaskHandle]]:
-        return self._all().__await__()
+        return self._collect().__await__()
 
-    async def _all(self) -> list[TaskHandle]:
+    async def _collect(self) -> list[TaskHandle]:
         return [task async for task in self]
 
     def __repr__(self) -> str:
@@ -52,18 +52,18 @@ class RunListing:
     def __init__(self, app: Horae, task: TaskHandle | str | None, wanted: RunFilter, limit: int | None) -> None:
         self._app = app
         self._task = task
-        self._wanted = wanted
+        self._filter = wanted
         self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[Run]:
         left = self._limit
         after: str | None = None
-        wanted = self._wanted
+        wanted = self._filter
         if self._task is not None:
             task = await self._app.get(self._task) if isinstance(self._task, str) else self._task
             wanted = wanted._replace(task_id=task.id)
         while left is None or left > 0:
-            size = _PAGE if left is None else min(_PAGE, left)
+            size = _PAGE_SIZE if left is None else min(_PAGE_SIZE, left)
             page = await self._app.service.runs.page(self._app.who, wanted, after, size)
             for run in page.items:
                 yield run
@@ -73,9 +73,9 @@ class RunListing:
                 return
 
     def __await__(self) -> Generator[Any, None, list[Run]]:
-        return self._all().__await__()
+        return self._collect().__await__()
 
-    async def _all(self) -> list[Run]:
+    async def _collect(self) -> list[Run]:
         return [run async for run in self]
 
     def __repr__(self) -> str:

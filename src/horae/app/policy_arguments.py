@@ -1,4 +1,4 @@
-"""The policies as keyword arguments, typed once for every call that takes them."""
+"""Keyword arguments for task policies, typed once for every call that takes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..service.tasks.task_request import NO_OPTIONS, Duration, Options
 from .suggestions import suggest_option
 
 Never: TypeAlias = Literal["never"]
-_OTHERS: Final = ("key", "owner", "zone", "name", "lane", "labels", "using", "payload", "isolate")
+_OTHER_ARGUMENTS: Final = ("key", "owner", "zone", "name", "lane", "labels", "using", "payload", "isolate")
 
 
 class Chosen(TypedDict, total=False):
@@ -29,9 +29,10 @@ class Chosen(TypedDict, total=False):
 
 
 def options_of(chosen: Chosen) -> Options:
+    """Convert keyword arguments to `Options`; raises a refusal, with a suggestion, for an unknown one."""
     unknown = sorted(chosen.keys() - set(Options._fields))
     if unknown:
-        suggested = suggest_option(unknown[0], dict(chosen)[unknown[0]], (*Options._fields, *_OTHERS))
+        suggested = suggest_option(unknown[0], dict(chosen)[unknown[0]], (*Options._fields, *_OTHER_ARGUMENTS))
         if suggested is not None:
             raise suggested
         raise refuse("unknown_policy", name=unknown[0])

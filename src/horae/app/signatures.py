@@ -1,4 +1,4 @@
-"""The signature of a function as other processes keep it: names, types in words, and the JSON types that can fit."""
+"""Converts a function's argument binding to the signature stored for other processes: names, type texts, JSON types."""
 
 from __future__ import annotations
 

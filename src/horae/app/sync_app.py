@@ -1,4 +1,4 @@
-"""The same app for code that cannot await: every call waits for its answer. The engine runs on a thread of its own."""
+"""Blocking API for code that cannot await: each call runs on the app's event loop in a background thread and waits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 class Portal:
-    """An event loop on a thread of its own, and a way to wait for what happens there from any other thread."""
+    """An event loop in a background thread; other threads run coroutines on it and block for the result."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -53,7 +53,7 @@ class Portal:
         try:
             return future.result()
         except BaseException:
-            # Ctrl-C while waiting: what was asked for is not wanted any more.
+            # Ctrl-C while waiting cancels the coroutine.
             future.cancel()
             raise
 
@@ -72,7 +72,7 @@ class Portal:
 
 
 class BlockingHorae:
-    """`with app.sync() as horae:` — then as the app itself, without `await`. Any thread may call it."""
+    """The app's methods without `await`: `with app.sync() as horae:`. Any thread may call it."""
 
     def __init__(self, app: Horae) -> None:
         self.app = app
@@ -96,11 +96,11 @@ class BlockingHorae:
             self._portal.close()
 
     def call(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Wait for anything of the app: `horae.call(horae.app.service.overview.now(horae.app.who))`."""
+        """Run any coroutine of the app and wait for it: `horae.call(horae.app.service.overview.now(horae.app.who))`."""
         return self._portal.call(work)
 
     @suggesting(OPTIONS)
-    def schedule(  # noqa: PLR0913 - one call says all there is to say of a task
+    def schedule(  # noqa: PLR0913 - mirrors `Horae.schedule`
         self,
         target: TaskFunction[Any, Any] | str | Mapping[str, Any],
         when: When,
@@ -115,7 +115,7 @@ class BlockingHorae:
         using: object | None = None,
         **options: Unpack[Chosen],
     ) -> BlockingTask:
-        made = self.app.schedule(
+        scheduling = self.app.schedule(
             target,
             when,
             payload,
@@ -128,7 +128,7 @@ class BlockingHorae:
             using=using,
             **options,
         )
-        return BlockingTask(self, self.call(made))
+        return BlockingTask(self, self.call(scheduling))
 
     def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[BlockingTask]:
         return [BlockingTask(self, task) for task in self.call(self.app.schedule_many(items, owner=owner))]
@@ -144,10 +144,10 @@ class BlockingHorae:
         text: str | None = None,
         limit: int | None = None,
     ) -> list[BlockingTask]:
-        async def everything() -> list[TaskHandle]:
+        async def collect() -> list[TaskHandle]:
             return await self.app.tasks(state=state, labels=labels, text=text, limit=limit)
 
-        return [BlockingTask(self, task) for task in self.call(everything())]
+        return [BlockingTask(self, task) for task in self.call(collect())]
 
     def runs(
         self,
@@ -158,13 +158,13 @@ class BlockingHorae:
         until: datetime | str | None = None,
         limit: int | None = 100,
     ) -> list[Run]:
-        """Newest first; `limit=None`: all of them."""
+        """List runs, newest first; `limit=None`: all runs."""
 
-        async def everything() -> list[Run]:
-            which = task.id if isinstance(task, BlockingTask) else task
-            return await self.app.runs(which, state=state, since=since, until=until, limit=limit)
+        async def collect() -> list[Run]:
+            task_id = task.id if isinstance(task, BlockingTask) else task
+            return await self.app.runs(task_id, state=state, since=since, until=until, limit=limit)
 
-        return self.call(everything())
+        return self.call(collect())
 
     def why(self, task: BlockingTask | str, at: datetime | str | None = None) -> Explanation:
         return self.call(self.app.why(task if isinstance(task, str) else task.id, at))
@@ -177,7 +177,7 @@ class BlockingHorae:
 
 
 class BlockingTask:
-    """As `TaskHandle`, without `await`."""
+    """The methods of `TaskHandle` without `await`."""
 
     def __init__(self, horae: BlockingHorae, task: TaskHandle) -> None:
         self._horae = horae
@@ -222,7 +222,7 @@ class BlockingTask:
         self._horae.call(self._task.skip(wanted))
 
     def run_now(self, wait: Duration | None = None) -> Run | None:
-        """One extra run, now; with `wait`, its last run when it has ended."""
+        """Start one extra run now; with `wait`, wait that long for its end and return its last run."""
         run: RunHandle = self._horae.call(self._task.run_now())
         return None if wait is None else self._horae.call(run.wait(wait))
 

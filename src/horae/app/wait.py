@@ -1,4 +1,4 @@
-"""Waits until something of a task has ended: woken by the engine of this process, and by looking now and then."""
+"""Waits for the end of a task's occurrence: woken by this process's engine, with polling back-off for other processes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..model.run import Origin, Run
 from ..ports.store import RunFilter
 
 Occurrence: TypeAlias = tuple[Origin, datetime]
-_FIRST_LOOK_SECONDS: Final = 0.1
-_LAST_LOOK_SECONDS: Final = 1.0
-"""Another process may do the work, so no wake-up is relied on; those who wait for long ask less and less often."""
-_ROWS: Final = 50
+_MIN_POLL_SECONDS: Final = 0.1
+_MAX_POLL_SECONDS: Final = 1.0
+"""Another process may run the task, so waiters poll as well; the interval doubles up to this."""
+_MAX_ROWS: Final = 50
 
 
 class Rows(Protocol):
-    """What somebody who waits looks at: a store, or whoever asks one."""
+    """The reads a waiter needs: implemented by a store and by the client of a server."""
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None: ...
 
@@ -31,75 +31,75 @@ class Rows(Protocol):
 
 
 class Waiting:
-    """A bell for each task that somebody waits for, so that a thousand who wait do not all look when one of them ends."""
+    """Wake-up events per task: the end of a run wakes the waiters of its task only, not all of them."""
 
     def __init__(self) -> None:
-        self._bells: dict[str, set[asyncio.Event]] = {}
+        self._wakeups: dict[str, set[asyncio.Event]] = {}
 
     def ended_of(self, tasks: Collection[str]) -> None:
-        """Something of these tasks has ended."""
-        for task_id in self._bells.keys() & tasks if self._bells else ():
-            for bell in self._bells[task_id]:
-                bell.set()
+        """Wake the waiters of these tasks: a run of each has ended."""
+        for task_id in self._wakeups.keys() & tasks if self._wakeups else ():
+            for wakeup in self._wakeups[task_id]:
+                wakeup.set()
 
     def look(self) -> None:
-        """Something was changed by hand: all who wait look for themselves."""
-        self.ended_of(tuple(self._bells))
+        """Wake all waiters: a task was changed by a front end."""
+        self.ended_of(tuple(self._wakeups))
 
     async def ended(
         self, book: Callable[[], Rows], task_id: str, owner: str | None, occurrence: Occurrence | None = None
     ) -> Run:
-        """The last run of the occurrence that ends next; when nothing is left to come, of the one that ended last.
+        """Return the last run of the occurrence that ends next, or of the one that ended last if none is left.
 
-        With an `occurrence`, the last run of that one, also when it has ended before. The book is asked for anew at each
-        look: in an app that was closed meanwhile, nothing ends any more.
+        With an `occurrence`, return the last run of that one, also when it ended before. Raises the refusal of an absent
+        task, and of one paused without end. `reader` is called again at each poll: it raises once the app was closed.
         """
-        rows = RunFilter(owner, task_id)
-        seconds = _FIRST_LOOK_SECONDS
-        with self._bell(task_id) as bell:
-            # What had ended before is read before all else: what ends from here on is news, however fast it is.
-            known = {run.id for run in (await book().runs(rows, limit=_ROWS)).items if run.ended is not None}
+        run_filter = RunFilter(owner, task_id)
+        seconds = _MIN_POLL_SECONDS
+        with self._registered(task_id) as wakeup:
+            # Earlier ends are read first, so that a run that ends right after the call counts as new.
+            known = {run.id for run in (await book().runs(run_filter, limit=_MAX_ROWS)).items if run.ended is not None}
             while True:
-                bell.clear()
+                wakeup.clear()
                 facts = await book().facts(task_id, owner)
                 if facts is None:
                     raise refuse("no_such_task", id=task_id)
-                over = _over(facts, (await book().runs(rows, limit=_ROWS)).items)
+                ended = _ended_runs(facts, (await book().runs(run_filter, limit=_MAX_ROWS)).items)
                 if occurrence is not None:
-                    fresh = [run for run in over if (run.origin, run.planned) == occurrence]
+                    matches = [run for run in ended if (run.origin, run.planned) == occurrence]
                 else:
-                    fresh = [run for run in over if run.id not in known]
-                if fresh:
-                    return _first_ended(fresh)
+                    matches = [run for run in ended if run.id not in known]
+                if matches:
+                    return _first_ended(matches)
                 if occurrence is None and _nothing_left(facts):
-                    return _last_ended(facts, over)
-                _refuse_to_wait_for_ever(facts)
-                await _until(bell, seconds)
-                seconds = min(2 * seconds, _LAST_LOOK_SECONDS)
+                    return _last_ended(facts, ended)
+                _refuse_endless_wait(facts)
+                await _wait_for(wakeup, seconds)
+                seconds = min(2 * seconds, _MAX_POLL_SECONDS)
 
     @contextmanager
-    def _bell(self, task_id: str) -> Iterator[asyncio.Event]:
-        bell = asyncio.Event()
-        self._bells.setdefault(task_id, set()).add(bell)
+    def _registered(self, task_id: str) -> Iterator[asyncio.Event]:
+        wakeup = asyncio.Event()
+        self._wakeups.setdefault(task_id, set()).add(wakeup)
         try:
-            yield bell
+            yield wakeup
         finally:
-            bells = self._bells[task_id]
-            bells.discard(bell)
-            if not bells:
-                del self._bells[task_id]
+            wakeups = self._wakeups[task_id]
+            wakeups.discard(wakeup)
+            if not wakeups:
+                del self._wakeups[task_id]
 
 
-async def _until(bell: asyncio.Event, seconds: float) -> None:
-    timer = asyncio.get_running_loop().call_later(seconds, bell.set)
+async def _wait_for(wakeup: asyncio.Event, seconds: float) -> None:
+    timer = asyncio.get_running_loop().call_later(seconds, wakeup.set)
     try:
-        await bell.wait()
+        await wakeup.wait()
     finally:
         timer.cancel()
 
 
-def _refuse_to_wait_for_ever(facts: Facts) -> None:
-    """Of a task that is paused without an end, nothing ends until somebody resumes it."""
+def _refuse_endless_wait(facts: Facts) -> None:
+    """Raise if the task is paused without end and no run is live: no occurrence ends until it is resumed."""
     pause = facts.standing.pause
     asleep = all(entry.stand is Stand.ASLEEP for entry in facts.entries)
     if pause is not None and pause.until is None and asleep and not facts.live:
@@ -110,15 +110,15 @@ def _nothing_left(facts: Facts) -> bool:
     return not facts.live and not facts.entries
 
 
-def _over(facts: Facts, runs: Iterable[Run]) -> list[Run]:
-    """Ended runs whose occurrence has ended too: nothing of it goes on, or is tried again."""
-    open_ones = {(entry.origin, entry.planned) for entry in facts.entries if entry.kind is EntryKind.RETRY}
-    open_ones |= {(run.origin, run.planned) for run in facts.live}
-    return [run for run in runs if run.ended is not None and (run.origin, run.planned) not in open_ones]
+def _ended_runs(facts: Facts, runs: Iterable[Run]) -> list[Run]:
+    """Return the ended runs whose occurrence has ended too: it has no live run and no waiting retry."""
+    unfinished = {(entry.origin, entry.planned) for entry in facts.entries if entry.kind is EntryKind.RETRY}
+    unfinished |= {(run.origin, run.planned) for run in facts.live}
+    return [run for run in runs if run.ended is not None and (run.origin, run.planned) not in unfinished]
 
 
 def _first_ended(runs: Iterable[Run]) -> Run:
-    """Of the occurrence that ended first, its last attempt."""
+    """Return the last attempt of the occurrence that ended first."""
     last_attempts: dict[tuple[str, object], Run] = {}
     for run in sorted(runs, key=lambda run: run.attempt):
         last_attempts[run.origin, run.planned] = run

@@ -1,10 +1,10 @@
-"""How others see that it is alive and on time: numbers to scrape, traces to follow, lines to read, and whether it is ready.
+"""Observability: Prometheus metrics, OpenTelemetry traces, structured logs, and readiness checks.
 
-catalogue    every metric by its name                  figures      the numbers themselves, cheap to count
-store        each call of the store, timed             runs         ids and a span around each run
-requests     each request over HTTP                    lag          how late the event loop is
-deployment   what the store knows of all nodes         exposition   all of it as Prometheus reads it
-door         a node's own small door to scrape at      access       who may look
-traces       OpenTelemetry, where it is set up         logs, masking, ids   one line, its ids, and no secret
-health       whether what comes due can start          observer     what one process looks on with
+catalogue        definitions of all metrics               counters       counters, histograms and gauges of a process
+store            metrics of store calls and decisions     runs           log context and a span for each run
+requests         metrics and spans of HTTP requests       loop_lag       lag of the event loop
+deployment       metrics read from the store              exposition     Prometheus text format
+metrics_server   a node's HTTP server for scrapes         scrape_access  access policy of metrics
+traces           OpenTelemetry spans                      logs, log_context, secret_mask   log lines, ids, masking
+health           readiness of a deployment                observer       metrics and tracing of one process
 """

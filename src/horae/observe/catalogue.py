@@ -1,4 +1,4 @@
-"""Every metric by its name. No label holds what people make up, so that there are never more series than the code has."""
+"""Definitions of all Prometheus metrics; no label holds user-chosen text, which bounds the number of series."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Process = Literal["api", "engine", "both"]
 Labels = tuple[str, ...]
 
 PROCESS: Final = "process"
-"""The label that tells two processes of one machine apart; what concerns all nodes alike has none."""
+"""Label that distinguishes two processes of one machine; deployment-wide metrics do not have it."""
 
 LATENESS: Final = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
@@ -22,8 +22,10 @@ LENGTHS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0
 
 
 class Metric(NamedTuple):
-    """`begins` are the series that are there from the first moment on, in the process whose business they are: what is not
-    there cannot be watched."""
+    """`initial_labels` lists the series that exist with 0 from the start, in the `process` that owns them.
+
+    An alert cannot watch a series that does not exist yet.
+    """
 
     name: str
     kind: Kind
@@ -33,10 +35,10 @@ class Metric(NamedTuple):
     begins: tuple[Labels, ...] = ()
     of: Process = "engine"
     of_all: bool = False
-    """It is about the whole deployment, and says the same wherever it is asked for."""
+    """Deployment-wide: every process reports the same value."""
 
 
-_ONE: Final[tuple[Labels, ...]] = ((),)
+_UNLABELLED: Final[tuple[Labels, ...]] = ((),)
 
 STARTS: Final = Metric(
     "horae_starts_total",
@@ -46,7 +48,7 @@ STARTS: Final = Metric(
     begins=tuple((origin.value,) for origin in Origin),
 )
 LATE: Final = Metric(
-    "horae_lateness_seconds", "histogram", (), "How long after it was due a run started.", LATENESS, _ONE
+    "horae_lateness_seconds", "histogram", (), "How long after it was due a run started.", LATENESS, _UNLABELLED
 )
 SETTLEMENT_DELAY: Final = Metric(
     "horae_settlement_delay_seconds",
@@ -54,20 +56,22 @@ SETTLEMENT_DELAY: Final = Metric(
     (),
     "How long after a run ended its end was recorded; until then the run counts as running.",
     LATENESS,
-    _ONE,
+    _UNLABELLED,
 )
 SETTLEMENTS_WAITING: Final = Metric(
     "horae_settlements_waiting", "gauge", (), "Runs of this process that have ended and are not recorded yet."
 )
-LENGTH: Final = Metric("horae_run_seconds", "histogram", (), "How long a run took, from its start.", LENGTHS, _ONE)
+LENGTH: Final = Metric(
+    "horae_run_seconds", "histogram", (), "How long a run took, from its start.", LENGTHS, _UNLABELLED
+)
 OUTCOMES: Final = Metric(
-    "horae_outcomes_total", "counter", ("state", "reason"), "Runs that ended, by how and why; each attempt counts."
+    "horae_outcomes_total", "counter", ("state", "reason"), "Ended runs, by state and reason; each attempt counts."
 )
 SKIPPED: Final = Metric(
-    "horae_skipped_total", "counter", ("reason",), "Occurrences that came to nothing, by why; a stretch counts in full."
+    "horae_skipped_total", "counter", ("reason",), "Skipped occurrences, by reason; a span counts in full."
 )
-GOING: Final = Metric("horae_runs_going", "gauge", (), "Runs that this process carries now.")
-CAPACITY: Final = Metric("horae_capacity", "gauge", (), "How many it carries at most.")
+GOING: Final = Metric("horae_runs_going", "gauge", (), "Active runs of this process.")
+CAPACITY: Final = Metric("horae_capacity", "gauge", (), "Maximum number of active runs of this process.")
 LEASE_LOSSES: Final = Metric(
     "horae_lease_losses_total",
     "counter",
@@ -76,27 +80,25 @@ LEASE_LOSSES: Final = Metric(
     begins=(("expired",), ("taken",)),
 )
 LEASE_LEFT: Final = Metric(
-    "horae_lease_left_seconds", "gauge", (), "Seconds until this node must stop what it carries, unless it renews."
+    "horae_lease_left_seconds", "gauge", (), "Seconds until this node must stop its runs, unless it renews its lease."
 )
 TAKEOVERS: Final = Metric(
-    "horae_takeovers_total", "counter", (), "Dead nodes whose runs were taken over here.", begins=_ONE
+    "horae_takeovers_total", "counter", (), "Dead nodes whose runs were taken over here.", begins=_UNLABELLED
 )
 RECOVERED: Final = Metric(
-    "horae_recovered_runs_total", "counter", (), "Runs of dead nodes that were ended here.", begins=_ONE
+    "horae_recovered_runs_total", "counter", (), "Runs of dead nodes that were ended here.", begins=_UNLABELLED
 )
 STORE_CALLS: Final = Metric(
     "horae_store_call_seconds", "histogram", ("operation",), "How long calls of the store took.", QUICK
 )
-STORE_ERRORS: Final = Metric(
-    "horae_store_errors_total", "counter", ("operation",), "Calls of the store that failed, by what was asked."
-)
+STORE_ERRORS: Final = Metric("horae_store_errors_total", "counter", ("operation",), "Failed store calls, by operation.")
 LAG: Final = Metric(
     "horae_loop_lag_seconds",
     "histogram",
     (),
-    "How late the event loop did what was to be done at a time.",
+    "How late timers of the event loop fire.",
     QUICK,
-    _ONE,
+    _UNLABELLED,
     of="both",
 )
 REQUESTS: Final = Metric(
@@ -121,7 +123,7 @@ DELIVERIES: Final = Metric(
     "horae_webhook_attempts_total",
     "counter",
     ("outcome",),
-    "Attempts to bring an event to a webhook.",
+    "Attempts to deliver an event to a webhook.",
     begins=(("delivered",), ("failed",)),
     of="api",
 )
@@ -133,7 +135,7 @@ QUEUE: Final = Metric(
     "horae_queue",
     "gauge",
     ("waiting",),
-    "What is due and has not started: claimable (due), without a seat in its lane (parked), or without a node that can "
+    "Due entries that have not started: claimable (due), without a free slot in its lane (parked), or without a node that can "
     "run it (stranded). Counted up to 1,000.",
     of_all=True,
 )
@@ -141,7 +143,7 @@ HEAD_AGE: Final = Metric(
     "horae_agenda_head_age_seconds",
     "gauge",
     (),
-    "How long what is first in line has been due; 0 when nothing is.",
+    "How long the head of the agenda has been due; 0 when nothing is due.",
     of_all=True,
 )
 NODES: Final = Metric("horae_nodes", "gauge", ("state",), "Nodes, by state.", of_all=True)
@@ -159,7 +161,7 @@ ENGINE_SEEN: Final = Metric(
     "horae_engine_scraped",
     "gauge",
     (),
-    "1 when the engine's process beside this one told its numbers; absent where there is none.",
+    "1 when the separate engine process answered this scrape; absent where there is none.",
     of_all=True,
 )
 

@@ -1,6 +1,6 @@
-"""The numbers of one process. To count is one addition: no lock, no library, nothing that could fail.
+"""In-process counters, histograms and gauges: an update is one addition without lock or library.
 
-Each series has one thread that writes it, and whoever reads takes a copy; that is all the order that is needed.
+Each series is written by one thread, and readers copy it, so no further synchronisation is needed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Counter:
 
 
 class Row:
-    """One series: how many fell between two edges, the last beyond all of them; and their sum."""
+    """One series of a histogram: the count per bucket, the last one above all edges, and the sum."""
 
     __slots__ = ("counts", "sum")
 
@@ -45,14 +45,14 @@ class Histogram:
             self.row(labels)
 
     def row(self, labels: Labels) -> Row:
-        found = self.rows.get(labels)
-        if found is None:
-            found = self.rows[labels] = Row(len(self.metric.edges) + 1)
-        return found
+        row = self.rows.get(labels)
+        if row is None:
+            row = self.rows[labels] = Row(len(self.metric.edges) + 1)
+        return row
 
     def add(self, seconds: float, labels: Labels = NO_LABELS) -> None:
         if seconds < 0:
-            # A clock that was set back makes nothing early.
+            # Negative only when a clock was set back.
             seconds = 0.0
         row = self.rows.get(labels) or self.row(labels)
         row.counts[bisect_left(self.metric.edges, seconds)] += 1
@@ -60,7 +60,7 @@ class Histogram:
 
 
 class Gauge:
-    """Asked for when somebody looks."""
+    """Values that are read by callback at each scrape."""
 
     __slots__ = ("metric", "values")
 
@@ -73,7 +73,7 @@ class Gauge:
 
 
 class Figures:
-    """One of each that is of a process alone; what is of all nodes is asked of the store."""
+    """All metrics of one process; deployment-wide ones are read from the store instead."""
 
     def __init__(self, process: Process = "both") -> None:
         own = [metric for metric in METRICS if not metric.of_all]

@@ -1,4 +1,4 @@
-"""What the store knows of all nodes at once: tasks, what waits, who lives. A few reads by index, however much there is."""
+"""Reads the deployment-wide metrics from the store (tasks, queue, nodes, audit) with a few indexed queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
 
 
 async def read_deployment(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
-    """Where the store does not answer, that is all there is to say."""
+    """Return the readings; only `horae_store_up 0` where the store does not answer."""
     try:
         async with asyncio.timeout(PATIENCE):
             return await _read(store, clock)
@@ -48,26 +48,26 @@ async def _read(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
     return (
         Reading(catalogue.STORE_UP, 1),
         *(Reading(catalogue.TASKS, counts.get((NO_HOUR, STATE + state), 0), (state.value,)) for state in TaskState),
-        *_queue(waiting),
+        *_queue_readings(waiting),
         Reading(catalogue.HEAD_AGE, late),
-        *_nodes(nodes, now, lease),
+        *_node_readings(nodes, now, lease),
         Reading(catalogue.UNSEALED, unsealed),
     )
 
 
-def _queue(waiting: Waiting) -> Iterable[Reading]:
-    named = {"due": waiting.overdue, "parked": waiting.parked, "stranded": waiting.stranded}
-    return [Reading(catalogue.QUEUE, number, (name,)) for name, number in named.items()]
+def _queue_readings(waiting: Waiting) -> Iterable[Reading]:
+    counts = {"due": waiting.overdue, "parked": waiting.parked, "stranded": waiting.stranded}
+    return [Reading(catalogue.QUEUE, number, (name,)) for name, number in counts.items()]
 
 
-def _nodes(nodes: Iterable[Node], now: datetime, lease: timedelta) -> Iterable[Reading]:
-    found = {"live": 0, "draining": 0, "silent": 0}
+def _node_readings(nodes: Iterable[Node], now: datetime, lease: timedelta) -> Iterable[Reading]:
+    counts = {"live": 0, "draining": 0, "silent": 0}
     offset = 0.0
     for node in nodes:
         if not lives(node, now, lease):
-            found["silent"] += 1
+            counts["silent"] += 1
             continue
-        found["draining" if node.draining else "live"] += 1
+        counts["draining" if node.draining else "live"] += 1
         offset = max(offset, abs(node.offset.total_seconds()))
-    yield from (Reading(catalogue.NODES, number, (state,)) for state, number in found.items())
+    yield from (Reading(catalogue.NODES, number, (state,)) for state, number in counts.items())
     yield Reading(catalogue.OFFSET, offset)

@@ -1,4 +1,4 @@
-"""All numbers as Prometheus reads them: this process's own, another one's beside them, and those of the deployment."""
+"""Renders metrics in the Prometheus text format: those of this process, of the engine process, and of the deployment."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def check_parts() -> None:
 
 
 def rendered(figures: Figures, process: str, of_all: Iterable[Reading] = (), beside: str = "") -> str:
-    """`process` is what this one calls itself; `beside` is what another process said of itself, in the same words."""
+    """Render all metrics. `process` is this process's label; `engine_text` is the text that another process rendered."""
     check_parts()
     from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - an extra
 
     families: dict[str, Family] = {}
-    for family in (*_own(figures, process), *_parsed(beside), *_of_all(of_all)):
-        known = families.setdefault(family.name, family)
-        if known is not family:
-            known.samples.extend(family.samples)
-    return generate_latest(_Collected(tuple(families.values()))).decode()
+    for family in (*_process_families(figures, process), *_parse(beside), *_deployment_families(of_all)):
+        merged = families.setdefault(family.name, family)
+        if merged is not family:
+            merged.samples.extend(family.samples)
+    return generate_latest(_Collector(tuple(families.values()))).decode()
 
 
-class _Collected:
-    """What the library asks for its families."""
+class _Collector:
+    """Passes ready families to prometheus_client."""
 
     def __init__(self, families: tuple[Family, ...]) -> None:
         self._families = families
@@ -46,7 +46,7 @@ class _Collected:
         return self._families
 
 
-def _own(figures: Figures, process: str) -> Iterator[Family]:
+def _process_families(figures: Figures, process: str) -> Iterator[Family]:
     from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415 - an extra
 
     for each in figures:
@@ -56,53 +56,53 @@ def _own(figures: Figures, process: str) -> Iterator[Family]:
         yield family
 
 
-def _parsed(text: str) -> Iterable[Family]:
+def _parse(text: str) -> Iterable[Family]:
     from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415 - an extra
 
     return text_string_to_metric_families(text)
 
 
-def _of_all(readings: Iterable[Reading]) -> Iterable[Family]:
-    found: dict[str, Family] = {}
+def _deployment_families(readings: Iterable[Reading]) -> Iterable[Family]:
+    families: dict[str, Family] = {}
     for metric, value, labels in readings:
-        family = found.setdefault(metric.name, _empty(metric))
+        family = families.setdefault(metric.name, _make_family(metric))
         family.add_sample(metric.name, dict(zip(metric.labels, labels, strict=True)), value)
-    return found.values()
+    return families.values()
 
 
 def _family(each: Counter | Histogram | Gauge, process: str) -> Family:
-    family = _empty(each.metric)
+    family = _make_family(each.metric)
     name = each.metric.name
     if isinstance(each, Histogram):
         for labels, row in each.rows.copy().items():
-            _add_buckets(family, each, _named(each.metric, labels, process), row.counts.copy(), row.sum)
+            _add_buckets(family, each, _label_values(each.metric, labels, process), row.counts.copy(), row.sum)
     elif isinstance(each, Counter):
         for labels, number in each.values.copy().items():
-            family.add_sample(name, _named(each.metric, labels, process), number)
+            family.add_sample(name, _label_values(each.metric, labels, process), number)
     else:
         for labels, read in each.values.copy().items():
-            family.add_sample(name, _named(each.metric, labels, process), read())
+            family.add_sample(name, _label_values(each.metric, labels, process), read())
     return family
 
 
-def _empty(metric: Metric) -> Family:
-    from prometheus_client.core import Metric as Made  # noqa: PLC0415 - an extra
+def _make_family(metric: Metric) -> Family:
+    from prometheus_client.core import Metric as MetricFamily  # noqa: PLC0415 - an extra
 
-    return Made(metric.name.removesuffix("_total"), metric.meaning, metric.kind)
+    return MetricFamily(metric.name.removesuffix("_total"), metric.meaning, metric.kind)
 
 
-def _named(metric: Metric, labels: tuple[str, ...], process: str) -> dict[str, str]:
+def _label_values(metric: Metric, labels: tuple[str, ...], process: str) -> dict[str, str]:
     return {**dict(zip(metric.labels, labels, strict=True)), PROCESS: process}
 
 
 def _add_buckets(family: Family, each: Histogram, labels: dict[str, str], counts: list[int], total: float) -> None:
-    name, edges = each.metric.name, [*map(_edge, each.metric.edges), "+Inf"]
-    running = list(accumulate(counts))
-    for edge, number in zip(edges, running, strict=True):
+    name, edges = each.metric.name, [*map(_format_edge, each.metric.edges), "+Inf"]
+    cumulative = list(accumulate(counts))
+    for edge, number in zip(edges, cumulative, strict=True):
         family.add_sample(f"{name}_bucket", {**labels, "le": edge}, number)
-    family.add_sample(f"{name}_count", labels, running[-1])
+    family.add_sample(f"{name}_count", labels, cumulative[-1])
     family.add_sample(f"{name}_sum", labels, total)
 
 
-def _edge(seconds: float) -> str:
+def _format_edge(seconds: float) -> str:
     return repr(float(seconds))

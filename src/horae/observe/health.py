@@ -1,4 +1,4 @@
-"""Whether what comes due can start: the store answers and takes writes, a node lives, its clock is right, nothing waits for long."""
+"""Readiness of a deployment: the store answers and accepts writes, a node is live, clocks agree, nothing is long overdue."""
 
 from __future__ import annotations
 
@@ -16,49 +16,52 @@ from ..wire.instants import milliseconds, utc
 from .write_probe import Writes
 
 PATIENCE: Final = 2.0
-"""Seconds: a store that takes longer to say anything at all cannot be worked with."""
+"""Timeout in seconds for the store's answer."""
 TOLERANCE: Final = timedelta(seconds=60)
 GRACE: Final = timedelta(seconds=60)
 
 
 class Asked(Agenda, Book, Records, Protocol):
-    """What is asked of the store."""
+    """The parts of a store that the check reads."""
 
 
 class Readiness(NamedTuple):
-    """Each part by itself: where the store does not answer, nothing is known of the others, and none of them is right."""
+    """Result of each check; where the store does not answer, all of them are False."""
 
     store: bool = False
     writes: bool = False
-    """It has taken one lately."""
+    """The last write probe succeeded."""
     engine: bool = False
-    """Some node lives that claims what is due."""
+    """At least one live node claims due entries (is not draining)."""
     clock: bool = False
-    """No live node's clock is further from the store's than it may be."""
+    """Every live node's clock is within the tolerance of the store's."""
     on_time: bool = False
-    """What is first in line has not been due for longer than the grace."""
+    """The head of the agenda is not overdue by more than the grace."""
 
     def is_ready(self, *, engine: bool) -> bool:
-        """`engine`: whether somebody is expected to run what is due; otherwise a store that works is enough."""
+        """Whether all checks pass; without `engine` (no node is expected), those of the store are enough."""
         return self.store and self.writes and (not engine or (self.engine and self.clock and self.on_time))
 
 
 class Condition(NamedTuple):
-    """`problem` is why the store does not answer, or takes no writes. `clock_steps` of the last day make nothing unready:
-    the engine has dealt with them."""
+    """`problem` is why the store does not answer, or refuses writes.
+
+    `clock_steps` of the last day do not affect readiness, since the engine has handled them.
+    """
 
     parts: Readiness
     problem: HoraeError | None = None
     clock_steps: tuple[ClockStep, ...] = ()
 
     def steps_json(self) -> list[dict[str, Any]]:
-        """Without names of hosts, for anybody may ask."""
+        """Return the clock steps without host names, since the endpoint needs no authentication."""
         return [{"at": utc(step.at), "by_ms": milliseconds(step.by)} for step in self.clock_steps]
 
 
 async def condition(
     store: Asked, clock: Clock, writes: Writes, *, tolerance: timedelta = TOLERANCE, grace: timedelta = GRACE
 ) -> Condition:
+    """Check the deployment; store errors are returned in the condition, not raised."""
     try:
         async with asyncio.timeout(PATIENCE):
             lease = await agreed_lease(store)
@@ -68,7 +71,7 @@ async def condition(
     except HoraeError as error:
         return Condition(Readiness(), error)
     except (TimeoutError, OSError):
-        return Condition(Readiness(), StoreUnavailable(f"It said nothing for {PATIENCE:.0f} s."))
+        return Condition(Readiness(), StoreUnavailable(f"It did not answer within {PATIENCE:.0f} s."))
     problem = await writes.problem(store, PATIENCE)
     now = clock.now()
     live = [node for node in nodes if lives(node, now, lease)]

@@ -1,4 +1,4 @@
-"""What a line of the log is about: the request, the task, the run, the trace. It follows the work, however deep it goes."""
+"""Log context: ids of the current request, task, run and trace in a context variable, added to every log line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ _IDS: Final[ContextVar[Mapping[str, str]]] = ContextVar("horae_ids", default={})
 
 
 def bind(**ids: str) -> None:
-    """From here on, in this line of work and what it begins. A request and a run have each a task of the event loop to
-    themselves, so nobody has to take it back; and what is said after it failed still says of whom."""
+    """Add ids to the current asyncio task and the tasks it starts.
+
+    A request and a run each have an asyncio task of their own, so the ids are never reset, and are still there in log
+    lines written after a failure.
+    """
     _IDS.set({**_IDS.get(), **{name: value for name, value in ids.items() if value}})
 
 

@@ -1,4 +1,4 @@
-"""How late the event loop is: it is asked to do something at a time, and looked when it did."""
+"""Measures the event loop's lag: how late a timer fires, sampled four times a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY: Final = 0.25
 
 
 async def watch_lag(clock: Clock, figures: Figures) -> None:
-    """Until it is cancelled."""
+    """Sample the lag until cancelled."""
     lag = figures.histogram(catalogue.LAG)
     while True:
         due = clock.steady() + EVERY

@@ -1,4 +1,4 @@
-"""A node's own small door to look in at: `/metrics`, `/healthz`, `/readyz`. One question, one answer, no framework."""
+"""Minimal HTTP server of a node for `/metrics`, `/healthz` and `/readyz`: one request per connection, no framework."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .observer import Observer
 from .scrape_access import Authenticate, Policy, admit, knows_key
 
 OWN: Final = "/metrics/process"
-"""The numbers of the process alone: what the process that serves the API asks for."""
+"""Path of the metrics of this process alone, scraped by the API process."""
 LOG: Final = logging.getLogger("horae")
-_LONGEST_HEAD: Final = 16_384
-_PATIENCE: Final = 5.0
+_MAX_HEAD_BYTES: Final = 16_384
+_REQUEST_TIMEOUT: Final = 5.0
 _JSON: Final = "application/json"
-_MOST_AT_ONCE: Final = 32
+_MAX_CONNECTIONS: Final = 32
 _STATUSES: Final = ((NotAuthenticated, 401), (NotAllowed, 403), (NotFound, 404), (StoreError, 503))
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What can be looked at, and by whom. `key` is known to the process beside this one, and to nobody else."""
+    """What the server shows, and its access policy. `key` is shared with the API process of the same `horae up` only."""
 
     observer: Observer
     store: Keeping
@@ -43,13 +43,13 @@ class Room:
     key: str = ""
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     path: str
     headers: Mapping[str, str]
     peer: str
 
 
-class _Answer(NamedTuple):
+class _Response(NamedTuple):
     status: int
     body: str
     type: str = _JSON
@@ -57,46 +57,46 @@ class _Answer(NamedTuple):
 
 @asynccontextmanager
 async def opened(room: Room, line: socket.socket) -> AsyncIterator[None]:
-    """For as long as this is open."""
-    going: set[asyncio.Task[None]] = set()
+    """Serve on the socket while the block runs."""
+    connections: set[asyncio.Task[None]] = set()
 
-    def came(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(going) >= _MOST_AT_ONCE:
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(connections) >= _MAX_CONNECTIONS:
             writer.close()
             return
-        job = asyncio.ensure_future(_serve(room, reader, writer))
-        going.add(job)
-        job.add_done_callback(going.discard)
+        connection = asyncio.ensure_future(_serve(room, reader, writer))
+        connections.add(connection)
+        connection.add_done_callback(connections.discard)
 
-    server = await asyncio.start_server(came, sock=line, limit=_LONGEST_HEAD)
+    server = await asyncio.start_server(accept, sock=line, limit=_MAX_HEAD_BYTES)
     try:
         yield
     finally:
         server.close()
-        for job in going:
-            job.cancel()
-        await asyncio.gather(*going, return_exceptions=True)
+        for connection in connections:
+            connection.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
 
 
 async def _serve(room: Room, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
-        async with asyncio.timeout(_PATIENCE):
-            asked = _read(await reader.readuntil(b"\r\n\r\n"), writer)
-            answer = _refused(400) if asked is None else await _answer(room, asked)
-            writer.write(_written(answer))
+        async with asyncio.timeout(_REQUEST_TIMEOUT):
+            request = _parse_request(await reader.readuntil(b"\r\n\r\n"), writer)
+            response = _error_response(400) if request is None else await _respond(room, request)
+            writer.write(_encode(response))
             await writer.drain()
     except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        pass  # Whoever asks nothing, too slowly, or too much, gets nothing.
+        pass  # An incomplete, slow or oversized request gets no response.
     except Exception:
-        LOG.exception("the numbers of this node could not be told")
+        LOG.exception("the metrics of this node could not be served")
     finally:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
 
 
-def _read(head: bytes, writer: asyncio.StreamWriter) -> _Asked | None:
-    """None for what is no question that can be answered here."""
+def _parse_request(head: bytes, writer: asyncio.StreamWriter) -> _Request | None:
+    """Parse the head; None for a malformed request or another method than GET and HEAD."""
     first, *rest = head.decode("latin-1").split("\r\n")
     method, _, target = first.partition(" ")
     path, _, version = target.rpartition(" ")
@@ -104,51 +104,51 @@ def _read(head: bytes, writer: asyncio.StreamWriter) -> _Asked | None:
         return None
     pairs = (line.partition(":") for line in rest if line)
     peer = writer.get_extra_info("peername") or ("",)
-    return _Asked(path.partition("?")[0], {name.strip().lower(): value.strip() for name, _, value in pairs}, peer[0])
+    return _Request(path.partition("?")[0], {name.strip().lower(): value.strip() for name, _, value in pairs}, peer[0])
 
 
-async def _answer(room: Room, asked: _Asked) -> _Answer:
+async def _respond(room: Room, request: _Request) -> _Response:
     try:
-        if asked.path == "/healthz":
-            return _Answer(200, json.dumps({"status": "ok"}))
-        if asked.path == "/readyz":
+        if request.path == "/healthz":
+            return _Response(200, json.dumps({"status": "ok"}))
+        if request.path == "/readyz":
             return await _readiness(room)
-        if asked.path in ("/metrics", OWN):
-            return await _metrics(room, asked)
+        if request.path in ("/metrics", OWN):
+            return await _metrics(room, request)
     except HoraeError as error:
-        return _refused(next((status for kind, status in _STATUSES if isinstance(error, kind)), 500))
-    return _refused(404)
+        return _error_response(next((status for kind, status in _STATUSES if isinstance(error, kind)), 500))
+    return _error_response(404)
 
 
-async def _metrics(room: Room, asked: _Asked) -> _Answer:
-    if not knows_key(asked.headers, room.key):
-        await admit(room.policy, asked.peer, asked.headers, room.authenticate)
-    own = asked.path == OWN
-    text = room.observer.own_text() if own else await room.observer.text(room.store)
-    return _Answer(200, text, CONTENT_TYPE)
+async def _metrics(room: Room, request: _Request) -> _Response:
+    if not knows_key(request.headers, room.key):
+        await admit(room.policy, request.peer, request.headers, room.authenticate)
+    is_process_only = request.path == OWN
+    text = room.observer.own_text() if is_process_only else await room.observer.text(room.store)
+    return _Response(200, text, CONTENT_TYPE)
 
 
-async def _readiness(room: Room) -> _Answer:
-    found = await condition(room.store, room.clock, room.observer.writes)
-    ready = found.parts.is_ready(engine=True)
-    shape = {
-        "status": "ready" if ready else "not ready",
-        "parts": found.parts._asdict(),
-        "clock_steps": found.steps_json(),
-        "problem": told_of(found.problem),
+async def _readiness(room: Room) -> _Response:
+    health = await condition(room.store, room.clock, room.observer.writes)
+    is_ready = health.parts.is_ready(engine=True)
+    body = {
+        "status": "ready" if is_ready else "not ready",
+        "parts": health.parts._asdict(),
+        "clock_steps": health.steps_json(),
+        "problem": told_of(health.problem),
     }
-    return _Answer(200 if ready else 503, json.dumps(shape))
+    return _Response(200 if is_ready else 503, json.dumps(body))
 
 
-def _refused(status: int) -> _Answer:
-    return _Answer(status, json.dumps({"status": status, "title": HTTPStatus(status).phrase}))
+def _error_response(status: int) -> _Response:
+    return _Response(status, json.dumps({"status": status, "title": HTTPStatus(status).phrase}))
 
 
-def _written(answer: _Answer) -> bytes:
-    body = answer.body.encode()
-    extra = "WWW-Authenticate: Bearer\r\n" if answer.status == 401 else ""
+def _encode(response: _Response) -> bytes:
+    body = response.body.encode()
+    extra = "WWW-Authenticate: Bearer\r\n" if response.status == 401 else ""
     head = (
-        f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}\r\nContent-Type: {answer.type}\r\n"
+        f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}\r\nContent-Type: {response.type}\r\n"
         f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n{extra}"
         "Connection: close\r\n\r\n"
     )
@@ -156,21 +156,21 @@ def _written(answer: _Answer) -> bytes:
 
 
 class Neighbour(NamedTuple):
-    """The engine's process beside this one: where its door is, and the key that opens it."""
+    """The engine process of the same `horae up`: address of its metrics server, and the shared key."""
 
     host: str
     port: int
     key: str
 
     async def text(self) -> str:
-        """Its own numbers; empty when it does not answer: it may just be beginning anew."""
+        """Scrape the engine process's metrics; empty when it does not answer, for example while it restarts."""
         try:
             async with asyncio.timeout(1.0):
-                return await self._asked()
+                return await self._scrape()
         except (TimeoutError, OSError, ValueError):
             return ""
 
-    async def _asked(self) -> str:
+    async def _scrape(self) -> str:
         reader, writer = await asyncio.open_connection(self.host, self.port)
         try:
             writer.write(

@@ -1,4 +1,4 @@
-"""What one process looks on with: its numbers, and where its spans go. One for each process."""
+"""Observer of one process: owns its metrics and tracing, wraps stores and targets, renders the metrics."""
 
 from __future__ import annotations
 
@@ -43,12 +43,14 @@ class Observer:
         self.figures.counter(catalogue.DELIVERIES).add(("delivered" if arrived else "failed",))
 
     def own_text(self) -> str:
-        """The numbers of this process alone."""
+        """Render the metrics of this process alone."""
         return rendered(self.figures, self.process)
 
     async def text(self, store: Keeping, beside: str | None = None) -> str:
-        """And those of the deployment. `beside` is what the engine's process said; empty: it was asked in vain; None:
-        there is none."""
+        """Render the metrics of this process and of the deployment.
+
+        `engine_text` is the text of the engine process; empty: it did not answer; None: there is no separate one.
+        """
         readings = await read_deployment(store, self._clock)
         if beside is not None:
             readings = (*readings, Reading(catalogue.ENGINE_SEEN, float(bool(beside))))

@@ -1,4 +1,4 @@
-"""Every way in which somebody who wants to look is refused."""
+"""Refusals of metrics endpoints and log settings: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "metrics_need_token": Entry(
         NotAuthenticated,
-        "Metrics are shown to this machine itself, or to whoever brings an admin's token.",
+        "Metrics are shown to requests from this machine, or with an admin's token.",
         "Send it in the header 'Authorization: Bearer horae_…'.",
         "指标只对本机,或持有管理员令牌者开放。",
         "请用请求头“Authorization: Bearer horae_…”发送令牌。",

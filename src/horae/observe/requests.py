@@ -1,4 +1,4 @@
-"""Around each request over HTTP: counted by the route that took it, timed until its answer begins, and part of a trace."""
+"""ASGI middleware for HTTP metrics and traces: counts requests by route and status, times them until the response starts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 NOWHERE: Final = "(none)"
-"""The route of what has none: however many paths somebody makes up, they are one."""
+"""Route label of requests without a route: one series, however many paths clients invent."""
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _OTHER: Final = "other"
-_TOO_MUCH: Final = 429
-_LEFT: Final = 499
-"""The client closed the connection before there was an answer, which is no failure of the server."""
+_TOO_MANY_REQUESTS: Final = 429
+_CLIENT_CLOSED: Final = 499
+"""The client closed the connection before the response, which is no failure of the server."""
 
 
 class ObservedRequests:
-    """It stands where each request has its id already, and where what no route could cope with still comes by."""
+    """Sits inside the middleware that assigns request ids; exceptions that no route handled still pass through it."""
 
     def __init__(self, app: App, figures: Figures, clock: Clock, tracing: Tracing | None = None) -> None:
         self._app = app
@@ -41,31 +41,31 @@ class ObservedRequests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, answered, left = self._steady(), False, False
-        came = incoming(scope["headers"])
-        span = None if self._tracing is None else self._tracing.request(came, scope["method"])
-        bind(request=scope["state"].get("request_id", ""), trace=_trace(span, came))
+        started, has_response, is_disconnected = self._steady(), False, False
+        parent = incoming(scope["headers"])
+        span = None if self._tracing is None else self._tracing.request(parent, scope["method"])
+        bind(request=scope["state"].get("request_id", ""), trace=_trace_id(span, parent))
 
-        async def sent(message: Message) -> None:
-            nonlocal answered
-            if message["type"] == "http.response.start" and not answered:
-                answered = True
-                self._count(scope, message["status"], self._steady() - begun)
+        async def observed_send(message: Message) -> None:
+            nonlocal has_response
+            if message["type"] == "http.response.start" and not has_response:
+                has_response = True
+                self._count(scope, message["status"], self._steady() - started)
                 if span is not None:
                     span.answered(scope, message)
             await send(message)
 
-        async def received() -> Message:
-            nonlocal left
+        async def observed_receive() -> Message:
+            nonlocal is_disconnected
             message = await receive()
-            left = left or message["type"] == "http.disconnect"
+            is_disconnected = is_disconnected or message["type"] == "http.disconnect"
             return message
 
         try:
-            await self._app(scope, received, sent)
+            await self._app(scope, observed_receive, observed_send)
         except Exception:
-            if not answered:
-                self._count(scope, _LEFT if left else 500, self._steady() - begun)
+            if not has_response:
+                self._count(scope, _CLIENT_CLOSED if is_disconnected else 500, self._steady() - started)
             raise
         finally:
             if span is not None:
@@ -76,12 +76,12 @@ class ObservedRequests:
         method = scope["method"] if scope["method"] in _METHODS else _OTHER
         self._requests.add((route, method, str(status)))
         self._seconds.add(seconds, (route,))
-        if status == _TOO_MUCH:
+        if status == _TOO_MANY_REQUESTS:
             self._limited.add((_limited_by(scope["state"]),))
 
 
 def route_of(scope: Scope) -> str:
-    """As the code wrote it, with its parameters as names."""
+    """Return the route's path template, with names for its parameters."""
     return getattr(scope.get("route"), "path", None) or NOWHERE
 
 
@@ -92,6 +92,6 @@ def _limited_by(state: MutableMapping[str, Any]) -> str:
     return "address" if state.get("caller") is None else "quota"
 
 
-def _trace(span: RequestSpan | None, came: str) -> str:
-    traceparent = came if span is None else span.traceparent
+def _trace_id(span: RequestSpan | None, parent: str) -> str:
+    traceparent = parent if span is None else span.traceparent
     return traceparent[3:35]

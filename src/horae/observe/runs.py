@@ -1,4 +1,4 @@
-"""Around each run: what is logged meanwhile says of which, and where traces are wanted, it is a span."""
+"""Target wrapper that binds the run's ids to the log context and opens a trace span around each run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may look at the numbers: whoever is on this machine, whoever brings the right token, or everybody, as the operator says."""
+"""Access policy of metrics: local requests, requests with an admin's token, all requests, or none."""
 
 from __future__ import annotations
 
@@ -14,47 +14,50 @@ from .refusals import refuse
 
 Policy = Literal["local", "token", "open", "off"]
 POLICIES: Final[tuple[Policy, ...]] = ("local", "token", "open", "off")
-_PASSED_ON: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+_PROXY_HEADERS: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _SCHEME: Final = "bearer "
 
 Authenticate = Callable[[str], Awaitable[Principal]]
 
 
-def read_policy(said: str) -> Policy:
-    word = said.strip().lower()
-    if word not in POLICIES:
-        raise refuse_choice("bad_choice", name="metrics", value=word, allowed=", ".join(POLICIES))
-    return word
+def read_policy(value: str) -> Policy:
+    """Parse the setting; raises a refusal for an unknown policy."""
+    policy = value.strip().lower()
+    if policy not in POLICIES:
+        raise refuse_choice("bad_choice", name="metrics", value=policy, allowed=", ".join(POLICIES))
+    return policy
 
 
 async def admit(policy: Policy, peer: str, headers: Mapping[str, str], authenticate: Authenticate) -> None:
-    """Refuses whoever may not; `headers` have names in small letters."""
+    """Raise a refusal unless the policy admits the request; header names are in lower case."""
     if policy == "off":
         raise refuse("metrics_off")
     if policy == "open" or (policy == "local" and is_local(peer, headers)):
         return
-    said = headers.get("authorization", "")
-    if not said.lower().startswith(_SCHEME):
+    authorization = headers.get("authorization", "")
+    if not authorization.lower().startswith(_SCHEME):
         raise refuse("metrics_need_token")
-    (await authenticate(said[len(_SCHEME) :].strip())).must(Scope.ADMIN)
+    (await authenticate(authorization[len(_SCHEME) :].strip())).must(Scope.ADMIN)
 
 
 def is_local(peer: str, headers: Mapping[str, str]) -> bool:
-    """From this machine, for this machine: not what a proxy passed on, nor what a page in a browser asks by a name that
-    was made to lead here."""
-    if any(name in headers for name in _PASSED_ON) or "origin" in headers:
+    """Whether the request comes from this machine and names it as its host.
+
+    Excludes requests that a proxy forwarded, and those of a browser page (DNS rebinding).
+    """
+    if any(name in headers for name in _PROXY_HEADERS) or "origin" in headers:
         return False
-    return _is_loopback(peer) and _is_loopback(_host(headers.get("host", "")))
+    return _is_loopback(peer) and _is_loopback(_host_name(headers.get("host", "")))
 
 
 def knows_key(headers: Mapping[str, str], key: str) -> bool:
-    """Two processes of one `horae up` know each other by a key that nobody else has."""
+    """Whether the request has the key that only the processes of one `horae up` share."""
     return bool(key) and compare_digest(headers.get("authorization", "").encode(), f"Bearer {key}".encode())
 
 
-def _host(said: str) -> str:
+def _host_name(header: str) -> str:
     try:
-        return urlsplit(f"//{said}").hostname or ""
+        return urlsplit(f"//{header}").hostname or ""
     except ValueError:
         return ""
 
@@ -63,8 +66,8 @@ def _is_loopback(address: str) -> bool:
     if address == "localhost":
         return True
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return False
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return found.is_loopback or (mapped is not None and mapped.is_loopback)
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return parsed.is_loopback or (mapped is not None and mapped.is_loopback)

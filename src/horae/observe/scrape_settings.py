@@ -1,4 +1,4 @@
-"""What the front end over HTTP needs to let others look: the observer, whom it admits, and what counts as ready."""
+"""Settings of the metrics and readiness endpoints: observer, access policy, engine process, tolerances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .scrape_access import Policy
 
 
 class Looking(NamedTuple):
-    """`neighbour` is the engine's process of the same `horae up`, where it is another one."""
+    """`engine_peer` is the engine process of the same `horae up`, if it is a separate one."""
 
     observer: Observer
     policy: Policy = "local"

@@ -1,4 +1,4 @@
-"""What must never stand in a log: tokens, passwords, keys. What looks like one is hidden, wherever it came from."""
+"""Masks secrets (tokens, passwords, keys) in log lines by pattern, whatever their source."""
 
 from __future__ import annotations
 
@@ -7,45 +7,48 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 HIDDEN: Final = "***"
-_END: Final = r"[^\s\"'\\,;&)}\]]"
-_SHAPES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    # Our own tokens: the id may be seen, what proves it may not.
+_VALUE_CHARACTER: Final = r"[^\s\"'\\,;&)}\]]"
+_PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    # Horae tokens: the id stays visible, the secret part is masked.
     (re.compile(r"\b(horae_[0-9A-Za-z]+_)[0-9A-Za-z_-]{8,}"), rf"\1{HIDDEN}"),
     (re.compile(r"\b(whsec_)[0-9A-Za-z+/=_-]+"), rf"\1{HIDDEN}"),
-    # What proves that somebody was asked, and what other things are signed with.
+    # Callback tokens and signatures.
     (re.compile(r"\b[0-9a-f]{64,}\b"), HIDDEN),
-    (re.compile(rf"\b(Bearer|Basic|Token)\s+{_END}{{6,}}", re.IGNORECASE), rf"\1 {HIDDEN}"),
+    (re.compile(rf"\b(Bearer|Basic|Token)\s+{_VALUE_CHARACTER}{{6,}}", re.IGNORECASE), rf"\1 {HIDDEN}"),
     # `scheme://name:password@host`
     (re.compile(r"(\w[\w+.-]*://)[^\s/@\"'\\]*@"), rf"\1{HIDDEN}@"),
     (
         re.compile(
             r"([\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization|cookie|signature)[\w-]*"
-            rf"[\"']?\s*[=:]\s*[\"']?)(?!(?:Bearer|Basic|Token)\b)({_END}+)",
+            rf"[\"']?\s*[=:]\s*[\"']?)(?!(?:Bearer|Basic|Token)\b)({_VALUE_CHARACTER}+)",
             re.IGNORECASE,
         ),
         rf"\1{HIDDEN}",
     ),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|$)", re.DOTALL), HIDDEN),
 )
-_NAMES: Final = re.compile(r"password|passwd|secret|token|api[_-]?key|authorization|cookie|signature", re.IGNORECASE)
-_DEEPEST: Final = 6
+_SECRET_NAMES: Final = re.compile(
+    r"password|passwd|secret|token|api[_-]?key|authorization|cookie|signature", re.IGNORECASE
+)
+_MAX_DEPTH: Final = 6
 
 
 def masked_text(text: str) -> str:
-    for shape, instead in _SHAPES:
-        text = shape.sub(instead, text)
+    """Return the text with everything that looks like a secret masked."""
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
     return text
 
 
 def masked_value(value: Any, depth: int = 0) -> Any:
-    """The same for whatever is to become JSON; what is called like a secret is one, whatever it looks like."""
+    """Mask a value for JSON, recursively; a value under a name like `password` is masked whatever it looks like."""
     if isinstance(value, str):
         return masked_text(value)
-    if depth > _DEEPEST or value is None or isinstance(value, bool | int | float):
-        return value if depth <= _DEEPEST else HIDDEN
+    if depth > _MAX_DEPTH or value is None or isinstance(value, bool | int | float):
+        return value if depth <= _MAX_DEPTH else HIDDEN
     if isinstance(value, Mapping):
         return {
-            str(name): HIDDEN if _NAMES.search(str(name)) else masked_value(each, depth + 1)
+            str(name): HIDDEN if _SECRET_NAMES.search(str(name)) else masked_value(each, depth + 1)
             for name, each in value.items()
         }
     if isinstance(value, bytes | bytearray):

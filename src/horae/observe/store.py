@@ -1,4 +1,4 @@
-"""A store that is looked at: each call is timed, and what was decided there is counted once it is written."""
+"""Store wrapper for metrics: times each call, and counts starts, ends and lease losses once they are committed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _T = TypeVar("_T")
 OPERATIONS: Final = frozenset(
     name for name, each in inspect.getmembers(Keeping, inspect.iscoroutinefunction) if not name.startswith("_")
 )
-_NOT_CALLS: Final = frozenset({"open", "close"})
+_UNTIMED: Final = frozenset({"open", "close"})
 
 
 def observed(store: Keeping, figures: Figures, clock: Clock, terms: Terms) -> Keeping:
-    """The same store; whoever calls it notices nothing."""
-    return cast(Keeping, _Observed(store, figures, clock, terms))
+    """Wrap the store; the wrapper behaves like the store itself."""
+    return cast(Keeping, _ObservedStore(store, figures, clock, terms))
 
 
-class _Observed:
+class _ObservedStore:
     def __init__(self, store: Keeping, figures: Figures, clock: Clock, terms: Terms) -> None:
         self._store = store
         self._clock = clock
@@ -50,111 +50,111 @@ class _Observed:
         self._losses = figures.counter(catalogue.LEASE_LOSSES)
         self._takeovers = figures.counter(catalogue.TAKEOVERS)
         self._recovered = figures.counter(catalogue.RECOVERED)
-        self._counting = Lock()
-        self._renewed: dict[str, float] = {}
+        self._lock = Lock()
+        self._renewed_at: dict[str, float] = {}
         self._claimed: dict[str, Run] = {}
-        """What is to be started with a write of its own."""
+        """Runs with `at_most_once` between their claim and their start."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if name not in OPERATIONS or name in _NOT_CALLS:
-            return found
+        attribute = getattr(self._store, name)
+        if name not in OPERATIONS or name in _UNTIMED:
+            return attribute
         labels, steady, calls, errors = (name,), self._steady, self._calls, self._errors
 
         async def timed(*arguments: Any, **named: Any) -> Any:
-            # As `_timed`, without one more coroutine: this is asked often.
-            begun = steady()
+            # As `_timed`, without one more coroutine: this is called often.
+            started = steady()
             try:
-                return await found(*arguments, **named)
+                return await attribute(*arguments, **named)
             except StoreError:
                 errors.add(labels)
                 raise
             finally:
-                calls.add(steady() - begun, labels)
+                calls.add(steady() - started, labels)
 
         self.__dict__[name] = timed
         return timed
 
     async def _timed(self, labels: tuple[str], call: Awaitable[_T]) -> _T:
-        begun = self._steady()
+        started = self._steady()
         try:
             return await call
         except StoreError:
             self._errors.add(labels)
             raise
         finally:
-            self._calls.add(self._steady() - begun, labels)
+            self._calls.add(self._steady() - started, labels)
 
-    # --- what comes due ------------------------------------------------------------------------------------------------
+    # --- claims and starts ---------------------------------------------------------------------------------------------
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         changes: dict[str, Change] = {}
 
-        def seen(facts: Facts, entry: Entry, token: int) -> Change:
-            # Who is asked again means the last answer.
+        def recording(facts: Facts, entry: Entry, token: int) -> Change:
+            # A store may decide again after a conflict: the last decision counts.
             change = changes[facts.task.id] = decide(facts, entry, token)
             return change
 
-        asked = self._steady()
-        claim = await self._timed(("claim_due",), self._store.claim_due(now, node, room, seen))
+        called = self._steady()
+        claim = await self._timed(("claim_due",), self._store.claim_due(now, node, room, recording))
         if claim.runs:
-            at = now + timedelta(seconds=self._steady() - asked)
+            at = now + timedelta(seconds=self._steady() - called)
             for _, run in claim.runs:
                 if run.state is RunState.CLAIMED:
                     self._claimed[run.id] = run
                 else:
-                    self._begun(run, at)
-        self._ended(changes.values())
+                    self._count_start(run, at)
+        self._count_ended(changes.values())
         return claim
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
-        asked = self._steady()
+        called = self._steady()
         try:
-            may = await self._timed(("start",), self._store.start(claims, now))
-            at = now + timedelta(seconds=self._steady() - asked)
-            for run_id in may:
+            started = await self._timed(("start",), self._store.start(claims, now))
+            at = now + timedelta(seconds=self._steady() - called)
+            for run_id in started:
                 if (run := self._claimed.get(run_id)) is not None:
-                    self._begun(run, at)
+                    self._count_start(run, at)
         finally:
             for run_id, _ in claims:
                 self._claimed.pop(run_id, None)
-        return may
+        return started
 
-    def _begun(self, run: Run, at: datetime) -> None:
+    def _count_start(self, run: Run, at: datetime) -> None:
         self._starts.add((run.origin.value,))
         self._late.add((at - run.due).total_seconds())
 
-    # --- what ends -----------------------------------------------------------------------------------------------------
+    # --- ends of runs --------------------------------------------------------------------------------------------------
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         changes: dict[str, Change] = {}
 
-        def seen(facts: Facts, run: Run, report: Settlement) -> Change:
+        def recording(facts: Facts, run: Run, report: Settlement) -> Change:
             change = changes[run.id] = decide(facts, run, report)
             return change
 
-        stale = await self._timed(("settle",), self._store.settle(batch, seen))
+        stale = await self._timed(("settle",), self._store.settle(batch, recording))
         recorded = self._clock.now()
         for report in batch:
             if report.run_id not in stale:
                 self._settlement_delay.add((recorded - report.ended).total_seconds())
-        self._ended(change for run_id, change in changes.items() if run_id not in stale)
+        self._count_ended(change for run_id, change in changes.items() if run_id not in stale)
         return stale
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         for run_id, _ in claims:
             self._claimed.pop(run_id, None)
-        changes, seen = _seeing(decide)
-        stale = await self._timed(("release",), self._store.release(claims, seen))
-        self._ended(change for run_id, change in changes.items() if run_id not in stale)
+        changes, recording = _record_changes(decide)
+        stale = await self._timed(("release",), self._store.release(claims, recording))
+        self._count_ended(change for run_id, change in changes.items() if run_id not in stale)
         return stale
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        changes, seen = _seeing(decide)
-        recovered = await self._timed(("recover",), self._store.recover(node, renewals, seen, limit))
+        changes, recording = _record_changes(decide)
+        recovered = await self._timed(("recover",), self._store.recover(node, renewals, recording, limit))
         if recovered is not None:
             self._recovered.add(by=recovered)
-            self._ended(changes.values())
+            self._count_ended(changes.values())
             if recovered < limit:
                 self._takeovers.add()
         return recovered
@@ -162,24 +162,24 @@ class _Observed:
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         last: list[Change] = []
 
-        def seen(facts: Facts) -> Change:
+        def recording(facts: Facts) -> Change:
             last[:] = [decide(facts)]
             return last[0]
 
-        facts = await self._timed(("change",), self._store.change(task_id, owner, seen))
+        facts = await self._timed(("change",), self._store.change(task_id, owner, recording))
         if facts is not None:
-            self._ended(last)
+            self._count_ended(last)
         return facts
 
-    def _ended(self, changes: Iterable[Change]) -> None:
-        # The keeper recovers in a thread of its own.
-        with self._counting:
+    def _count_ended(self, changes: Iterable[Change]) -> None:
+        # The lease keeper recovers in a thread of its own.
+        with self._lock:
             for change in changes:
                 for run in chain(change.born, change.moved):
                     if not run.live:
-                        self._end(run)
+                        self._count_end(run)
 
-    def _end(self, run: Run) -> None:
+    def _count_end(self, run: Run) -> None:
         reason = "" if run.reason is None else run.reason.value
         if run.state is RunState.SKIPPED:
             self._skipped.add((reason,), 1 if run.span is None else run.span.count)
@@ -191,33 +191,34 @@ class _Observed:
     # --- the lease -----------------------------------------------------------------------------------------------------
 
     async def join(self, node: Node) -> None:
-        asked = self._steady()
+        called = self._steady()
         await self._timed(("join",), self._store.join(node))
-        self._renewed[node.id] = asked
+        self._renewed_at[node.id] = called
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
-        asked = self._steady()
+        called = self._steady()
         extension = await self._timed(("extend",), self._store.extend(node, now, load, offset))
-        before = self._renewed.pop(node, None)
+        last_renewal = self._renewed_at.pop(node, None)
         if not extension.held:
             self._losses.add(("taken",))
             return extension
-        if before is not None and self._steady() - before > self._self_stop:
-            # Until this answer came, the node had to take it for lost, and has stopped what it carried.
+        if last_renewal is not None and self._steady() - last_renewal > self._self_stop:
+            # The renewal came too late: the node had treated its lease as lost and stopped its runs.
             self._losses.add(("expired",))
-        self._renewed[node] = asked
+        self._renewed_at[node] = called
         return extension
 
     async def leave(self, node: str) -> None:
-        self._renewed.pop(node, None)
+        self._renewed_at.pop(node, None)
         await self._timed(("leave",), self._store.leave(node))
 
 
-def _seeing(decide: RunDecision) -> tuple[dict[str, Change], Callable[[Facts, Run], Change]]:
+def _record_changes(decide: RunDecision) -> tuple[dict[str, Change], Callable[[Facts, Run], Change]]:
+    """Return a dictionary, and a wrapper of `decide` that records its decisions in it by run id."""
     changes: dict[str, Change] = {}
 
-    def seen(facts: Facts, run: Run) -> Change:
+    def recording(facts: Facts, run: Run) -> Change:
         change = changes[run.id] = decide(facts, run)
         return change
 
-    return changes, seen
+    return changes, recording

@@ -1,7 +1,7 @@
-"""Traces as OpenTelemetry has them: a span for each request and for each run, where somebody has set up where they go.
+"""OpenTelemetry tracing: a span for each request and each run, where an exporter is configured by `OTEL_…` variables.
 
-The trace and the span of a run follow from the run itself (`model/events/trace_context.py`), so that every process knows them: the one
-that queues it says them in its answer and links to them, and the one that carries it gives them to its target.
+The trace and span ids of a run are derived from the run (`model/events/trace_context.py`), so that every process knows
+them: the API returns and links them before the run starts, and the node passes them to the target.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from ..model.events.trace_context import traceparent
 from ..model.reason import Reason
@@ -27,92 +27,93 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, SpanContext
 
 LINKS: Final = "trace_links"
-"""Where in the state of a request its route says which runs will come of it."""
+"""Key of the request state under which a route stores the trace contexts of the runs it queued."""
 _TRACEPARENT: Final = re.compile(
     r"(?:00|(?!ff|00)(?P<later>[0-9a-f]{2}))-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?(later)(?:-.*)?)"
 )
-"""Of W3C Trace Context: version 00 ends with the flags, later versions may go on."""
-_SWITCHES: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER")
-_EXPORTERS: Final = "opentelemetry_traces_exporter"
+"""W3C Trace Context: version 00 ends with the flags, later versions may have more fields."""
+_EXPORTER_VARIABLES: Final = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_TRACES_EXPORTER",
+)
+_EXPORTER_GROUP: Final = "opentelemetry_traces_exporter"
 _PROTOCOLS: Final = {"grpc": "otlp_proto_grpc", "http/protobuf": "otlp_proto_http"}
-_WANTED: Final[ContextVar[tuple[int, int] | None]] = ContextVar("horae_wanted_ids", default=None)
-
-
-class Outcome(Protocol):
-    """As much of an outcome as a span tells."""
+_NEXT_IDS: Final[ContextVar[tuple[int, int] | None]] = ContextVar("horae_wanted_ids", default=None)
 
 
 def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The trace context that came with a request; empty, for a new trace, where none came, several, or a malformed one."""
-    found = [value for name, value in headers if name == b"traceparent"]
-    if len(found) != 1:
+    """Return the `traceparent` of a request; empty, for a new trace, where it is missing, repeated or malformed."""
+    values = [value for name, value in headers if name == b"traceparent"]
+    if len(values) != 1:
         return ""
-    text = found[0][:200].decode("latin-1").strip()
+    text = values[0][:200].decode("latin-1").strip()
     return text[:55] if _TRACEPARENT.fullmatch(text) else ""
 
 
 def tracing_of(environment: Mapping[str, str], process: str) -> Tracing | None:
-    """None, and nothing is loaded, where nobody has said by `OTEL_…` where spans are to go, or the SDK is not there."""
+    """Set up tracing; None, without importing anything, where no exporter is configured or the SDK is missing."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
-    if not any(environment.get(name, "").strip() for name in _SWITCHES) or find_spec("opentelemetry") is None:
+    if not any(environment.get(name, "").strip() for name in _EXPORTER_VARIABLES) or find_spec("opentelemetry") is None:
         return None
     if find_spec("opentelemetry.sdk") is None:
         return None
-    exporters = [each for name in _wanted(environment) if (each := _exporter(name)) is not None]
+    exporters = [each for name in _exporter_names(environment) if (each := _load_exporter(name)) is not None]
     return make_tracing(exporters, process, environment) if exporters else None
 
 
-def _wanted(environment: Mapping[str, str]) -> list[str]:
-    said = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower() or "otlp"
+def _exporter_names(environment: Mapping[str, str]) -> list[str]:
+    setting = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower() or "otlp"
     protocol = environment.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     otlp = _PROTOCOLS.get((protocol or "http/protobuf").strip().lower(), "otlp_proto_http")
-    names = [otlp if name.strip() == "otlp" else name.strip() for name in said.split(",")]
+    names = [otlp if name.strip() == "otlp" else name.strip() for name in setting.split(",")]
     return [name for name in names if name not in ("", "none")]
 
 
-def _exporter(name: str) -> SpanExporter | None:
-    """As its package offers it; None where that is not installed."""
-    for each in entry_points(group=_EXPORTERS, name=name):
-        made: SpanExporter = each.load()()
-        return made
+def _load_exporter(name: str) -> SpanExporter | None:
+    """Create the exporter from its package's entry point; None where that is not installed."""
+    for each in entry_points(group=_EXPORTER_GROUP, name=name):
+        exporter: SpanExporter = each.load()()
+        return exporter
     return None
 
 
 def make_tracing(
     exporters: Iterable[SpanExporter], process: str, environment: Mapping[str, str], *, at_once: bool = False
 ) -> Tracing:
-    """`at_once`: each span goes out when it ends, for whoever waits for it."""
+    """Create the tracer provider. With `synchronous`, each span is exported synchronously when it ends (for tests)."""
     from opentelemetry import trace  # noqa: PLC0415 - an extra
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor  # noqa: PLC0415
 
-    named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": "horae"}
-    provider = TracerProvider(id_generator=_ids(), resource=Resource.create({**named, "horae.process": process}))
+    attributes = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": "horae"}
+    resource = Resource.create({**attributes, "horae.process": process})
+    provider = TracerProvider(id_generator=_make_id_generator(), resource=resource)
     for exporter in exporters:
         provider.add_span_processor(SimpleSpanProcessor(exporter) if at_once else BatchSpanProcessor(exporter))
     if not at_once:
-        # What functions trace by themselves belongs there too.
+        # Spans that user functions create go to the same exporters.
         trace.set_tracer_provider(provider)
     return Tracing(provider)
 
 
-def _ids() -> Any:
+def _make_id_generator() -> Any:
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator  # noqa: PLC0415 - an extra
 
-    class WantedIds(RandomIdGenerator):
-        """Chance, but for a run: its ids were known before it began."""
+    class RunIdGenerator(RandomIdGenerator):
+        """Random ids, except for the span of a run, whose ids are derived from the run."""
 
         def generate_trace_id(self) -> int:
-            wanted = _WANTED.get()
-            return super().generate_trace_id() if wanted is None else wanted[0]
+            ids = _NEXT_IDS.get()
+            return super().generate_trace_id() if ids is None else ids[0]
 
         def generate_span_id(self) -> int:
-            wanted = _WANTED.get()
-            return super().generate_span_id() if wanted is None else wanted[1]
+            ids = _NEXT_IDS.get()
+            return super().generate_span_id() if ids is None else ids[1]
 
-    return WantedIds()
+    return RunIdGenerator()
 
 
 class Tracing:
@@ -121,11 +122,11 @@ class Tracing:
         self._tracer = provider.get_tracer("horae")
 
     def close(self) -> None:
-        """What is still to go out goes."""
+        """Export the pending spans and shut down."""
         self._provider.shutdown()
 
     def request(self, came: str, method: str) -> RequestSpan:
-        """Part of the trace of whoever asks, where they have one."""
+        """Start the span of a request, as a child of the caller's trace where it sent one."""
         from opentelemetry import trace  # noqa: PLC0415 - an extra
         from opentelemetry.context import Context  # noqa: PLC0415
 
@@ -136,25 +137,24 @@ class Tracing:
 
     @contextmanager
     def run(self, task: Task, run: Run) -> Iterator[Span]:
-        """Around the work of a run: the first span of its trace that has these very ids, and what is traced within is below
-        it."""
+        """Open the span of a run, with the ids derived from it; spans created within are its children."""
         from opentelemetry import trace  # noqa: PLC0415 - an extra
         from opentelemetry.context import Context  # noqa: PLC0415
 
         context = _context_of(traceparent(run))
-        wanted = _WANTED.set((context.trace_id, context.span_id))
+        reset_token = _NEXT_IDS.set((context.trace_id, context.span_id))
         try:
             span = self._tracer.start_span(
-                f"run {task.target.kind}", Context(), trace.SpanKind.CONSUMER, attributes=_told_of(task, run)
+                f"run {task.target.kind}", Context(), trace.SpanKind.CONSUMER, attributes=_run_attributes(task, run)
             )
         finally:
-            _WANTED.reset(wanted)
+            _NEXT_IDS.reset(reset_token)
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             yield span
 
 
 def end_run(span: Span, outcome: object) -> None:
-    """How it ended, in the words of its outcome."""
+    """Record the outcome and reason on the run's span."""
     from opentelemetry.trace import StatusCode  # noqa: PLC0415 - an extra
 
     span.set_attribute("horae.outcome", type(outcome).__name__.lower())
@@ -162,7 +162,7 @@ def end_run(span: Span, outcome: object) -> None:
     if isinstance(reason, Reason):
         span.set_attribute("horae.reason", reason.value)
     if hasattr(outcome, "error"):
-        # What it said may hold anything; whoever may see it reads it in the ledger.
+        # The error text may hold anything, so it stays in the ledger, where access is checked.
         span.set_status(StatusCode.ERROR)
 
 
@@ -202,7 +202,7 @@ def _context_of(text: str) -> SpanContext:
     )
 
 
-def _told_of(task: Task, run: Run) -> dict[str, str | int]:
+def _run_attributes(task: Task, run: Run) -> dict[str, str | int]:
     return {
         "horae.task": task.id,
         "horae.run": run.id,

@@ -1,1 +1,1 @@
-"""What goes out over HTTP: one guarded client that http targets, webhooks and channels share."""
+"""Outgoing HTTP with SSRF protection: one guarded client shared by http targets, webhooks and channels."""

@@ -1,4 +1,4 @@
-"""Which addresses are public. Pure, and by a table of our own: what `ipaddress` calls global differs between Pythons."""
+"""Classifies IP addresses as public or special by its own table: `ipaddress.is_global` differs between Python versions."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ _SPECIAL_6: Final = tuple(
         "3fff::/20",  # documentation
     )
 )
-_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
-"""How an IPv6-only network reaches IPv4: the last 32 bits are the real destination."""
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+"""Prefix with which an IPv6-only network reaches IPv4: the last 32 bits are the real destination."""
 _NUMERIC_LABEL: Final = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 
 
 def is_reachable(address: Address, allowed: Networks) -> bool:
-    """Whether it is public, or in a network that an operator allows."""
+    """Whether the address is public, or in a network that an operator allows."""
     real = _destination(address)
     return _is_in(address, allowed) or _is_in(real, allowed) or _is_public(real)
 
 
 def _destination(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for; otherwise itself."""
+    """Return the IPv4 address that is embedded in an IPv6 address (mapped, NAT64); otherwise the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
-    return IPv4Address(int(address) & 0xFFFF_FFFF) if address in _TRANSLATED else address
+    return IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else address
 
 
 def _is_public(address: Address) -> bool:
@@ -75,9 +75,9 @@ def _is_in(address: Address, networks: Iterable[IPv4Network | IPv6Network]) -> b
 
 
 def read_address(text: str) -> Address | None:
-    """An address as a resolver writes it; what is not an address is None, and nobody connects to it."""
+    """Parse an address as a resolver returns it; None for other text."""
     if ":" not in text and not text[-1:].isdecimal():
-        # No spelling of an address ends like that, and most names do.
+        # Fast path: an IPv4 address ends in a digit, and most names do not.
         return None
     try:
         return ip_address(text)
@@ -86,13 +86,13 @@ def read_address(text: str) -> Address | None:
 
 
 def is_numeric(host: str) -> bool:
-    """Whether some resolver would read this as an IPv4 address rather than look it up: it ends in a number."""
+    """Whether a resolver may read the host as an IPv4 address instead of looking it up: its last label is a number."""
     return _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]) is not None
 
 
 def read_numeric(host: str) -> IPv4Address | None:
-    """`127.0.0.1`, `2130706433`, `0x7f.1`, `0177.0.0.1`: one to four numbers, the last of which fills what is left."""
-    numbers = [_number(part) for part in host.split(".")]
+    """Parse `127.0.0.1`, `2130706433`, `0x7f.1`, `0177.0.0.1`: one to four numbers, the last fills the remaining bytes."""
+    numbers = [_parse_number(part) for part in host.split(".")]
     known = [number for number in numbers if number is not None]
     if len(known) != len(numbers) or len(known) > 4:
         return None
@@ -102,30 +102,30 @@ def read_numeric(host: str) -> IPv4Address | None:
     return IPv4Address(sum(number << 24 - 8 * place for place, number in enumerate(leading)) + last)
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     base = 16 if text[:2].lower() == "0x" else 8 if text.startswith("0") else 10
     try:
-        # Long runs of digits are out of range anyway, and take long to read.
+        # Long digit strings are out of range anyway, and slow to parse.
         return int(text, base) if _NUMERIC_LABEL.fullmatch(text) and len(text) <= 32 else None
     except ValueError:
         return None
 
 
 def network_of(address: Address) -> str:
-    """The smallest network that an operator would have to allow: this address alone, and all of IPv4 loopback."""
+    """Return the smallest network that an operator would have to allow: this address, or all of IPv4 loopback."""
     real = _destination(address)
     if isinstance(real, IPv4Address) and real.is_loopback:
         return "127.0.0.0/8"
-    plain = str(real).partition("%")[0]
-    return f"{plain}/{real.max_prefixlen}"
+    without_scope = str(real).partition("%")[0]
+    return f"{without_scope}/{real.max_prefixlen}"
 
 
 def read_networks(texts: Iterable[object]) -> Networks:
-    """The networks that an operator allows."""
-    return tuple(_network(text) for text in texts)
+    """Parse the networks that an operator allows; raises a refusal for an invalid one."""
+    return tuple(_parse_network(text) for text in texts)
 
 
-def _network(text: object) -> IPv4Network | IPv6Network:
+def _parse_network(text: object) -> IPv4Network | IPv6Network:
     try:
         if isinstance(text, str):
             return ip_network(text.strip())

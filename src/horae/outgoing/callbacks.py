@@ -1,4 +1,4 @@
-"""The token with which somebody who went on with a run may end it. Pure: nothing is stored, a claim has one token only."""
+"""Callback tokens (HMAC of run id and fencing token) with which an endpoint ends a run it continued; none is stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def callback_path(run_id: str) -> str:
 
 
 def callback_token(key: str, run_id: str, token: int) -> str:
-    """It belongs to one claim of one run: when the run is tried again, or was ended, the old one opens nothing."""
+    """Return the token of one claim of one run: invalid after the run has ended or was claimed again."""
     return hmac.digest(key.encode(), f"{_PURPOSE}\n{run_id}\n{token}".encode(), sha256).hex()
 
 

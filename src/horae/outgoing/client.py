@@ -1,4 +1,4 @@
-"""The guarded client: every request is checked, every connection is vetted, and every end is a value."""
+"""HTTP client with SSRF protection: checks every URL, address and redirect, and returns every failure as a value."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ CONNECT_WITHIN: Final = 10.0
 
 
 def check_library() -> None:
-    """Refuses where the library is not installed, without loading it."""
+    """Raise a refusal if aiohttp is not installed, without importing it."""
     if not _is_installed():
         raise refuse("http_library_missing")
 
 
 @cache
 def _is_installed() -> bool:
-    """Looked for once: to look through all folders of modules takes half a millisecond, and every new task asks."""
+    """Cached: a search of all module folders takes half a millisecond, and every new task asks."""
     return find_spec("aiohttp") is not None
 
 
 class Client:
-    """Used on one event loop. `lookup` answers for the system's resolver."""
+    """Client for one event loop. `lookup` replaces the system's resolver."""
 
     def __init__(
         self, allowed: Networks = (), connect_within: float = CONNECT_WITHIN, lookup: Lookup | None = None
@@ -46,7 +46,7 @@ class Client:
         self._session: ClientSession | None = None
 
     async def send(self, request: Request) -> Reply:
-        """Cancelled, it closes the connection."""
+        """Send a request and follow its redirects; cancellation closes the connection."""
         try:
             async with asyncio.timeout(request.within):
                 return await self._follow(request)
@@ -66,9 +66,9 @@ class Client:
 
         follows = request.redirects > 0
         while True:
-            # Whoever built the request may have checked it long ago, and under other rules.
+            # Checked again: the request may have been built long ago, under other rules.
             check_url(request.url.text, self._allowed)
-            reply = await ask(self._opened(), request)
+            reply = await ask(self._open_session(), request)
             if not follows or not isinstance(reply, Answer) or not is_redirect(reply):
                 return reply
             following = next_hop(request, reply, self._allowed)
@@ -76,7 +76,7 @@ class Client:
                 return following
             request = following
 
-    def _opened(self) -> ClientSession:
+    def _open_session(self) -> ClientSession:
         if self._session is None:
             from .session import open_session, system_lookup  # noqa: PLC0415
 

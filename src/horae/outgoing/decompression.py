@@ -1,4 +1,4 @@
-"""A body as it arrives, decompressed piece by piece and never beyond a bound: a bomb costs what the bound allows."""
+"""Streaming decompression of a response body with a size limit, which bounds the cost of a decompression bomb."""
 
 from __future__ import annotations
 
@@ -8,64 +8,64 @@ from typing import Final
 ENCODINGS: Final = "gzip, deflate"
 _GZIP: Final = zlib.MAX_WBITS | 16
 _SLACK: Final = 64 * 1024
-"""How much longer than its content a compressed body may be: more of it would be padding that never ends."""
+"""How much longer than the limit a compressed body may be: more would be endless padding."""
 
 
 class NonsenseError(Exception):
-    """The body is not in the encoding that it claims."""
+    """The body is not in the encoding that its header names."""
 
 
 class Unpacking:
-    """`feed` until it says that there is enough, then `finish`."""
+    """Call `feed` with each chunk until it returns False or the body ends, then `finish`."""
 
     def __init__(self, encoding: str, most: int) -> None:
         self._body = bytearray()
-        self._most = most
-        self._arrived = 0
+        self._limit = most
+        self._received = 0
         self._encoding = encoding.strip().lower()
-        self._reader: zlib._Decompress | None = None
+        self._decompressor: zlib._Decompress | None = None
         if self._encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
             raise NonsenseError(f"the answer is encoded as {self._encoding[:40]!r}")
 
     @property
     def body(self) -> bytes:
-        return bytes(self._body[: self._most])
+        return bytes(self._body[: self._limit])
 
     @property
     def truncated(self) -> bool:
-        return len(self._body) > self._most or self._arrived > self._most + _SLACK
+        return len(self._body) > self._limit or self._received > self._limit + _SLACK
 
     def feed(self, data: bytes) -> bool:
-        """False when the bound is reached: what comes after that is of no interest."""
-        self._arrived += len(data)
+        """Decompress a chunk; return False when the limit is reached and no more is needed."""
+        self._received += len(data)
         if self._encoding in {"", "identity"}:
-            self._body += data[: self._room]
+            self._body += data[: self._bytes_left]
         else:
-            self._unpack(data)
+            self._decompress(data)
         return not self.truncated
 
     def finish(self) -> None:
-        """The sender says that this was all."""
-        if self._reader is not None and not self._reader.eof:
+        """Raise `MalformedResponseError` if the compressed stream is incomplete."""
+        if self._decompressor is not None and not self._decompressor.eof:
             raise NonsenseError("the compressed answer ends in the middle")
 
     @property
-    def _room(self) -> int:
-        """One byte more than is kept tells that there was more."""
-        return self._most + 1 - len(self._body)
+    def _bytes_left(self) -> int:
+        """Bytes left up to the limit, plus one to detect truncation."""
+        return self._limit + 1 - len(self._body)
 
-    def _unpack(self, data: bytes) -> None:
+    def _decompress(self, data: bytes) -> None:
         try:
-            while data and self._room > 0:
-                if self._reader is None or self._reader.eof:
-                    self._reader = self._reader_for(data)
-                self._body += self._reader.decompress(data, self._room)
-                data = self._reader.unused_data or self._reader.unconsumed_tail
+            while data and self._bytes_left > 0:
+                if self._decompressor is None or self._decompressor.eof:
+                    self._decompressor = self._make_decompressor(data)
+                self._body += self._decompressor.decompress(data, self._bytes_left)
+                data = self._decompressor.unused_data or self._decompressor.unconsumed_tail
         except zlib.error:
             raise NonsenseError("the compressed answer cannot be read") from None
 
-    def _reader_for(self, data: bytes) -> zlib._Decompress:
+    def _make_decompressor(self, data: bytes) -> zlib._Decompress:
         if self._encoding != "deflate":
             return zlib.decompressobj(_GZIP)
-        # Half of the world sends deflate without the frame that it should have, whose first byte is always 0x?8.
+        # Many servers send raw deflate without the zlib header, whose first byte is always 0x?8.
         return zlib.decompressobj(zlib.MAX_WBITS if data[0] & 0x0F == 8 else -zlib.MAX_WBITS)

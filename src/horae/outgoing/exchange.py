@@ -1,4 +1,4 @@
-"""One request and what came of it, as values. Whatever happens on the wire, the answer is one of two."""
+"""Value types of one HTTP exchange: the request, and its reply, either a `Response` or `Unreachable`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ ANSWER_BYTES: Final = 1024 * 1024
 MOST_REDIRECTS: Final = 5
 
 
-def _nothing() -> None: ...
+def _do_nothing() -> None: ...
 
 
 class Request(NamedTuple):
-    """`within` bounds all of it, in seconds: redirects, and the last byte of the body. `most` bounds the answer's body
-    after decompression. `on_answer` is called when the status has arrived."""
+    """One request. `timeout` is the timeout in seconds for all of it, redirects and body included.
+
+    `max_body_bytes` limits the response body after decompression. `on_response` is called when the status has arrived.
+    """
 
     method: str
     url: CheckedUrl
@@ -27,11 +29,11 @@ class Request(NamedTuple):
     within: float
     redirects: int = 0
     most: int = ANSWER_BYTES
-    on_answer: Callable[[], None] = _nothing
+    on_answer: Callable[[], None] = _do_nothing
 
 
 class Answer(NamedTuple):
-    """`headers` by their names in lower case; `truncated` says that the body went on."""
+    """A response. `headers` are keyed by lower-case name; `truncated` means that the body was longer."""
 
     status: int
     headers: dict[str, str]
@@ -42,25 +44,25 @@ class Answer(NamedTuple):
 
 class Trouble(StrEnum):
     GUARDED = "guarded"
-    """It may not be called: the address is not public, or the request is not a proper one."""
+    """Not allowed: the address is not public, or the request is invalid."""
     REDIRECTED = "redirected"
-    """It leads on to where it may not lead."""
+    """A redirect that is not allowed."""
     NAME = "name"
-    """Its name could not be looked up."""
+    """DNS lookup failed."""
     CONNECTION = "connection"
     TLS = "tls"
     TIMEOUT = "timeout"
     BROKEN = "broken"
-    """The connection ended before the answer did."""
+    """The connection ended before the response was complete."""
     NONSENSE = "nonsense"
-    """What came is no HTTP, or not in an encoding that was asked for."""
+    """The response is not HTTP, or in an encoding that was not accepted."""
 
 
-_LASTING: Final = frozenset({Trouble.GUARDED, Trouble.REDIRECTED})
+_PERMANENT: Final = frozenset({Trouble.GUARDED, Trouble.REDIRECTED})
 
 
 class Unreachable(NamedTuple):
-    """No answer. `message` names the host at most: no path, no header, no body.
+    """No response. `message` names the host at most: no path, no header, no body.
 
     `networks` are those that an operator would have to allow first.
     """
@@ -71,8 +73,8 @@ class Unreachable(NamedTuple):
 
     @property
     def permanent(self) -> bool:
-        """Asking again would come to the same."""
-        return self.kind in _LASTING
+        """Whether a retry would fail the same way."""
+        return self.kind in _PERMANENT
 
 
 Reply: TypeAlias = Answer | Unreachable

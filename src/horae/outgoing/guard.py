@@ -1,4 +1,7 @@
-"""What may be called at all. Pure: checked when a task is made, again before each request, and again at each connection."""
+"""URL guard against SSRF: parses URLs strictly and refuses those with non-public addresses; pure.
+
+Applied when a task is created, and before each request and redirect; the session checks each connection's address again.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ _SHAPE: Final = re.compile(r"//(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<query>\
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>.*))?")
 _LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-_LONGEST_NAME: Final = 253
+_MAX_NAME_LENGTH: Final = 253
 _PORT: Final = re.compile(r"[0-9]{1,5}")
-_AS_IT_IS: Final = "%/:@!$&'()*+,;=~?[]"
+_UNQUOTED: Final = "%/:@!$&'()*+,;=~?[]"
 _LOOPBACKS: Final = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
 _LOOPBACK_NETWORKS: Final = ("127.0.0.0/8", "::1/128")
 
 
 class CheckedUrl(NamedTuple):
-    """A URL in its parts, each in its plainest form. Only `check_url` makes one of somebody's text."""
+    """A parsed URL in canonical form; built from text by `check_url` and `parse_url` only."""
 
     scheme: str
     host: str
@@ -37,7 +40,7 @@ class CheckedUrl(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Host and port as people read them. Paths and queries may hold what is nobody's business."""
+        """Host and port for messages, which must not show paths and queries since they may hold secrets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -47,7 +50,7 @@ class CheckedUrl(NamedTuple):
 
 
 def check_url(url: object, allowed: Networks = ()) -> CheckedUrl:
-    """Refuses what may never be called, however it is spelled. A name is looked up only when it is called."""
+    """Parse a URL; raises a refusal for non-public addresses in any spelling. Names are resolved only at connection."""
     checked = parse_url(url)
     name = checked.host.removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
@@ -61,13 +64,13 @@ def check_url(url: object, allowed: Networks = ()) -> CheckedUrl:
 
 
 def check_address(address: Address, allowed: Networks, host: str) -> None:
-    """Refuses loopback, private, link-local, shared, multicast, reserved and other special addresses."""
+    """Raise a refusal for loopback, private, link-local, shared, multicast, reserved and other special addresses."""
     if not is_reachable(address, allowed):
         raise refuse_address(host, [network_of(address)])
 
 
 def parse_url(url: object) -> CheckedUrl:
-    """The parts, by a grammar that leaves nothing for another parser to read differently; the fragment is left out."""
+    """Parse by a grammar so strict that no other parser can read the URL differently; the fragment is dropped."""
     if not isinstance(url, str):
         raise refuse("url_host", host=type(url).__name__)
     if len(url) > LONGEST_URL:
@@ -82,7 +85,7 @@ def parse_url(url: object) -> CheckedUrl:
     if shape is None:
         raise refuse("url_host", host="")
     host, port = _host_and_port(shape["authority"])
-    target = quote((shape["path"] or "/") + (shape["query"] or ""), safe=_AS_IT_IS)
+    target = quote((shape["path"] or "/") + (shape["query"] or ""), safe=_UNQUOTED)
     return CheckedUrl(scheme, host, _DEFAULT_PORTS[scheme] if port is None else port, target)
 
 
@@ -102,14 +105,14 @@ def _port(text: str) -> int:
 
 
 def _host(text: str) -> str:
-    """Lower case, and addresses as everybody writes them, so that whoever reads it next reads the same."""
+    """Return the host in canonical form: lower case, IP addresses in standard notation."""
     if text.startswith("["):
         address = read_address(text[1:-1])
         if not isinstance(address, IPv6Address) or address.scope_id is not None:
             raise refuse("url_host", host=text)
         return str(address.ipv4_mapped or address)
     name = text.removesuffix(".")
-    if _NAME.fullmatch(name) is None or len(name) > _LONGEST_NAME:
+    if _NAME.fullmatch(name) is None or len(name) > _MAX_NAME_LENGTH:
         raise refuse("url_host", host=text)
     if not is_numeric(name):
         return text.lower()

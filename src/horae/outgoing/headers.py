@@ -1,4 +1,4 @@
-"""Which headers may be sent. Pure. Values are never shown: they may be secrets."""
+"""Validates request headers: names, values, sizes, reserved names; errors never show a value, which may be a secret."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_VALUE: Final = 8_000
 MOST_CHARACTERS: Final = 32_000
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _RESERVED: Final = frozenset(
-    # What frames a message or belongs to one connection: whoever sets it could send a second message inside the first.
+    # Framing and hop-by-hop headers: setting them would allow request smuggling.
     {
         "accept-encoding",
         "connection",
@@ -41,7 +41,7 @@ def check_name(name: object) -> str:
 
 
 def check_headers(headers: Mapping[str, str]) -> Headers:
-    """What somebody wants to send, as it may be sent."""
+    """Return the checked headers; raises a refusal for invalid, reserved, duplicate or too many of them."""
     size = sum(len(name) + len(value) for name, value in headers.items())
     if len(headers) > MOST_HEADERS or size > MOST_CHARACTERS:
         raise refuse("too_many_headers", count=len(headers), size=size, most=MOST_HEADERS, most_size=MOST_CHARACTERS)

@@ -1,4 +1,4 @@
-"""Every way in which an outgoing request is refused: code, sentence and hint in two languages. No value is ever shown."""
+"""Refusals of outgoing requests: code, sentence and hint in two languages; header values are never shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "url_scheme": Entry(
         InvalidTask,
-        "'{scheme}' is not a scheme that is spoken here.",
+        "The scheme '{scheme}' is not supported.",
         "Give a URL that begins with https:// or http://.",
         "不支持“{scheme}”协议。",
         "请给出以 https:// 或 http:// 开头的 URL。",
@@ -124,7 +124,7 @@ def refuse_address(host: str, addresses: Iterable[object]) -> Refusal:
 
 
 def refused_networks(refusal: Refusal) -> tuple[str, ...]:
-    """Networks that this refusal asks an operator to allow; none where it has another reason."""
+    """Return the networks that this refusal asks an operator to allow; none where it has another reason."""
     return tuple(str(refusal.facts["networks"]).split(",")) if refusal.code == NOT_PUBLIC else ()
 
 

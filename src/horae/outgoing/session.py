@@ -1,4 +1,4 @@
-"""The library that speaks HTTP, tamed. It is imported from here alone, and only when something is sent."""
+"""aiohttp session with guarded address resolution; the only module that imports aiohttp, loaded at the first request."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .exchange import Answer, Request, Trouble, Unreachable
 from .refusals import refuse_address, refused_networks
 
 Lookup: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
-"""The addresses of a name, as texts."""
+"""Resolves a name to its addresses, as text."""
 
-_LONGEST_LINE: Final = 8_190
-_CHUNK: Final = 64 * 1024
+_MAX_LINE_BYTES: Final = 8_190
+_READ_BUFFER_BYTES: Final = 64 * 1024
 
 
 async def system_lookup(host: str) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(each[4][0]) for each in found))
+    infos = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(each[4][0]) for each in infos))
 
 
-class _Vetted(AbstractResolver):
-    """Looks a name up once for each connection. One bad address spoils them all: the next answer might pick it."""
+class _GuardedResolver(AbstractResolver):
+    """Resolves a name once per connection, and refuses it if any of its addresses is not allowed."""
 
     def __init__(self, lookup: Lookup, allowed: Networks) -> None:
         self._lookup = lookup
@@ -43,9 +43,9 @@ class _Vetted(AbstractResolver):
         addresses = [read_address(text) for text in await self._lookup(host)]
         if not addresses:
             raise OSError(socket.EAI_NONAME, "it has no address")
-        private = [each for each in addresses if each is None or not is_reachable(each, self._allowed)]
-        if private:
-            raise refuse_address(host, [network_of(each) for each in private if each is not None])
+        forbidden = [each for each in addresses if each is None or not is_reachable(each, self._allowed)]
+        if forbidden:
+            raise refuse_address(host, [network_of(each) for each in forbidden if each is not None])
         return [
             ResolveResult(
                 hostname=host,
@@ -66,27 +66,27 @@ def _family(version: int) -> socket.AddressFamily:
     return socket.AF_INET if version == 4 else socket.AF_INET6
 
 
-class _VetoedError(OSError):
-    """An address came as far as a socket that should have been stopped long before."""
+class _ForbiddenAddressError(OSError):
+    """A socket was requested for a forbidden address that the resolver should have refused."""
 
 
 def _socket_for(allowed: Networks, info: Any) -> socket.socket:
-    """The last gate, which nothing goes around: no socket is made for an address that may not be called."""
+    """Create a socket, or raise for a forbidden address: the last check, which every connection passes."""
     family, kind, protocol, _, target = info
     address = read_address(str(target[0]))
     if address is None or not is_reachable(address, allowed):
-        raise _VetoedError(str(target[0]) if address is None else network_of(address))
+        raise _ForbiddenAddressError(str(target[0]) if address is None else network_of(address))
     return socket.socket(family=family, type=kind, proto=protocol)
 
 
 def open_session(allowed: Networks, lookup: Lookup, connect_within: float) -> aiohttp.ClientSession:
-    """No cookies, no proxies, no credentials from the environment, and a connection of its own for each request.
+    """Open a session without cookies, proxies, credentials from the environment, and connection reuse.
 
-    A connection that is kept could die under the next request, and the library would send that again by itself; whether
-    something may be sent twice is for the task to say. It would also outlive what was known when its address was checked.
+    A kept connection could break under the next request, which aiohttp would then resend by itself, although only the
+    task's guarantee decides what may be sent twice. Its address check would also be out of date.
     """
     connector = aiohttp.TCPConnector(
-        resolver=_Vetted(lookup, allowed),
+        resolver=_GuardedResolver(lookup, allowed),
         use_dns_cache=False,
         force_close=True,
         limit=0,
@@ -98,26 +98,26 @@ def open_session(allowed: Networks, lookup: Lookup, connect_within: float) -> ai
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_within, sock_connect=connect_within),
         auto_decompress=False,
         trust_env=False,
-        max_line_size=_LONGEST_LINE,
-        max_field_size=_LONGEST_LINE,
-        read_bufsize=_CHUNK,
+        max_line_size=_MAX_LINE_BYTES,
+        max_field_size=_MAX_LINE_BYTES,
+        read_bufsize=_READ_BUFFER_BYTES,
         skip_auto_headers=("User-Agent", "Content-Type"),
     )
 
 
 async def ask(session: aiohttp.ClientSession, request: Request) -> Answer | Unreachable:
-    """One request on one connection; a redirect is an answer like any other."""
+    """Send one request on a new connection; redirects are returned, not followed."""
     try:
-        return await _asked(session, request)
+        return await _exchange(session, request)
     except TimeoutError as error:
         if not isinstance(error, aiohttp.ServerTimeoutError):
             raise
         return Unreachable(Trouble.CONNECTION, f"{request.url.place} could not be connected to in time")
     except (aiohttp.ClientError, NonsenseError, Refusal, OSError, ValueError) as error:
-        return _told(error, request.url.place)
+        return _to_unreachable(error, request.url.place)
 
 
-async def _asked(session: aiohttp.ClientSession, request: Request) -> Answer:
+async def _exchange(session: aiohttp.ClientSession, request: Request) -> Answer:
     response = await session.request(
         request.method,
         URL(request.url.text, encoded=True),
@@ -127,34 +127,34 @@ async def _asked(session: aiohttp.ClientSession, request: Request) -> Answer:
     )
     try:
         request.on_answer()
-        # Of a header that comes twice, the first counts.
+        # The first of repeated headers counts.
         headers = {name.lower(): response.headers[name] for name in response.headers}
-        unpacking = Unpacking(headers.get("content-encoding", ""), request.most)
-        await _read(response, unpacking)
-        return Answer(response.status, headers, unpacking.body, unpacking.truncated, request.url)
+        decompressor = Unpacking(headers.get("content-encoding", ""), request.most)
+        await _read(response, decompressor)
+        return Answer(response.status, headers, decompressor.body, decompressor.truncated, request.url)
     finally:
         response.close()
 
 
-async def _read(response: aiohttp.ClientResponse, unpacking: Unpacking) -> None:
+async def _read(response: aiohttp.ClientResponse, decompressor: Unpacking) -> None:
     async for data in response.content.iter_any():
-        if not unpacking.feed(data):
+        if not decompressor.feed(data):
             return
-    unpacking.finish()
+    decompressor.finish()
 
 
-def _told(error: Exception, place: str) -> Unreachable:
-    """What went wrong, in our words: the library's own may quote what was sent."""
+def _to_unreachable(error: Exception, place: str) -> Unreachable:
+    """Describe the error in Horae's own words: aiohttp's text may quote the request."""
     match error:
         case Refusal():
             return Unreachable(Trouble.GUARDED, str(error), refused_networks(error))
         case aiohttp.ClientConnectorDNSError():
             return Unreachable(Trouble.NAME, f"the name {place} could not be looked up")
-        case aiohttp.ClientConnectorError(os_error=_VetoedError() as veto):
-            refusal = refuse_address(place, veto.args)
+        case aiohttp.ClientConnectorError(os_error=_ForbiddenAddressError() as forbidden):
+            refusal = refuse_address(place, forbidden.args)
             return Unreachable(Trouble.GUARDED, str(refusal), refused_networks(refusal))
         case aiohttp.ClientSSLError():
-            return Unreachable(Trouble.TLS, f"no secure connection to {place}: {_why_insecure(error)}")
+            return Unreachable(Trouble.TLS, f"no secure connection to {place}: {_tls_error(error)}")
         case aiohttp.ClientConnectorError(os_error=reason):
             return Unreachable(
                 Trouble.CONNECTION, f"{place} could not be connected to: {reason.strerror or 'no reason'}"
@@ -164,9 +164,9 @@ def _told(error: Exception, place: str) -> Unreachable:
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
             return Unreachable(Trouble.BROKEN, f"{place} ended the connection before its answer was complete")
         case _:
-            return Unreachable(Trouble.NONSENSE, f"{place} answered with what is not HTTP, or too long")
+            return Unreachable(Trouble.NONSENSE, f"{place} sent a response that is not HTTP, or too long")
 
 
-def _why_insecure(error: Exception) -> str:
+def _tls_error(error: Exception) -> str:
     certificate = getattr(error, "certificate_error", None)
     return str(getattr(certificate, "verify_message", "")) or "it could not be agreed on"

@@ -1,7 +1,7 @@
-"""Signatures as Standard Webhooks 1.0 defines them. Pure; `verify` is for whoever receives what Horae sends.
+"""Signs and verifies webhooks by Standard Webhooks 1.0 (HMAC-SHA256); receivers of Horae's requests can use `verify`.
 
-A secret is `whsec_` and the base64 of 24 to 64 bytes. Nothing else is taken for one: a plain text could be read as bytes by
-one side and as base64 by the other, and both would be sure of themselves.
+A secret is `whsec_` and the base64 of 24 to 64 bytes. Other texts are refused: one side could read them as bytes and the
+other as base64.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ TIMESTAMP: Final = "webhook-timestamp"
 SIGNATURE: Final = "webhook-signature"
 TOLERANCE: Final = timedelta(minutes=5)
 _VERSION: Final = "v1,"
-_FEWEST_BYTES: Final = 24
-_MOST_BYTES: Final = 64
-_MOST_OFFERED: Final = 32
+_MIN_KEY_BYTES: Final = 24
+_MAX_KEY_BYTES: Final = 64
+_MAX_SIGNATURES: Final = 32
 
 
 def new_secret(entropy: bytes) -> str:
-    """The secret that these random bytes make: `new_secret(os.urandom(32))`."""
+    """Return the secret made of these random bytes: `new_secret(os.urandom(32))`."""
     text = PREFIX + b64encode(entropy).decode()
     _key(text)
     return text
 
 
 def signed(secrets: Iterable[str], message_id: str, at: datetime, body: bytes) -> Headers:
-    """The three headers. Several secrets sign several times, so that one can be exchanged for another in peace."""
+    """Return the three signature headers. Several secrets give several signatures, which allows rotation."""
     timestamp = str(int(at.timestamp()))
     signatures = [_signature(_key(secret), message_id, timestamp, body) for secret in secrets]
     return (ID, message_id), (TIMESTAMP, timestamp), (SIGNATURE, " ".join(signatures))
@@ -45,14 +45,14 @@ def signed(secrets: Iterable[str], message_id: str, at: datetime, body: bytes) -
 def verify(
     secrets: Iterable[str], headers: Mapping[str, str], body: bytes, now: datetime, tolerance: timedelta = TOLERANCE
 ) -> bool:
-    """Whether one of the secrets signed exactly this, not long ago. `body` is the raw bytes, before any parsing."""
+    """Whether one of the secrets signed exactly this within the tolerance. `body` is the raw bytes, before parsing."""
     given = {name.lower(): value for name, value in headers.items()}
     message_id, timestamp = given.get(ID, ""), given.get(TIMESTAMP, "")
     if not message_id or not _is_recent(timestamp, now, tolerance):
         return False
-    offered = given.get(SIGNATURE, "").split(" ", _MOST_OFFERED)[:_MOST_OFFERED]
+    offered = given.get(SIGNATURE, "").split(" ", _MAX_SIGNATURES)[:_MAX_SIGNATURES]
     expected = [_signature(_key(secret), message_id, timestamp, body).encode() for secret in secrets]
-    # All are compared, so that the time it takes says nothing.
+    # All pairs are compared, so that the time taken leaks nothing.
     matches = [hmac.compare_digest(each.encode(), right) for each in offered for right in expected]
     return any(matches)
 
@@ -73,6 +73,6 @@ def _key(secret: str) -> bytes:
         key = b64decode(secret.removeprefix(PREFIX), validate=True)
     except (NotBase64, ValueError):
         key = b""
-    if not secret.startswith(PREFIX) or not _FEWEST_BYTES <= len(key) <= _MOST_BYTES:
+    if not secret.startswith(PREFIX) or not _MIN_KEY_BYTES <= len(key) <= _MAX_KEY_BYTES:
         raise refuse("signing_secret")
     return key

@@ -1,7 +1,8 @@
-"""The composition root: the only room that names concrete stores and targets.
+"""Composition root: the only package that names concrete stores and targets.
 
-stores     a store and its ring for a URL        kinds      every kind of target, ours and those of other packages
-choosing   settings from files and environment   house      the service of an opened store
+stores             store and wake-up notifier for a URL     target_kinds     built-in and plug-in target kinds
+process_settings   settings from files and environment      service_factory  the service of an opened store
+api_service        the HTTP API with its background loops   http_server      uvicorn on a bound socket
 """
 
 from __future__ import annotations

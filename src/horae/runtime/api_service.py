@@ -1,4 +1,4 @@
-"""The HTTP API of a deployment, with all that goes on beside it: put together here, for a process of its own or within another."""
+"""Composes the HTTP API with its background loops (webhook dispatch, overdue checks, audit sealing, quotas) and MCP."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ from .wakeup import Ringing
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-_MOST_STREAMS: Final = 1_000_000
-_LEAST_BODY_SECONDS: Final = 0.1
-_MOST_BODY_SECONDS: Final = 50.0
-"""Below the time after which the server closes the connection, answered or not."""
+_MAX_STREAMS: Final = 1_000_000
+_MIN_BODY_SECONDS: Final = 0.1
+_MAX_BODY_SECONDS: Final = 50.0
+"""Below the time after which the server closes the connection without a response."""
 
 
 @asynccontextmanager
 async def opened_service(
     url: str, zone: str, settings: Settings, observer: Observer | None = None
 ) -> AsyncIterator[tuple[Service, Clock]]:
-    """The service on a store of our own; every write rings for the engines of other processes."""
+    """Open a store and its service; every write notifies the engines of other processes."""
     clock = SystemClock()
-    ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
+    wakeup = make_wakeup(url, precise=chosen_wake(settings, os.environ))
     store = make_store(url) if observer is None else observer.store(make_store(url))
 
-    ringing = Ringing(ring.ring)
+    notifier = Ringing(wakeup.ring)
 
-    def told(_due: datetime | None) -> None:
-        ringing.told()
+    def on_write(_due: datetime | None) -> None:
+        notifier.told()
 
     try:
         await store.open()
         warn_of_plain_connection(url)
-        yield make_service(url, store, clock, zone, Kinds(settings), told), clock
+        yield make_service(url, store, clock, zone, Kinds(settings), on_write), clock
     finally:
-        ringing.close()
-        await ring.finish()
+        notifier.close()
+        await wakeup.finish()
         await store.close()
 
 
@@ -69,43 +69,46 @@ async def opened_service(
 async def api_of(
     service: Service, clock: Clock, settings: Settings, *, engine: bool, looking: Looking | None = None
 ) -> AsyncIterator[FastAPI]:
-    """The application; while it is open, webhooks are told, what is overdue is told of, and the audit trail is sealed. At the
-    end, operations that go on in the background stop in good order."""
+    """Build the application and run its background loops while the block runs.
+
+    The loops deliver webhooks, report overdue work, seal the audit trail and enforce quotas. On exit, background
+    operations are stopped first.
+    """
     from ..api.app import make_app  # noqa: PLC0415 - its libraries are extras
     from ..web.request_context import WebSettings  # noqa: PLC0415
 
-    chosen = WebSettings(
+    web_settings = WebSettings(
         secret=await callback_key(service.store),
         engine=engine,
         callbacks=bool(settings.value("targets.http.callback_url")),
-        body_seconds=_chosen_body_seconds(settings),
-        streams=_chosen_streams(settings),
+        body_seconds=_body_seconds(settings),
+        streams=_max_streams(settings),
         origins=tuple(settings.value("origins")),
         orchestrator=settings.value("orchestrator_url"),
     )
     looking = looking or looking_of(Observer("api", clock), settings)
-    app = make_app(service, clock, chosen, looking=looking)
+    app = make_app(service, clock, web_settings, looking=looking)
     await report_signer(service.store, can_sign=service.webhooks.postman.can_sign)
     courier = Courier(service.store, service.webhooks.postman, service.telling, clock)
     courier.on_attempt = looking.observer.told_webhook
-    beside = [
+    loops = [
         asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
         asyncio.ensure_future(keep_going("steward", Steward(service, clock).run, clock)),
         asyncio.ensure_future(keep_going("quota enforcer", QuotaEnforcer(service, clock).run, clock)),
     ]
     try:
-        async with _mcp(app, service, clock):
+        async with _mounted_mcp(app, service, clock):
             yield app
     finally:
         await service.operations.close()
-        for each in beside:
-            each.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        for loop in loops:
+            loop.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
 
 
 @asynccontextmanager
-async def _mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[None]:
-    """The door for assistants, where its library is installed."""
+async def _mounted_mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[None]:
+    """Mount the MCP endpoint, where its library is installed."""
     if find_spec("mcp") is None:
         yield
         return
@@ -120,25 +123,25 @@ async def _mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[No
 
 
 def _only_error(error: BaseException) -> BaseException:
-    """The one error within nested groups; the group itself where there are several."""
+    """Return the single error within nested groups; the group itself where it has several."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
 
 
-def _chosen_streams(settings: Settings) -> int:
-    said = str(settings.value("event_streams")).strip()
-    if not said.isdecimal() or not 1 <= int(said[:9]) <= _MOST_STREAMS:
-        raise refuse("bad_number", name="event_streams", value=said, least=1, most=_MOST_STREAMS)
-    return int(said)
+def _max_streams(settings: Settings) -> int:
+    text = str(settings.value("event_streams")).strip()
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= _MAX_STREAMS:
+        raise refuse("bad_number", name="event_streams", value=text, least=1, most=_MAX_STREAMS)
+    return int(text)
 
 
-def _chosen_body_seconds(settings: Settings) -> float:
-    said = str(settings.value("body_timeout")).strip().lower()
+def _body_seconds(settings: Settings) -> float:
+    text = str(settings.value("body_timeout")).strip().lower()
     try:
-        seconds = parse_duration(f"{said}s" if said.isdecimal() else said).total_seconds()
+        seconds = parse_duration(f"{text}s" if text.isdecimal() else text).total_seconds()
     except InvalidSchedule:
         seconds = 0.0
-    if not _LEAST_BODY_SECONDS <= seconds <= _MOST_BODY_SECONDS:
-        raise refuse("bad_duration", name="body_timeout", value=said, least="100ms", most="50s")
+    if not _MIN_BODY_SECONDS <= seconds <= _MAX_BODY_SECONDS:
+        raise refuse("bad_duration", name="body_timeout", value=text, least="100ms", most="50s")
     return seconds

@@ -1,4 +1,4 @@
-"""How much of everything an owner may have who is no admin, as the settings of this deployment say it."""
+"""Default quotas of owners without admin rights, from the settings: interval, active tasks, request rate."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from ..model.refusals import refuse
 from ..schedule.durations import parse_duration
 from ..settings import Settings
 
-_MOST_TASKS: Final = 1_000_000
-_MOST_REQUESTS: Final = 1_000_000
+_MAX_TASKS: Final = 1_000_000
+_MAX_REQUESTS: Final = 1_000_000
 _NO_LIMIT: Final = ("off", "none")
 
 
 def usual_quotas(settings: Settings) -> Quotas:
     return MEMBER_QUOTAS._replace(
-        shortest_interval=_interval(settings), active_tasks=_number(settings), requests_per_minute=_rate(settings)
+        shortest_interval=_min_interval(settings),
+        active_tasks=_max_active_tasks(settings),
+        requests_per_minute=_requests_per_minute(settings),
     )
 
 
-def _rate(settings: Settings) -> int | None:
-    """Requests a minute of one owner; 0 or `off`: no limit."""
-    said = str(settings.value("rate_limit")).strip().lower()
-    if said in (*_NO_LIMIT, "0"):
+def _requests_per_minute(settings: Settings) -> int | None:
+    """Return the requests a minute of one owner; None (for 0 or `off`) means no limit."""
+    text = str(settings.value("rate_limit")).strip().lower()
+    if text in (*_NO_LIMIT, "0"):
         return None
-    if not said.isdecimal() or not 1 <= int(said[:9]) <= _MOST_REQUESTS:
-        raise refuse("bad_number", name="rate_limit", value=said, least=1, most=_MOST_REQUESTS)
-    return int(said)
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= _MAX_REQUESTS:
+        raise refuse("bad_number", name="rate_limit", value=text, least=1, most=_MAX_REQUESTS)
+    return int(text)
 
 
-def _interval(settings: Settings) -> timedelta | None:
+def _min_interval(settings: Settings) -> timedelta | None:
     text = str(settings.value("quota_min_interval")).strip().lower()
     if text in (*_NO_LIMIT, "0"):
         return None
@@ -42,10 +44,10 @@ def _interval(settings: Settings) -> timedelta | None:
         raise refuse("bad_duration", name="quota_min_interval", value=text, least="0s", most="1d") from None
 
 
-def _number(settings: Settings) -> int | None:
+def _max_active_tasks(settings: Settings) -> int | None:
     text = str(settings.value("quota_active_tasks")).strip().lower()
     if text in _NO_LIMIT:
         return None
-    if not text.isdecimal() or int(text[:9]) > _MOST_TASKS:
-        raise refuse("bad_number", name="quota_active_tasks", value=text, least=0, most=_MOST_TASKS)
+    if not text.isdecimal() or int(text[:9]) > _MAX_TASKS:
+        raise refuse("bad_number", name="quota_active_tasks", value=text, least=0, most=_MAX_TASKS)
     return int(text)

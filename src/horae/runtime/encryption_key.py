@@ -1,4 +1,4 @@
-"""Which key seals the secrets of a store: beside its file, in memory with it, or the one that all its nodes share."""
+"""Chooses the encryption key of a store's secrets: a file next to SQLite, memory, or the key file that all nodes share."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .url_schemes import is_on_server
 
 
 def sealing_of(url: str, key_file: str | None) -> Sealing:
-    """`key_file` is what the settings say of it."""
+    """Return the sealing of a store's secrets; `key_file` is the setting of that name."""
     return sealing_on_server(key_file) if is_on_server(url) else sealing_for(sqlite_path(url), key_file)
 
 
 def key_is_elsewhere(url: str, key_file: str | None) -> Refusal | None:
-    """Of a store on a server: the key that is named is not on this machine. Who has secrets already made it elsewhere."""
+    """Return a refusal if the key file of a store on a server is missing here: it was created on another machine."""
     key = sealing_of(url, key_file)
     is_missing = isinstance(key, SharedKeyFile) and not key.is_there
     return refuse("key_file_missing", path=key.origin) if is_missing else None

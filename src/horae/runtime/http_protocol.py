@@ -1,4 +1,4 @@
-"""HTTP as our server reads it: uvicorn's protocol, with a bound on how large the head of a request is, and how long all takes."""
+"""uvicorn's httptools protocol with limits on the size of a request's head and the time to receive head and body."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .http_server import LARGEST_HEAD
 LONGEST_HEAD: Final = 15.0
 """Seconds from the first byte of a connection, or of the next request on it, to the end of the head."""
 LONGEST_BODY: Final = 60.0
-"""Seconds from there to the end of the body: whoever sends a byte a minute would hold a connection for ever, also where
-nobody has looked at their token yet."""
+"""Seconds from there to the end of the body: a client that sends a byte a minute would otherwise hold a connection for
+ever, even without a valid token."""
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n"
     b"x-content-type-options: nosniff\r\n\r\n"
 )
 
 
-_BETWEEN: Final = 4
-"""What stands between a header's name and its value, and behind it."""
+_HEADER_OVERHEAD: Final = 4
+"""Bytes of a header besides name and value: colon, space and line end."""
 
-_AROUND: Final = 32
-"""What may stand around each piece of a body that does not say its length beforehand."""
+_CHUNK_OVERHEAD: Final = 32
+"""Bytes of framing that each chunk of a chunked body may have."""
 
 
 class _HeadTooLargeError(Exception):
@@ -34,82 +34,84 @@ class _HeadTooLargeError(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """What never ends its head or its body is cut off, however slowly it comes."""
+    """Closes connections whose head is too large, or whose head or body takes too long to arrive."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._head = 0
-        self._understood = 0
-        self._reading = True
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._received_bytes = 0
+        self._parsed_bytes = 0
+        self._reading_head = True
         self._too_large = False
-        self._end: asyncio.TimerHandle | None = None
+        self._timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._end = self.loop.call_later(LONGEST_HEAD, self.transport.close)
+        self._timeout = self.loop.call_later(LONGEST_HEAD, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._in_time()
+        self._cancel_timeout()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._head += len(data)
+        self._received_bytes += len(data)
         super().data_received(data)
-        if self.transport.is_closing() or self._head - self._understood <= LARGEST_HEAD:
+        if self.transport.is_closing() or self._received_bytes - self._parsed_bytes <= LARGEST_HEAD:
             return
-        if self._reading:
-            self._refuse()
+        if self._reading_head:
+            self._reject_head()
         else:
-            # Trailers are bounded like headers. What was answered by now was answered.
+            # Trailers have the same limit as headers; a response may have been sent already, so just close.
             self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        extensions: dict[str, Any] = {STRAIGHT: self._straight}
+        extensions: dict[str, Any] = {STRAIGHT: self._write_chunk}
         self.scope["extensions"] = extensions
-        self._reading = True
-        if self._end is None:
-            self._end = self.loop.call_later(LONGEST_HEAD, self.transport.close)
+        self._reading_head = True
+        if self._timeout is None:
+            self._timeout = self.loop.call_later(LONGEST_HEAD, self.transport.close)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers come behind the body. They are not headers: a proxy in front has not looked at them.
-        if self._reading:
+        # Trailers, after the body, are dropped: a proxy in front has not checked them like headers.
+        if self._reading_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        # One that came whole was never counted while it came: a single packet can be larger than a head may be.
-        size = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + _BETWEEN * len(self.headers)
+        # A head that came in one packet was not counted while it arrived, and may exceed the limit.
+        size = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + _HEADER_OVERHEAD * len(self.headers)
         if size > LARGEST_HEAD:
             self._too_large = True
             raise _HeadTooLargeError
-        self._reading = False
-        self._understood = self._head
-        self._in_time()
-        self._end = self.loop.call_later(LONGEST_BODY, self.transport.close)
+        self._reading_head = False
+        self._parsed_bytes = self._received_bytes
+        self._cancel_timeout()
+        self._timeout = self.loop.call_later(LONGEST_BODY, self.transport.close)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._understood += len(body) + _AROUND
+        self._parsed_bytes += len(body) + _CHUNK_OVERHEAD
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._head = self._understood = 0
-        self._in_time()
+        self._received_bytes = self._parsed_bytes = 0
+        self._cancel_timeout()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         if self._too_large:
-            self._refuse()
+            self._reject_head()
         else:
             super().send_400_response(msg)
 
-    def _refuse(self) -> None:
+    def _reject_head(self) -> None:
         self.transport.write(_TOO_LARGE)
         self.transport.close()
 
-    def _straight(self, chunk: bytes) -> bool:
-        """One more chunk of a body that has begun, to the socket itself: a stream that many hear has no time for more.
-        False: not now, because somebody takes in less than comes, or not so at all."""
+    def _write_chunk(self, chunk: bytes) -> bool:
+        """Write a chunk of a started response directly to the socket: the fast path of event streams with many readers.
+
+        Returns False if the caller must use the ordinary path: the client reads too slowly, or the response is not chunked.
+        """
         cycle = self.cycle
         if cycle.chunked_encoding is not True or cycle.response_complete or cycle.disconnected:
             return False
@@ -118,7 +120,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.write(chunk)
         return True
 
-    def _in_time(self) -> None:
-        if self._end is not None:
-            self._end.cancel()
-            self._end = None
+    def _cancel_timeout(self) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+            self._timeout = None

@@ -1,4 +1,4 @@
-"""The HTTP API on a socket: uvicorn, fast where it can be, and stopped in good order."""
+"""Runs the HTTP API with uvicorn on a bound socket, with graceful shutdown."""
 
 from __future__ import annotations
 
@@ -17,55 +17,57 @@ if TYPE_CHECKING:
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 4672
 GRACE: Final = 5
-"""Seconds that requests have to end when somebody wants the server to stop."""
+"""Seconds that open requests have to end at shutdown."""
 _BACKLOG: Final = 2_048
 _KEEP_ALIVE: Final = 15
 LARGEST_HEAD: Final = 32_768
-_NEEDED: Final = ("fastapi", "uvicorn")
+_REQUIRED_LIBRARIES: Final = ("fastapi", "uvicorn")
 
 
 def check_parts() -> None:
-    """Refuses where the libraries of the server are not installed."""
-    for library in _NEEDED:
+    """Raise a refusal if the libraries of the server are not installed."""
+    for library in _REQUIRED_LIBRARIES:
         if find_spec(library) is None:
             raise refuse("missing_part", library=library, extra="server")
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that is bound, so that whoever cannot have the port knows it before anything else is begun. Children get
-    it too: what one of them leaves unanswered when it dies, the next one answers."""
+    """Open a listening socket; raises `OSError` for a taken port before anything else starts.
+
+    Child processes inherit it: connections that a dead one left in the backlog are accepted by the next.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named so that what is accepted here sends without waiting for more.
-    line = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # The explicit protocol lets asyncio set TCP_NODELAY on accepted connections.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        line.bind((host, port))
-        line.listen(_BACKLOG)
-        line.set_inheritable(True)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+        listener.set_inheritable(True)
     except OSError:
-        line.close()
+        listener.close()
         raise
-    return line
+    return listener
 
 
 @asynccontextmanager
 async def serving(app: FastAPI, line: socket.socket) -> AsyncIterator[str]:
-    """The address, for as long as it is served; at the end, requests that are under way may end first."""
-    import uvicorn  # noqa: PLC0415 - an extra, and nobody else needs it
+    """Serve the app while the block runs and yield its address; on exit, open requests may end first."""
+    import uvicorn  # noqa: PLC0415 - an extra
 
-    config = uvicorn.Config(app, **_choices())
+    config = uvicorn.Config(app, **_uvicorn_options())
     config.load()
     server = uvicorn.Server(config)
-    # Step by step, and not `serve`: signals belong to whoever started us.
+    # Step by step instead of `serve`, which would install signal handlers: the caller handles signals.
     server.lifespan = config.lifespan_class(config)
     await server.startup(sockets=[line])
-    going = asyncio.ensure_future(server.main_loop())
+    main_loop = asyncio.ensure_future(server.main_loop())
     try:
         yield address_of(line)
     finally:
         server.should_exit = True
-        await going
-        # Those who listen to events would go on for ever.
+        await main_loop
+        # Open event streams would never end by themselves.
         await app.state.context.tail.close()
         await server.shutdown(sockets=[line])
 
@@ -75,7 +77,7 @@ def address_of(line: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _choices() -> dict[str, Any]:
+def _uvicorn_options() -> dict[str, Any]:
     return {
         "log_config": None,
         "access_log": False,
@@ -83,7 +85,7 @@ def _choices() -> dict[str, Any]:
         "ws": "none",
         "http": _protocol(),
         "server_header": False,
-        # Anybody can write such headers: who is asking is told by tokens, and an address is that of the connection.
+        # Clients can forge these headers: callers are identified by tokens, addresses by the connection.
         "proxy_headers": False,
         "backlog": _BACKLOG,
         "timeout_keep_alive": _KEEP_ALIVE,
@@ -93,7 +95,7 @@ def _choices() -> dict[str, Any]:
 
 
 def _protocol() -> Any:
-    """The fast one where its library is there."""
+    """Return the httptools protocol with limits where it is installed, else h11."""
     if find_spec("httptools") is None:
         return "h11"
     from .http_protocol import BoundedProtocol  # noqa: PLC0415 - it needs uvicorn

@@ -26,7 +26,7 @@ except ModuleNotFoundError:  # no such locks on this system: no server is regist
     fcntl = None  # type: ignore[assignment]
 
 _LOG: Final = logging.getLogger("horae")
-_ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
+_WILDCARD_ADDRESSES: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
 _LOCALHOST: Final = ("127.0.0.1", "::1")
 _PLAIN_PORT: Final = 80
 _MAX_CHARACTERS: Final = 10_000
@@ -55,31 +55,31 @@ def registered(server: LocalServer) -> Iterator[None]:
 
 
 def find_server(url: str) -> LocalServer | None:
-    """The running server of this user that listens on exactly this address; None: none is known."""
+    """Return this user's running server that listens on exactly this address; None: none is known."""
     for host, port in _addresses(url):
-        found = _read(_path(host, port))
-        if found is not None and found.url == _url(host, port):
-            return found
+        server = _read(_path(host, port))
+        if server is not None and server.url == _url(host, port):
+            return server
     return None
 
 
 def _write(server: LocalServer) -> tuple[Path, IO[str]] | None:
     parts = urlsplit(server.url)
     host, port = parts.hostname or "", parts.port or _PLAIN_PORT
-    host = _ANY.get(host, host)
+    host = _WILDCARD_ADDRESSES.get(host, host)
     if not (ip_address(host).is_loopback and fcntl is not None):
         return None
     path = _path(host, port)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     entry = server._replace(url=_url(host, port))
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh.unlink(missing_ok=True)
-        file = os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
+        temporary.unlink(missing_ok=True)
+        file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
         fcntl.flock(file, fcntl.LOCK_EX)
         json.dump({"url": entry.url, "token_file": str(entry.token_file), "store": entry.store}, file)
         file.flush()
-        fresh.replace(path)
+        temporary.replace(path)
     except OSError as error:
         _LOG.debug("the server %s is not listed for other commands: %s", entry.url, error)
         return None
@@ -94,7 +94,7 @@ def _remove(path: Path, file: IO[str]) -> None:
 
 
 def _read(path: Path) -> LocalServer | None:
-    """None where there is no entry, its server has ended, or another user could have written it."""
+    """Read an entry; None where it is missing, its server has ended, or another user could have written it."""
     try:
         # Where the system has no locks, no entry exists, and the file is not found.
         with path.open(encoding="utf-8") as file:
@@ -119,7 +119,7 @@ def _is_locked(file: IO[str]) -> bool:
 
 
 def _addresses(url: str) -> list[tuple[str, int]]:
-    """The loopback addresses that a URL may mean; none for `https:`, whose server is another program."""
+    """Return the loopback addresses that a URL may mean; none for `https:`, whose server is another program."""
     parts = urlsplit(url)
     if parts.scheme != "http" or parts.path.strip("/"):
         return []

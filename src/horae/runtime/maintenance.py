@@ -1,4 +1,4 @@
-"""Background loop of a serving process: the audit trail is sealed."""
+"""Background loop of a serving process that seals the audit trail."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ..clock import Clock
 from ..service.service import Service
 from ..store_retry import StoreRetry, repeat
 
-_EVERY: Final = 0.5
-"""Seconds: what was done is sealed within one."""
+_INTERVAL: Final = 0.5
+"""Seconds. Audit rows are sealed within one second."""
 
 
 class Steward:
@@ -18,10 +18,10 @@ class Steward:
         self._clock = clock
 
     async def step(self) -> float:
-        """The seconds until the next one."""
+        """Seal once; return the seconds until the next time."""
         await self._service.audit.seal()
-        return _EVERY
+        return _INTERVAL
 
     async def run(self) -> None:
-        """Until it is cancelled; what fails is tried again."""
+        """Seal until cancelled; retry after store errors."""
         await repeat(self.step, StoreRetry("sealing of the audit trail", self._clock), self._clock)

@@ -1,4 +1,4 @@
-"""The socket at which a node shows its numbers; light, since the process that only supervises opens it."""
+"""Opens the listening socket of a node's metrics server; light to import, since the supervisor process opens it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Final
 
 from ..model.refusals import refuse
 from ..observe.exposition import check_parts
-from ..observe.refusals import refuse as refuse_to_look
+from ..observe.refusals import refuse as refuse_metrics
 from ..observe.scrape_access import read_policy
 from ..settings import Settings
 from .http_server import listening
 
-_HIGHEST: Final = 65_535
+_MAX_PORT: Final = 65_535
 
 
 def chosen_line(settings: Settings, port: int | None) -> socket.socket | None:
-    """Where a node is to be looked in at: what was said on the command line, else by a setting; None: nowhere."""
-    said = str(settings.value("metrics_port") or "").strip() if port is None else str(port)
-    if not said or said == "off":
+    """Bind the metrics socket to the port of the command line, else of the settings; None: no metrics server."""
+    value = str(settings.value("metrics_port") or "").strip() if port is None else str(port)
+    if not value or value == "off":
         return None
-    if not said.isdecimal() or int(said[:9]) > _HIGHEST:
-        raise refuse("bad_number", name="metrics_port", value=said, least=0, most=_HIGHEST)
+    if not value.isdecimal() or int(value[:9]) > _MAX_PORT:
+        raise refuse("bad_number", name="metrics_port", value=value, least=0, most=_MAX_PORT)
     check_parts()
     read_policy(str(settings.value("metrics")))
     host = str(settings.value("metrics_host"))
     try:
-        return listening(host, int(said))
+        return listening(host, int(value))
     except OSError as error:
         problem = error.strerror or type(error).__name__
-        raise refuse_to_look("metrics_port_taken", host=host, port=said, problem=problem) from None
+        raise refuse_metrics("metrics_port_taken", host=host, port=value, problem=problem) from None

@@ -1,4 +1,4 @@
-"""What the nodes of a deployment allow, kept in its store: front ends without a server check new tasks against it."""
+"""Stores the nodes' allow-lists (networks, programs) as a record: front ends without a server check new tasks with it."""
 
 from __future__ import annotations
 
@@ -23,41 +23,42 @@ _VALUES: Final = ("targets.command.directory", "targets.command.path", "targets.
 
 
 async def keep_policy(records: Records, settings: Settings) -> None:
-    """Write down what this node allows. The node that started last speaks for the deployment."""
+    """Store what this node allows. The node that started last decides for the deployment."""
     chosen = settings.chosen
-    said = {path: chosen[path].value for path in (*_LISTS, *_VALUES) if path in chosen}
-    body = json.dumps(said, sort_keys=True)
+    policy = {path: chosen[path].value for path in (*_LISTS, *_VALUES) if path in chosen}
+    body = json.dumps(policy, sort_keys=True)
     while True:
-        known = await records.get_record(*_RECORD)
-        if (said == {} if known is None else known.body == body) or await records.put_record(
-            Record(*_RECORD, "", body), replacing=None if known is None else known.version
+        stored = await records.get_record(*_RECORD)
+        if (policy == {} if stored is None else stored.body == body) or await records.put_record(
+            Record(*_RECORD, "", body), replacing=None if stored is None else stored.version
         ):
             return
 
 
 async def with_policy(records: Records, settings: Settings) -> Settings:
-    """These settings, and what the nodes of the store allow besides. A node decides again when it runs a task."""
-    known = await records.get_record(*_RECORD)
-    return settings if known is None else Settings({**settings.chosen, **_added(settings, json.loads(known.body))})
+    """Return these settings merged with the nodes' policy. A node checks again when it runs a task."""
+    stored = await records.get_record(*_RECORD)
+    return settings if stored is None else Settings({**settings.chosen, **_merge(settings, json.loads(stored.body))})
 
 
 async def node_networks(records: Records) -> Networks:
-    """Networks besides public ones that the node which started last allows to HTTP tasks."""
-    known = await records.get_record(*_RECORD)
-    said = {} if known is None else json.loads(known.body)
-    return read_networks(network for path in _NETWORKS for network in _listed(said.get(path, ())))
+    """Return the non-public networks that the node which started last allows to HTTP tasks."""
+    stored = await records.get_record(*_RECORD)
+    policy = {} if stored is None else json.loads(stored.body)
+    return read_networks(network for path in _NETWORKS for network in _split_list(policy.get(path, ())))
 
 
-def _added(settings: Settings, said: Mapping[str, Any]) -> dict[str, Chosen]:
+def _merge(settings: Settings, policy: Mapping[str, Any]) -> dict[str, Chosen]:
+    """Return the settings that change: values that only the policy has, and lists extended by it."""
     own = settings.chosen
-    added = {path: Chosen(said[path], _ORIGIN) for path in _VALUES if path in said and path not in own}
+    merged = {path: Chosen(policy[path], _ORIGIN) for path in _VALUES if path in policy and path not in own}
     for path in _LISTS:
-        more = _listed(said.get(path, ()))
-        if more:
-            added[path] = Chosen((*_listed(own[path].value if path in own else ()), *more), _ORIGIN)
-    return added
+        added = _split_list(policy.get(path, ()))
+        if added:
+            merged[path] = Chosen((*_split_list(own[path].value if path in own else ()), *added), _ORIGIN)
+    return merged
 
 
-def _listed(value: Any) -> tuple[Any, ...]:
-    """A setting of targets may be one text with commas."""
+def _split_list(value: Any) -> tuple[Any, ...]:
+    """Return a list setting as a tuple; it may be comma-separated text."""
     return tuple(part for part in value.split(",") if part.strip()) if isinstance(value, str) else tuple(value)

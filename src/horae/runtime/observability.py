@@ -1,4 +1,4 @@
-"""How a process of a deployment lets others look: its log, its observer, and its door, put together from the settings."""
+"""Sets up observability of a process from the settings: logging, metrics, tracing, and a node's metrics server."""
 
 from __future__ import annotations
 
@@ -39,18 +39,21 @@ def begin_log(
     failures: bool = True,
     on_terminal: Callable[[str], logging.Formatter] | None = None,
 ) -> None:
-    """`zone` is that of a log for people. Without `failures`, that log leaves out runs that failed: the caller shows each of
-    them in a line of its own. `on_terminal` makes the formatter for a terminal."""
-    manner, file = str(settings.value("log")), settings.value("log_file")
+    """Configure logging from the settings.
+
+    `zone` is the time zone of a text log. Without `failures`, a text log omits failed runs, because the caller prints
+    each of them itself. `on_terminal` makes the formatter for a terminal.
+    """
+    log_format, file = str(settings.value("log")), settings.value("log_file")
     begin_logging(
-        manner,
+        log_format,
         str(settings.value("log_level")),
         file=None if file is None else str(file),
         zone=zone or "UTC",
         on_terminal=on_terminal,
     )
-    quiet = not failures and manner.strip().lower() == "text"
-    logging.getLogger(RUNS).setLevel(logging.ERROR if quiet else logging.NOTSET)
+    omit_failures = not failures and log_format.strip().lower() == "text"
+    logging.getLogger(RUNS).setLevel(logging.ERROR if omit_failures else logging.NOTSET)
 
 
 def make_observer(process: Process, clock: Clock) -> Observer:
@@ -58,7 +61,7 @@ def make_observer(process: Process, clock: Clock) -> Observer:
 
 
 def looking_of(observer: Observer, settings: Settings, neighbour: Neighbour | None = None) -> Looking:
-    """Refuses what nobody could mean, before anything listens."""
+    """Build the scrape settings; raises a refusal for invalid ones before any server listens."""
     policy = read_policy(str(settings.value("metrics")))
     tolerance = chosen_tolerance(settings) or TOLERANCE
     return Looking(observer, policy, neighbour, tolerance, read_watches(settings).grace)
@@ -66,20 +69,20 @@ def looking_of(observer: Observer, settings: Settings, neighbour: Neighbour | No
 
 @asynccontextmanager
 async def watched(observer: Observer, clock: Clock) -> AsyncIterator[None]:
-    """For as long as the process does its work; at the end, its last spans go out."""
-    job = asyncio.ensure_future(watch_lag(clock, observer.figures))
+    """Measure the event loop's lag while the block runs; on exit, export the last spans."""
+    lag_watch = asyncio.ensure_future(watch_lag(clock, observer.figures))
     try:
         yield
     finally:
-        job.cancel()
+        lag_watch.cancel()
         with suppress(asyncio.CancelledError):
-            await job
+            await lag_watch
         if observer.tracing is not None:
             await asyncio.to_thread(observer.tracing.close)
 
 
 def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
-    """What can only be asked of the engine itself."""
+    """Register the gauges that are read from the engine."""
     figures, runner, lease = observer.figures, engine.runner, engine.lease
     figures.gauge(catalogue.GOING).is_(lambda: runner.going)
     settler = engine.settler
@@ -92,7 +95,7 @@ def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
 async def node_door(
     number: int | None, key: str, service: Service, clock: Clock, looking: Looking
 ) -> AsyncIterator[None]:
-    """The node's own door, on the socket of this number, which whoever started us has opened; None: it has none."""
+    """Run the node's metrics server on an inherited socket, given by its descriptor; None: no server."""
     if number is None:
         yield
         return
@@ -104,6 +107,6 @@ async def node_door(
         looking.policy,
         key,
     )
-    with socket.socket(fileno=os.dup(number)) as line:
-        async with opened(room, line):
+    with socket.socket(fileno=os.dup(number)) as listener:
+        async with opened(room, listener):
             yield

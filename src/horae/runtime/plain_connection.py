@@ -1,4 +1,4 @@
-"""Database servers that are reached over a network without TLS: found from the address of the store, and warned about."""
+"""Detects database connections over a network without TLS from the store's URL, and logs a warning."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ LOG: Final = logging.getLogger("horae")
 _MYSQL: Final = ("mysql", "mariadb")
 _POSTGRES: Final = ("postgresql", "postgres")
 _PLAIN_MODES: Final = ("disable", "allow")
-"""Modes of PostgreSQL that ask for no TLS. The default, `prefer`, uses it wherever the server offers it."""
+"""Modes of PostgreSQL without TLS. The default, `prefer`, uses TLS wherever the server offers it."""
 
 
 class PlainConnection(NamedTuple):
-    """`option` is what the address of the store needs for TLS with a verified server."""
+    """`option` is the parameter to add to the store's URL for TLS with a verified server."""
 
     host: str
     option: str
 
 
 def plain_connection(url: str, environment: Mapping[str, str] = os.environ) -> PlainConnection | None:
-    """None for a store on this machine, and for one whose address asks for TLS."""
+    """Return the unencrypted connection of this URL; None for a store on this machine, and for one with TLS."""
     try:
         parts = urlsplit(url)
         host, query = parts.hostname, dict(parse_qsl(parts.query))
@@ -42,12 +42,12 @@ def plain_connection(url: str, environment: Mapping[str, str] = os.environ) -> P
 
 
 def warn_of_plain_connection(url: str) -> None:
-    found = plain_connection(url)
-    if found is not None:
+    connection = plain_connection(url)
+    if connection is not None:
         LOG.warning(
             "the connection to %s is not encrypted: passwords and payloads can be read on the way; add %s to the address "
             "of the store",
-            *found,
+            *connection,
         )
 
 

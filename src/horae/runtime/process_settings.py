@@ -1,4 +1,4 @@
-"""The settings of this process: what was said on the command line, in the environment, in files, or nowhere."""
+"""Settings of this process, merged from command line, environment and files, with checks of single values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .stores import DEFAULT_STORE
 def chosen_settings(
     environment: Mapping[str, str], directory: Path | None = None, flags: Mapping[str, Any] | None = None
 ) -> Settings:
-    """Flag, then environment, then `horae.toml` here, then the user's own file."""
+    """Read the settings; precedence: flag, environment, `horae.toml` in the directory, the user's own file."""
     try:
         return read_settings(environment, (user_file(), (directory or Path.cwd()) / PROJECT_FILE), flags)
     except BadSettings as bad:
@@ -35,7 +35,7 @@ def chosen_settings(
 
 
 def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
-    """Whether to sleep to the next due instant; a word that says neither that nor the other is refused by its place."""
+    """Whether the engine sleeps until the next due instant instead of polling; an invalid value is refused."""
     precise = precise_wake(settings, environment)
     if precise is not None:
         return precise
@@ -46,27 +46,28 @@ def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 
 def check_output(settings: Settings) -> None:
-    """Text or JSON; whoever wishes for something else is not to be given one of them in silence."""
-    said = settings.chosen.get("output")
-    if said is not None and said.value not in OUTPUTS:
-        raise refuse("bad_choice", name=_named(said, "output"), value=said.value, allowed=", ".join(OUTPUTS))
+    """Raise a refusal if the output format is neither text nor JSON."""
+    chosen = settings.chosen.get("output")
+    if chosen is not None and chosen.value not in OUTPUTS:
+        raise refuse("bad_choice", name=_source_name(chosen, "output"), value=chosen.value, allowed=", ".join(OUTPUTS))
 
 
 def chosen_tolerance(settings: Settings) -> timedelta | None:
-    """How far a clock may be off when a node starts; None where nobody said anything."""
-    said = settings.chosen.get("clock_tolerance")
-    if said is None:
+    """Return how far a node's clock may be off when it starts; None where it is not set."""
+    chosen = settings.chosen.get("clock_tolerance")
+    if chosen is None:
         return None
-    text = str(said.value).strip()
+    text = str(chosen.value).strip()
     try:
         return parse_duration(f"{text}s" if text.isdecimal() else text)
     except InvalidSchedule:
-        raise refuse("bad_duration", name=_named(said, "clock_tolerance"), value=text, least="0s", most="1d") from None
+        name = _source_name(chosen, "clock_tolerance")
+        raise refuse("bad_duration", name=name, value=text, least="0s", most="1d") from None
 
 
-def _named(said: Chosen, path: str) -> str:
-    """As whoever said it knows it: a variable by its own name, what a file says by its path."""
-    return said.origin if said.origin.isupper() else f"{path} ({said.origin})"
+def _source_name(chosen: Chosen, path: str) -> str:
+    """Return the name under which the user set it: an environment variable, or the setting and its file."""
+    return chosen.origin if chosen.origin.isupper() else f"{path} ({chosen.origin})"
 
 
 def user_file() -> Path:
@@ -76,14 +77,14 @@ def user_file() -> Path:
 
 
 def data_file() -> Path:
-    """Where a user's tasks are kept when nothing else was said."""
+    """Return the default SQLite file of this user."""
     from platformdirs import user_data_path  # noqa: PLC0415 - only where files are looked for
 
     return user_data_path("horae", appauthor=False) / "horae.db"
 
 
 def store_url(settings: Settings, directory: Path | None = None) -> str:
-    """What was chosen; else the file in this directory where there is one, as an app makes it; else the user's own."""
+    """Return the configured store; else `horae.db` in this directory if it exists; else the user's default file."""
     chosen = settings.value("store")
     if chosen is not None:
         return str(chosen)

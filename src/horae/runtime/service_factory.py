@@ -1,4 +1,4 @@
-"""The service of one opened store, with its secrets and its kinds of targets."""
+"""Builds the service of an opened store, with its secrets, quotas and target kinds, and opens the targets of a node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .encryption_key import sealing_of
 from .target_kinds import Kinds, usable
 
 _CALLBACK_KEY: Final = "callback_key"
-_KEPT: Final = ("callback", "key")
+_KEY_RECORD: Final = ("callback", "key")
 
 
 def make_service(
@@ -44,17 +44,17 @@ def make_service(
 async def open_targets(
     service: Service, clock: Clock, kinds: Kinds, publish: Callable[[str, Mapping[str, Any]], int | None]
 ) -> dict[str, Any]:
-    """Every kind that works here, by name; for the others, the refusal that says why it does not."""
+    """Open every target kind; return by name the target, or the refusal that says why it does not work here."""
     key = await callback_key(service.store) if kinds.settings_of("http").get("callback_url") else None
 
     async def reach(owner: str, task_id: str, topic: str) -> Mapping[str, int]:
-        found = await service.presence.reach(owner, task_id, topic)
-        return {"streams": found.streams, "webhooks": found.webhooks, "terminals": found.terminals}
+        listeners = await service.presence.reach(owner, task_id, topic)
+        return {"streams": listeners.streams, "webhooks": listeners.webhooks, "terminals": listeners.terminals}
 
     def open_one(name: str, kind: TargetKind) -> Any:
         settings = kinds.settings_of(name)
         if name == "http" and key is not None:
-            # Whoever takes the answers knows the key of the deployment alone: a token made with another opens nothing.
+            # The API verifies callbacks with the deployment's key: tokens must be made with the same one.
             settings = {**settings, _CALLBACK_KEY: key}
         return kind.open(Tools(clock, service.secrets, settings, publish, reach))
 
@@ -62,8 +62,8 @@ async def open_targets(
 
 
 async def callback_key(records: Records) -> str:
-    """The key of the tokens that come back with answers; made when it is first needed, the same for all nodes."""
-    while (found := await records.get_record(*_KEPT)) is None:
-        # Of those who do this at the same time one is the first, and what that one wrote counts for all.
-        await records.put_record(Record(*_KEPT, "", json.dumps(token_hex(32))), replacing=None)
-    return str(json.loads(found.body))
+    """Return the key of callback tokens, shared by all nodes; created on first use."""
+    while (record := await records.get_record(*_KEY_RECORD)) is None:
+        # Of several processes that create it at once, the first write wins.
+        await records.put_record(Record(*_KEY_RECORD, "", json.dumps(token_hex(32))), replacing=None)
+    return str(json.loads(record.body))

@@ -1,4 +1,4 @@
-"""What an operator asks of a store before it is opened."""
+"""Status of a store without opening it: schema and settings of a file, version and durability of a server, drivers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _DRIVERS: Final = {POSTGRES: "asyncpg", MYSQL: "asyncmy"}
 
 
 def store_condition(path: str) -> Condition:
-    """Which schema and settings the file has. A file that is none of ours raises `StoreDamaged`."""
+    """Return the schema and settings of a file; raises `StoreDamaged` for a file that is not a Horae store."""
     from ..stores.sqlite.status import condition_of  # noqa: PLC0415 - each store loads only where it is used
 
     return condition_of(path)
 
 
 async def server_condition(url: str, clock: Clock) -> ServerCondition | None:
-    """Which server it is, and how it keeps what it is given; None where the store is on none."""
+    """Return the server's version and durability settings; None for a store that is not on a server."""
     if url.startswith(POSTGRES):
         from ..stores.postgres.status import condition_of as of_postgres  # noqa: PLC0415
 
@@ -36,7 +36,7 @@ async def server_condition(url: str, clock: Clock) -> ServerCondition | None:
 
 
 def driver_of(url: str) -> str:
-    """The library that speaks with the server, and its version where it is installed."""
+    """Return the name of the database driver, with its version where it is installed."""
     name = next(driver for schemes, driver in _DRIVERS.items() if url.startswith(schemes))
     try:
         return f"{name} {version(name)}"
@@ -45,7 +45,7 @@ def driver_of(url: str) -> str:
 
 
 def library_versions() -> tuple[str, str]:
-    """SQLite, and what brings it."""
+    """Return the version of SQLite, and of the library that contains it."""
     from ..stores.sqlite.status import versions  # noqa: PLC0415
 
     return versions()

@@ -1,4 +1,4 @@
-"""A store for a URL, and the ring that wakes other processes on it."""
+"""Creates the store and the wake-up notifier for a store URL."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..stores.masked_url import without_password as without_password  # noqa: PL
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
 _MYSQL: Final = ("mysql:", "mariadb:")
-_LOOK_EVERY: Final = timedelta(seconds=1)
+_MYSQL_POLL_INTERVAL: Final = timedelta(seconds=1)
 
 
 class NoRing:
-    """Nobody else shares the store, or polling was asked for."""
+    """Notifier that does nothing: no other process shares the store, or polling was configured."""
 
     def ring(self) -> None: ...
 
@@ -33,8 +33,11 @@ class NoRing:
 
 
 def make_store(url: str) -> Keeping:
-    """`memory://`, `sqlite:///relative.db` and `sqlite:////absolute.db`, or `postgresql://user:password@host/database`, and
-    the same with `mysql://` or `mariadb://`."""
+    """Create the store of a URL, not opened yet; raises a refusal for an unknown one.
+
+    `memory://`, `sqlite:///relative.db`, `sqlite:////absolute.db`, or `postgresql://user:password@host/database` and the
+    same with `mysql://` or `mariadb://`.
+    """
     if url == "memory://":
         from ..stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
 
@@ -56,6 +59,7 @@ def make_store(url: str) -> Keeping:
 
 
 def make_wakeup(url: str, *, precise: bool) -> Wakeup:
+    """Create the notifier between processes on this store: NOTIFY, advisory locks, a socket, or none."""
     if precise and url.startswith(("postgresql:", "postgres:")):
         from ..stores.postgres.notify import NotifyRing  # noqa: PLC0415
 
@@ -73,12 +77,12 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
 
 
 def usual_look(url: str) -> timedelta | None:
-    """How often the agenda is looked at where a wake-up from another process may get lost; None: at the poll ceiling."""
-    return _LOOK_EVERY if url.startswith(_MYSQL) else None
+    """Return how often to poll the agenda where a notification may get lost; None: at the poll ceiling."""
+    return _MYSQL_POLL_INTERVAL if url.startswith(_MYSQL) else None
 
 
 def sqlite_path(url: str) -> str | None:
-    scheme, found, path = url.partition(":///")
-    if not found or scheme != "sqlite" or path in ("", ":memory:"):
+    scheme, separator, path = url.partition(":///")
+    if not separator or scheme != "sqlite" or path in ("", ":memory:"):
         return None
     return str(Path(unquote(path)).expanduser())

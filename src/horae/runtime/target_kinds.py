@@ -1,4 +1,4 @@
-"""Every kind of target that this installation has: our own, and those that other packages offer."""
+"""Registry of target kinds: the built-in ones and plug-ins from entry points, loaded on first use."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..settings import Settings
 
 ENTRY_POINTS: Final = "horae.targets"
 FUNCTION: Final = "function"
-_ELSEWHERE: Final = frozenset({"agent"})
-"""Kinds that no node of this version runs, but that tasks of other schedulers come with: an import keeps them, paused."""
-_written: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Made once: `json.dumps` makes a new one for every text."""
-_OURS: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
+_IMPORT_ONLY: Final = frozenset({"agent"})
+"""Kinds that no node of this version runs, but that tasks of other schedulers have: an import keeps them, paused."""
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Created once: `json.dumps` creates a new encoder for every call."""
+_BUILT_IN: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
 
 
-_CALLING: Final = ("http", "event")
+_NETWORK_KINDS: Final = ("http", "event")
 _NETWORKS: Final = "allow_networks"
 
 
@@ -35,63 +35,64 @@ def kind_names() -> tuple[str, ...]:
 
 
 class Kinds:
-    """Loaded one by one, when the first task of that kind is made or run."""
+    """Target kinds by name; each is imported when the first task of that kind is created or run."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._loaded: dict[str, TargetKind] = {}
-        self._theirs = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
+        self._plugins = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted({*_OURS, *self._theirs, FUNCTION}))
+        return tuple(sorted({*_BUILT_IN, *self._plugins, FUNCTION}))
 
     def find(self, kind: str) -> TargetKind:
-        found = self._loaded.get(kind)
-        if found is None:
-            found = self._loaded[kind] = self._load(kind)
-        return found
+        """Return the kind of this name; raises a refusal if there is none."""
+        loaded = self._loaded.get(kind)
+        if loaded is None:
+            loaded = self._loaded[kind] = self._load(kind)
+        return loaded
 
     def settings_of(self, kind: str) -> dict[str, Any]:
-        """With the networks of the deployment, for the kinds that call out."""
+        """Return the settings of a kind, with the deployment's allowed networks for kinds that send requests."""
         own = self.settings.target(kind)
         networks = tuple(self.settings.value("outgoing_networks"))
-        if not networks or kind not in _CALLING:
+        if not networks or kind not in _NETWORK_KINDS:
             return own
-        return {**own, _NETWORKS: (*_listed(own.get(_NETWORKS, ())), *networks)}
+        return {**own, _NETWORKS: (*_split_list(own.get(_NETWORKS, ())), *networks)}
 
     def check(self, target: Target, payload: str) -> Target:
-        """The target as it is to be kept. Which functions there are is known only to the nodes that have them."""
+        """Return the target with its canonical spec; raises a refusal. Function names are checked by the nodes only."""
         if target.kind == FUNCTION:
-            return _checked_function(target)
-        if target.kind in _ELSEWHERE and target.kind not in self._theirs:
+            return _check_function(target)
+        if target.kind in _IMPORT_ONLY and target.kind not in self._plugins:
             raise refuse(NOT_CARRIED, kind=target.kind, kinds=", ".join(self.names))
         kind = self.find(target.kind)
-        spec, given = json.loads(target.spec), json.loads(payload)
+        spec, payload_value = json.loads(target.spec), json.loads(payload)
         if not isinstance(spec, dict):
             raise refuse("bad_policy", name="target", value=spec, wanted="JSON object")
-        kept = kind.check(spec, given, self.settings_of(target.kind))
-        return Target(target.kind, _written(kept))
+        canonical = kind.check(spec, payload_value, self.settings_of(target.kind))
+        return Target(target.kind, _encode(canonical))
 
     def _load(self, kind: str) -> TargetKind:
-        if kind in _OURS:
-            module, _, name = _OURS[kind].partition(":")
-            ours: TargetKind = getattr(import_module(f"...targets.{module}", __name__), name)
-            return ours
-        if kind not in self._theirs:
+        if kind in _BUILT_IN:
+            module, _, name = _BUILT_IN[kind].partition(":")
+            built_in: TargetKind = getattr(import_module(f"...targets.{module}", __name__), name)
+            return built_in
+        if kind not in self._plugins:
             raise refuse("unknown_target", kind=kind, kinds=", ".join(self.names))
-        theirs: TargetKind = self._theirs[kind].load()
-        return theirs
+        plugin: TargetKind = self._plugins[kind].load()
+        return plugin
 
 
-def _listed(value: Any) -> tuple[Any, ...]:
-    """What is no list is left for the kind itself to refuse."""
+def _split_list(value: Any) -> tuple[Any, ...]:
+    """Return a list setting as a tuple; any other value is kept as one item, which the kind itself refuses."""
     if isinstance(value, str):
         return tuple(part for part in value.split(",") if part.strip())
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def _checked_function(target: Target) -> Target:
+def _check_function(target: Target) -> Target:
     try:
         spec = json.loads(target.spec)
     except ValueError:
@@ -103,7 +104,7 @@ def _checked_function(target: Target) -> Target:
 
 
 def usable(kinds: Kinds, open_one: Callable[[str, TargetKind], Any]) -> Mapping[str, Any]:
-    """Every kind that can be opened here; one whose library is missing, or whose settings are wrong, is left out."""
+    """Open every kind; one whose library is missing, or whose settings are wrong, is mapped to its refusal."""
     opened: dict[str, Any] = {}
     for name in kinds.names:
         if name == FUNCTION:

@@ -1,4 +1,4 @@
-"""Where the first token of a deployment is kept for its own user: a file that nobody else may read."""
+"""File with a deployment's first token, readable by its user alone (mode 0600) and replaced atomically."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .stores import sqlite_path
 from .url_schemes import is_on_server
 
 SUFFIX: Final = ".token"
-_OTHERS: Final = 0o077
-_LONGEST: Final = 1_000
+_OTHER_USERS: Final = 0o077
+_MAX_LENGTH: Final = 1_000
 
 
 def is_temporary(url: str) -> bool:
@@ -25,9 +25,9 @@ def is_temporary(url: str) -> bool:
 
 
 def token_path(url: str, key_file: str | None) -> Path:
-    """Beside the database; of a store on a server, beside the key that was named, else in the user's own folder.
+    """Return the path: next to a SQLite file; for a server, next to the configured key, else in the user's data folder.
 
-    What is in memory has one for each process: it goes with it.
+    A store in memory has one file per process.
     """
     database = sqlite_path(url)
     if database is not None:
@@ -41,25 +41,25 @@ def token_path(url: str, key_file: str | None) -> Path:
 
 
 def keep_token(path: Path, text: str) -> None:
-    """Written beside first, then put in its place: nobody ever reads half of it, or more than its owner may."""
+    """Write the token atomically (temporary file, then rename), readable by its user alone."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(FileNotFoundError):
-        fresh.unlink()
-    line = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(line, "w", encoding="ascii") as file:
+        temporary.unlink()
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
-    fresh.replace(path)
+    temporary.replace(path)
 
 
 def read_private(path: Path) -> str | None:
-    """The token in this file; None where there is no such file, or others could read it too."""
+    """Return the token in this file; None where it is missing, or other users could read it."""
     try:
         with path.open("r", encoding="ascii") as file:
-            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHER_USERS:
                 return None
-            return file.read(_LONGEST).strip() or None
+            return file.read(_MAX_LENGTH).strip() or None
     except (OSError, UnicodeDecodeError):
         return None

@@ -1,7 +1,7 @@
-"""What was said to nobody: variables that look like ours, and keys of targets, that nothing here reads.
+"""Finds settings that nothing reads (`HORAE_…` variables and target keys), with the nearest known name for each.
 
-None of it is an error, for other programs and other versions have names of their own; but whoever mistyped a name sees
-nothing of what they wished for, and ought to be told."""
+They are reported, not refused: other programs and versions have names of their own, but a mistyped name has no effect.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..settings import SETTINGS, Settings
 from ..targets.setting_names import KEYS
 from .target_kinds import ENTRY_POINTS, FUNCTION
 
-_OURS: Final = "HORAE_"
+_PREFIX: Final = "HORAE_"
 _TARGETS: Final = "targets"
-_BESIDE_SETTINGS: Final = (
-    # Where a command goes, and what opens it.
+_OTHER_VARIABLES: Final = (
+    # The server that a command talks to, and its token.
     "HORAE_SERVER",
     "HORAE_TOKEN_FILE",
-    # What units of systemd add to the command line.
+    # Options that systemd units add to the command line.
     "HORAE_OPTIONS",
-    # What every command that is run as a target is given.
+    # Variables that Horae sets for command targets.
     "HORAE_TASK_ID",
     "HORAE_RUN_ID",
     "HORAE_KEY",
@@ -31,12 +31,12 @@ _BESIDE_SETTINGS: Final = (
     "HORAE_ATTEMPT",
 )
 VARIABLES: Final = frozenset(
-    {*(name for setting in SETTINGS for name in setting.variables if name.startswith(_OURS)), *_BESIDE_SETTINGS}
+    {*(name for setting in SETTINGS for name in setting.variables if name.startswith(_PREFIX)), *_OTHER_VARIABLES}
 )
 
 
 class Unheard(NamedTuple):
-    """`place` is the file that said it, or nothing for a variable; `nearest` the name that was probably meant."""
+    """A setting that nothing reads. `file` is its file, empty for a variable; `nearest` the name probably meant."""
 
     name: str
     place: str
@@ -44,35 +44,36 @@ class Unheard(NamedTuple):
 
 
 def unheard(settings: Settings, environment: Mapping[str, str]) -> tuple[Unheard, ...]:
-    return (*_variables(environment), *_keys(settings))
+    """Return the unread variables and target keys."""
+    return (*_unused_variables(environment), *_unused_keys(settings))
 
 
-def _variables(environment: Mapping[str, str]) -> Iterator[Unheard]:
+def _unused_variables(environment: Mapping[str, str]) -> Iterator[Unheard]:
     for name in sorted(environment):
-        if name.startswith(_OURS) and name not in VARIABLES:
-            yield Unheard(name, "", _near(name, _OURS, VARIABLES))
+        if name.startswith(_PREFIX) and name not in VARIABLES:
+            yield Unheard(name, "", _nearest(name, _PREFIX, VARIABLES))
 
 
-def _keys(settings: Settings) -> Iterator[Unheard]:
-    """Kinds of other packages know their own keys."""
-    theirs = {FUNCTION, *(each.name for each in entry_points(group=ENTRY_POINTS))}
+def _unused_keys(settings: Settings) -> Iterator[Unheard]:
+    """Yield the unread target keys; those of plug-in kinds are not checked, since only the plug-in knows its keys."""
+    plugins = {FUNCTION, *(each.name for each in entry_points(group=ENTRY_POINTS))}
     for path, chosen in settings.chosen.items():
         first, _, rest = path.partition(".")
         kind, _, key = rest.partition(".")
-        if first != _TARGETS or kind in theirs:
+        if first != _TARGETS or kind in plugins:
             continue
         if kind not in KEYS:
-            near = _near(kind, "", KEYS)
+            near = _nearest(kind, "", KEYS)
             yield Unheard(path, chosen.origin, None if near is None else f"{_TARGETS}.{near}.{key}")
         elif key not in KEYS[kind]:
-            yield Unheard(path, chosen.origin, _near(path, f"{_TARGETS}.{kind}.", _paths(kind)))
+            yield Unheard(path, chosen.origin, _nearest(path, f"{_TARGETS}.{kind}.", _paths(kind)))
 
 
 def _paths(kind: str) -> tuple[str, ...]:
     return tuple(f"{_TARGETS}.{kind}.{key}" for key in KEYS[kind])
 
 
-def _near(name: str, common: str, known: Collection[str]) -> str | None:
-    """What all of them begin with makes none of them any nearer."""
+def _nearest(name: str, common: str, known: Collection[str]) -> str | None:
+    """Return the closest known name; the common prefix is not compared, since it would make all names similar."""
     near = get_close_matches(name.removeprefix(common), sorted(each.removeprefix(common) for each in known), 1)
     return f"{common}{near[0]}" if near else None

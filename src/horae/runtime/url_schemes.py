@@ -1,4 +1,4 @@
-"""How the addresses of stores begin."""
+"""URL schemes of stores on database servers."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ MYSQL: Final = ("mysql:", "mariadb:")
 
 
 def is_on_server(url: str) -> bool:
-    """Whether other machines may be on the same store."""
+    """Whether the store is on a database server, which other machines may share."""
     return url.startswith((*POSTGRES, *MYSQL))

@@ -1,4 +1,4 @@
-"""Tells the engines of other processes that something was written: at once, and then at most every few milliseconds."""
+"""Throttles wake-up notifications to other processes: the first write notifies at once, later ones every few ms."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from collections.abc import Callable
 from typing import Final
 
 EVERY: Final = 0.005
-"""Seconds. Each ring makes every engine look; where hundreds write in a second, one look answers for many of them."""
+"""Seconds. Each notification makes every engine poll; with hundreds of writes a second, one poll covers many."""
 
 
 class Ringing:
-    """What is written while it is quiet for a moment is told by the ring that ends it: nothing goes untold."""
+    """Rate-limited notifier: writes during the pause are covered by one notification at its end, so none is lost."""
 
     def __init__(self, ring: Callable[[], None], every: float = EVERY) -> None:
-        self._ring = ring
-        self._every = every
-        self._quiet: asyncio.TimerHandle | None = None
-        self._is_wanted = False
+        self._notify = ring
+        self._interval = every
+        self._pause: asyncio.TimerHandle | None = None
+        self._is_pending = False
 
     def told(self) -> None:
-        if self._quiet is not None:
-            self._is_wanted = True
+        """Notify now, or at the end of the current pause."""
+        if self._pause is not None:
+            self._is_pending = True
             return
-        self._ring()
-        self._quiet = asyncio.get_running_loop().call_later(self._every, self._over)
+        self._notify()
+        self._pause = asyncio.get_running_loop().call_later(self._interval, self._end_pause)
 
     def close(self) -> None:
-        """What is still to be told is told now."""
-        if self._quiet is not None:
-            self._quiet.cancel()
-            self._quiet = None
-        if self._is_wanted:
-            self._is_wanted = False
-            self._ring()
+        """Send a pending notification now."""
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+        if self._is_pending:
+            self._is_pending = False
+            self._notify()
 
-    def _over(self) -> None:
-        self._quiet = None
-        if self._is_wanted:
-            self._is_wanted = False
+    def _end_pause(self) -> None:
+        self._pause = None
+        if self._is_pending:
+            self._is_pending = False
             self.told()

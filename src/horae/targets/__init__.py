@@ -1,1 +1,1 @@
-"""Where the work goes: each kind of target in a folder of its own."""
+"""Built-in target kinds (function, command, http, event), one folder each; each executes a run and returns an outcome."""

@@ -1,7 +1,6 @@
-"""Chinese for the errors that Horae itself writes into runs.
+"""Translates run errors written by Horae to Chinese, by matching the stored English text against sentence patterns.
 
-The ledger keeps an error in English. A reader of Chinese gets the sentences below, found by their pattern; an error that foreign
-code wrote stays as it is.
+The ledger stores errors in English; an error written by foreign code is shown as it is.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SENTENCES: Final[tuple[tuple[str, str], ...]] = (
     ("{place} could not be connected to in time", "未能及时连接到 {place}"),
     ("{place} could not be connected to: {cause}", "无法连接到 {place}:{cause}"),
     ("{place} ended the connection before its answer was complete", "{place} 在应答完成之前断开了连接"),
-    ("{place} answered with what is not HTTP, or too long", "{place} 的应答不是 HTTP,或过长"),
+    ("{place} sent a response that is not HTTP, or too long", "{place} 的应答不是 HTTP,或过长"),
     ("{place} had not answered after {seconds} s", "{place} 在 {seconds} 秒内没有应答"),
     ("{place}: the answer is encoded as {cause}", "{place}:应答的编码为 {cause}"),
     ("{place}: the compressed answer ends in the middle", "{place}:压缩的应答不完整"),
@@ -36,8 +35,8 @@ SENTENCES: Final[tuple[tuple[str, str], ...]] = (
         "{place} redirects the body to {other}, which was not meant to see it",
         "{place} 把请求体重定向到 {other},而它不应收到该内容",
     ),
-    ("{place} redirects where nobody may go: {cause}", "{place} 重定向到不允许的地址:{cause}"),
-    ("{place} redirects to what is not a URL", "{place} 重定向的目标不是 URL"),
+    ("{place} redirects to a forbidden address: {cause}", "{place} 重定向到不允许的地址:{cause}"),
+    ("{place} redirects to an invalid URL", "{place} 重定向的目标不是 URL"),
     ("{place} redirects from https to http", "{place} 从 https 重定向到 http"),
     ("the webhook {place} answered {status}", "webhook {place} 返回 {status}"),
     ("{place} answered {status} with nothing that can be used", "{place} 返回 {status},但没有可用的内容"),
@@ -54,13 +53,13 @@ SENTENCES: Final[tuple[tuple[str, str], ...]] = (
     ("{place} answered {status} {phrase}", "{place} 返回 {status} {phrase}"),
     ("{place} answered {status}", "{place} 返回 {status}"),
     ("the body is nested too deeply", "请求体嵌套过深"),
-    ("Redis could not be told: {cause}", "无法发送到 Redis:{cause}"),
+    ("publishing to Redis failed: {cause}", "无法发送到 Redis:{cause}"),
     # commands
     ("exit code {number}", "退出码 {number}"),
     ("killed by signal {signal}, at its limit of processor time", "被信号 {signal} 终止:达到处理器时间上限"),
     ("killed by signal {signal}, at its limit of file size", "被信号 {signal} 终止:达到文件大小上限"),
     ("killed by signal {signal}", "被信号 {signal} 终止"),
-    ("what watched over it was killed", "其监控进程被终止"),
+    ("its launcher process was killed", "其启动进程被终止"),
     ("its directory cannot be used: {cause}", "无法使用其目录:{cause}"),
     ("the program '{program}' could not be started: {cause}", "无法启动程序“{program}”:{cause}"),
     ("no process could be started: {cause}", "无法启动进程:{cause}"),
@@ -79,7 +78,7 @@ SENTENCES: Final[tuple[tuple[str, str], ...]] = (
     ("the process ended with code {number} before it answered", "进程在给出结果之前以退出码 {number} 结束"),
     ("the process died with signal {signal}", "进程被信号 {signal} 终止"),
     (
-        "it returned a coroutine that nobody awaits; register the async function itself",
+        "it returned a coroutine that is never awaited; register the async function itself",
         "它返回了未被等待的协程;请直接注册异步函数本身",
     ),
     ("{type}, which cannot be told: {other}", "{type}(无法显示:{other})"),
@@ -116,8 +115,8 @@ _CAUSES: Final = {
     "it could not be agreed on": "协商失败",
     "no reason": "原因不明",
 }
-"""What the operating system says most often."""
-_FACTS: Final = {
+"""Common error texts of the operating system."""
+_FACT_PATTERNS: Final = {
     "place": r"[^\s:]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?",
     "status": r"\d{3}",
     "number": r"-?\d+",
@@ -127,7 +126,7 @@ _FACTS: Final = {
 
 
 def localized_error(error: str, language: Language) -> str:
-    """The error of a run in the language of its reader. Of several lines, the first says what went wrong."""
+    """Translate the error of a run; only its first line, since the rest is a traceback or output."""
     if language == "en":
         return error
     first, separator, rest = error.partition("\n")
@@ -136,24 +135,26 @@ def localized_error(error: str, language: Language) -> str:
 
 @cache
 def _patterns() -> tuple[SentencePattern, ...]:
-    return tuple(sentence_pattern(*each, _FACTS) for each in (*SENTENCES, *_reasons(), *_refusals()))
+    return tuple(
+        sentence_pattern(*each, _FACT_PATTERNS) for each in (*SENTENCES, *_reason_sentences(), *_refusal_sentences())
+    )
 
 
-def _reasons() -> Iterator[tuple[str, str]]:
+def _reason_sentences() -> Iterator[tuple[str, str]]:
     for reason in Reason:
         yield sentence(reason), sentence(reason, "zh")
 
 
-def _refusals() -> Iterator[tuple[str, str]]:
-    """With the hint, as a run keeps it, and without."""
+def _refusal_sentences() -> Iterator[tuple[str, str]]:
+    """Yield (English, Chinese) of each refusal, with its hint, as a run stores it, and without."""
     for catalogue in (OUTGOING, HTTP, COMMAND, EVENT):
         for entry in catalogue.values():
-            yield from _of_entry(entry)
+            yield from _entry_sentences(entry)
 
 
-def _of_entry(entry: Entry) -> Iterator[tuple[str, str]]:
-    whole = f"{entry.message} {entry.hint}", f"{entry.message_zh}{entry.hint_zh}"
-    for english, chinese in (whole, (entry.message, entry.message_zh)):
-        # Chinese that needs a fact which the English sentence does not show cannot be made from it.
+def _entry_sentences(entry: Entry) -> Iterator[tuple[str, str]]:
+    with_hint = f"{entry.message} {entry.hint}", f"{entry.message_zh}{entry.hint_zh}"
+    for english, chinese in (with_hint, (entry.message, entry.message_zh)):
+        # A Chinese sentence cannot be built from the English one if it needs a fact which that does not contain.
         if places(chinese) <= places(english):
             yield english, chinese

@@ -1,4 +1,4 @@
-"""`{"secret": "name"}`, wherever it stands in JSON, becomes the secret's value; and what was revealed is never shown."""
+"""Replaces secret references (`{"secret": "name"}`) in JSON by their values, and masks those values in output."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from ..model.reason import Reason
 from ..ports.secrets import Secrets
 
 MASK: Final = "•••"
-_SHORTEST: Final = 4
+_MIN_LENGTH: Final = 4
 """Shorter values would mask half of every text, and are no secrets."""
-_SHORTEST_LINE: Final = 8
-"""Of a value with many lines, such as a private key, each one is a secret; a lone bracket is not."""
+_MIN_LINE_LENGTH: Final = 8
+"""Each line of a multi-line value, such as a private key, is masked too, unless it is short (a lone bracket)."""
 
 
 class Masks:
-    """The values that a run has seen. Nothing that it writes down may contain one of them, as it is or as it is sent."""
+    """Masks the secret values that a run has seen, plain or in any encoding in which they are sent."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._shapes = {shape for value in values if len(value) >= _SHORTEST for shape in _shapes(value)}
+        self._encodings = {form for value in values if len(value) >= _MIN_LENGTH for form in _encodings(value)}
 
     def hide(self, text: str) -> str:
+        """Return the text with every occurrence of a secret replaced by `MASK`."""
         parts: list[str] = []
         done = 0
-        for start, end in _joined(sorted(span for shape in self._shapes for span in _places(shape, text))):
+        for start, end in _merged(sorted(span for form in self._encodings for span in _occurrences(form, text))):
             parts += text[done:start], MASK
             done = end
         return "".join((*parts, text[done:])) if parts else text
@@ -41,16 +42,18 @@ class Masks:
 
 
 class Filled(NamedTuple):
+    """A value with its secrets inserted, and the masks that hide them."""
+
     value: Any
     masks: Masks
 
     def __repr__(self) -> str:
-        """What was filled in must not be found in a traceback or a log."""
+        """Hide the secrets from tracebacks and logs."""
         return "Filled(…)"
 
 
 class SecretMissing(Exception):  # noqa: N818 - it says what is missing
-    """A task names a secret that its owner does not have."""
+    """A task refers to a secret that its owner does not have."""
 
     def __init__(self, name: str, owner: str) -> None:
         self.name = name
@@ -62,46 +65,46 @@ class SecretMissing(Exception):  # noqa: N818 - it says what is missing
 
 
 async def fill(value: Any, owner: str, secrets: Secrets) -> Filled:
-    """The value with every reference replaced. Raises `SecretMissing`."""
-    known: dict[str, str] = {}
+    """Return the value with every reference replaced. Raises `SecretMissing`."""
+    revealed: dict[str, str] = {}
     for name in secret_names(value):
-        if name not in known:
-            found = await secrets.reveal(owner, name)
-            if found is None:
+        if name not in revealed:
+            secret = await secrets.reveal(owner, name)
+            if secret is None:
                 raise SecretMissing(name, owner)
-            known[name] = found
-    return Filled(_replaced(value, known), Masks(known.values()))
+            revealed[name] = secret
+    return Filled(_replace_references(value, revealed), Masks(revealed.values()))
 
 
-def _replaced(value: Any, known: dict[str, str]) -> Any:
+def _replace_references(value: Any, secrets: dict[str, str]) -> Any:
     name = secret_name(value)
     if name is not None:
-        return known[name]
+        return secrets[name]
     if isinstance(value, dict):
-        return {key: _replaced(each, known) for key, each in value.items()}
-    return [_replaced(each, known) for each in value] if isinstance(value, list) else value
+        return {key: _replace_references(each, secrets) for key, each in value.items()}
+    return [_replace_references(each, secrets) for each in value] if isinstance(value, list) else value
 
 
-def _shapes(value: str) -> Iterator[str]:
-    """How a value may come back: plain, without the white space around it, line by line, in JSON, in a URL, in base64."""
+def _encodings(value: str) -> Iterator[str]:
+    """Yield the forms in which a value may appear: plain, stripped, line by line, in JSON, in a URL, in base64."""
     lines = [line.strip() for line in value.splitlines()] if len(value.splitlines()) > 1 else []
-    for each in (value, value.strip(), *(line for line in lines if len(line) >= _SHORTEST_LINE)):
-        if len(each) >= _SHORTEST:
+    for each in (value, value.strip(), *(line for line in lines if len(line) >= _MIN_LINE_LENGTH)):
+        if len(each) >= _MIN_LENGTH:
             yield from (each, json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1])
             yield from (quote(each), quote(each, safe=""), quote_plus(each))
     yield b64encode(value.encode()).decode()
 
 
-def _places(shape: str, text: str) -> Iterator[tuple[int, int]]:
-    """Wherever it begins, also within another: nothing is used up by being found."""
-    start = text.find(shape)
+def _occurrences(form: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the span of every occurrence, overlapping ones too."""
+    start = text.find(form)
     while start >= 0:
-        yield start, start + len(shape)
-        start = text.find(shape, start + 1)
+        yield start, start + len(form)
+        start = text.find(form, start + 1)
 
 
-def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Spans that touch become one: what lies side by side was one stretch that nobody may see."""
+def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Merge sorted spans that overlap or touch, so that they show one mask."""
     current: tuple[int, int] | None = None
     for start, end in spans:
         if current is None:

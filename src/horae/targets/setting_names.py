@@ -1,4 +1,4 @@
-"""What a deployment may set for each of our kinds of targets, by kind: the names under `[targets.…]`."""
+"""Names of the settings under `[targets.…]`, by target kind."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ async def test_ten_megabytes_of_output_are_cut_and_block_nobody() -> None:
     outcome, invocation = await carried(functions.flood, isolate="process")
     assert succeeded(outcome) == 7
     assert len(invocation.said) == LOG_LINES + 1
-    assert invocation.said[-1] == ("warning", "it said more than is kept")
+    assert invocation.said[-1] == ("warning", "it printed more lines than are kept")
 
 
 async def test_a_line_without_end_is_cut() -> None:

@@ -31,7 +31,7 @@ NAMES = {"HTTP", "URL", "Redis", "http", "https", "webhook"}
         ("example.com had not answered after 30 s", "example.com 在 30 秒内没有应答"),
         (str(SecretMissing("key", "ada")), "没有机密“key”；设置方法：horae secret set key --owner ada"),
         (
-            "example.com redirects where nobody may go: 'x.test' leads to an address that is not public.",
+            "example.com redirects to a forbidden address: 'x.test' leads to an address that is not public.",
             "example.com 重定向到不允许的地址：“x.test”指向非公网地址。",
         ),
     ],

@@ -1,1 +1,1 @@
-"""Commands as targets: a program with arguments and no shell, in a clean place, alone, watched, and ended as a whole."""
+"""Command target: runs an allowed program without a shell, in a clean environment, and kills its whole process tree."""

@@ -1,4 +1,4 @@
-"""The kind `command`, as a deployment knows it."""
+"""Registers the target kind `command`: checks specs and opens the target."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class CommandKind:
     def check(
         self,
         spec: Mapping[str, Any],
-        payload: Any,  # noqa: ARG002 - any payload can be given to a program
+        payload: Any,  # noqa: ARG002 - a program takes any payload
         settings: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        _check_system()
-        read = read_settings(settings)
-        return checked_spec(spec, read, Programs(read))
+        _check_platform()
+        command_settings = read_settings(settings)
+        return checked_spec(spec, command_settings, Programs(command_settings))
 
     def open(self, tools: Tools) -> CommandTarget:
-        _check_system()
+        _check_platform()
         return CommandTarget(read_settings(tools.settings), tools.secrets)
 
 
-def _check_system() -> None:
+def _check_platform() -> None:
     if os.name != "posix":
         raise refuse("command_platform")
 

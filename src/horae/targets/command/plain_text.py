@@ -1,4 +1,4 @@
-"""What programs print, made fit to be kept: plain text without orders to a terminal, and without secrets."""
+"""Sanitises program output for the log: strips terminal escape sequences and control characters, masks secrets."""
 
 from __future__ import annotations
 
@@ -9,59 +9,63 @@ from typing import Final
 
 from ..secret_references import Masks
 
-_SHORTEST: Final = 4
-"""As `Masks`: shorter beginnings tell nothing."""
+_MIN_LENGTH: Final = 4
+"""As in `Masks`: shorter fragments reveal nothing."""
 
-_ORDERS: Final = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursors
-    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles and links
-    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"  # what only some terminals know
+_ESCAPE_SEQUENCES: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours and cursor movement
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC: titles and links
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"  # DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]?"
 )
-_UNSHOWN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but for tabs, and those that would show the rest of a line in another order."""
+_CONTROL_CHARACTERS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters except tabs, and Unicode direction overrides."""
 
-_HALVES: Final = re.compile(r"\A\ufffd{1,3}")
-"""What is left of a character that was cut in two."""
+_SPLIT_CHARACTER: Final = re.compile(r"\A\ufffd{1,3}")
+"""Replacement characters left by a multi-byte character that was cut in two."""
 
 
 def plain(line: str) -> str:
-    """One line as a terminal would show it in the end: what was written over with a carriage return is gone."""
-    line = _ORDERS.sub("", line).rstrip("\r").rpartition("\r")[2]
-    return _UNSHOWN.sub("", line)
+    """Return one line as a terminal would show it at last: text overwritten after a carriage return is dropped."""
+    line = _ESCAPE_SEQUENCES.sub("", line).rstrip("\r").rpartition("\r")[2]
+    return _CONTROL_CHARACTERS.sub("", line)
 
 
 class Veil:
-    """Hides the secrets of one run, also where one has many lines, or is quoted as JSON."""
+    """Masks the secrets of one run in its output, also multi-line ones and those quoted as JSON."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _SHORTEST}
+        self._forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _MIN_LENGTH}
         self._masks = Masks(self._forms)
         self.longest = max((len(form.encode(errors="replace")) for form in self._forms), default=0)
 
     def line(self, raw: bytes, *, torn: bool = False, cut: bool = False) -> str:
-        """`torn` says that the beginning of the line is missing, `cut` that its end is: each may be inside a secret."""
+        """Return the line as masked plain text.
+
+        `torn` means that the start of the line is missing, `cut` that its end is: either cut may be inside a secret, so
+        the fragment of one is removed.
+        """
         text = plain(raw.decode(errors="replace"))
         if torn:
-            text = self._without_end_of_one(text)
+            text = self._strip_secret_suffix(text)
         text = self._masks.hide(text)
-        return self._without_beginning_of_one(text) if cut else text
+        return self._strip_secret_prefix(text) if cut else text
 
     def lines(self, raw: bytes, *, torn: bool = False) -> str:
         first, *rest = raw.split(b"\n")
         return "\n".join((self.line(first, torn=torn), *(self.line(line) for line in rest)))
 
-    def _without_end_of_one(self, text: str) -> str:
-        text = _HALVES.sub("", text)
+    def _strip_secret_suffix(self, text: str) -> str:
+        text = _SPLIT_CHARACTER.sub("", text)
         return text[max((_overlap(form, text) for form in self._forms), default=0) :]
 
-    def _without_beginning_of_one(self, text: str) -> str:
+    def _strip_secret_prefix(self, text: str) -> str:
         text = text.removesuffix("\N{REPLACEMENT CHARACTER}")
         return text[: len(text) - max((_overlap(text, form) for form in self._forms), default=0)]
 
 
 def _overlap(left: str, right: str) -> int:
-    """How many characters at the end of the one are at the beginning of the other, too."""
+    """Return the length of the longest suffix of `left` that is a prefix of `right`."""
     most = min(len(left), len(right))
     return next((size for size in range(most, 0, -1) if left.endswith(right[:size])), 0)
 

@@ -1,4 +1,4 @@
-"""One command while it runs, as the node sees it: a launcher that watches over it, two streams, and one end."""
+"""A running command on the node's side: starts the launcher process, reads both output streams, reports how it ended."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from .output import Hearing
 Heard: TypeAlias = Callable[[bytes], None]
 
 _LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
-_INTERPRETER: Final = ("-I", "-S")
-_NEEDED_TO_START: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-_CHUNK: Final = 65_536
-_MOST_CHUNKS_LEFT: Final = 64
-"""What a pipe can hold, and more: somebody who was handed the stream could otherwise write for ever."""
-_SECONDS_TO_ABANDON: Final = 5.0
+_INTERPRETER_FLAGS: Final = ("-I", "-S")
+_INHERITED_VARIABLES: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_CHUNK_BYTES: Final = 65_536
+_MAX_DRAIN_CHUNKS: Final = 64
+"""More than a pipe can hold: a process that inherited the stream could otherwise write for ever."""
+_ABANDON_SECONDS: Final = 5.0
 
 
 class Order(NamedTuple):
+    """Instructions for the launcher: program, arguments, environment, directory, limits, grace period in seconds."""
+
     program: str
     argv: Sequence[str]
     environment: Mapping[str, str]
     directory: str
     private: bool
-    """The directory is made for this run, and removed with all that is in it."""
+    """The directory is created for this run and removed with its content afterwards."""
     limits: Mapping[str, int]
     grace: float
     stdin: bytes | None
@@ -54,96 +56,102 @@ class Order(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """`told` is exit, signal, error (it could not be started) or place (nor its directory entered), or nothing at all."""
+    """How a command ended, by the launcher's last message.
+
+    `kind` is `exit`, `signal`, `error` (the program could not be started), `place` (its directory could not be used), or
+    empty when the launcher was killed. `number` is the exit code, signal or errno.
+    """
 
     told: str
     number: int
 
 
 class Process:
-    """Made and used on the event loop; nothing here blocks. The launcher counts the grace and does the killing, so a
-    word to it is enough, and so is this node's death."""
+    """Starts a command and watches it on the event loop without blocking.
+
+    The launcher counts the grace period and kills the command: on a message from here, or when this node dies.
+    """
 
     def __init__(self, order: Order, hearing: Hearing) -> None:
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[Ending] = self._loop.create_future()
         self.stopping = False
-        self._hearing = hearing
-        self._private = order.directory if order.private else None
-        self._words = b""
-        self._channel, self._process = _launched(order)
+        self._output = hearing
+        self._private_directory = order.directory if order.private else None
+        self._messages = b""
+        self._channel, self._process = _launch(order)
         self._streams = {
-            self._take(self._process.stdout): hearing.output.feed,
-            self._take(self._process.stderr): hearing.errors.feed,
+            self._unblock(self._process.stdout): hearing.output.feed,
+            self._unblock(self._process.stderr): hearing.errors.feed,
         }
-        for stream, heard in self._streams.items():
-            self._loop.add_reader(stream, self._hear, stream, heard)
+        for stream, handler in self._streams.items():
+            self._loop.add_reader(stream, self._read_stream, stream, handler)
         self._channel.setblocking(False)  # noqa: FBT003 - it takes no keywords
-        self._loop.add_reader(self._channel, self._listen)
+        self._loop.add_reader(self._channel, self._read_channel)
 
     def stop(self) -> None:
-        """Ask it to end, and end it when it does not; may be asked again."""
+        """Ask the command to end; the launcher kills it after the grace period. May be called again."""
         self.stopping = True
         with suppress(OSError):
             self._channel.send(b"stop")
 
     def kill(self) -> None:
-        """At once, without asking."""
+        """Kill the command at once."""
         self.stopping = True
         with suppress(OSError):
             self._channel.shutdown(socket.SHUT_WR)
 
     def abandon(self) -> None:
-        """The loop goes down, and nothing can be waited for; but nothing may be left either."""
+        """Kill the command and wait briefly, blocking: for an event loop that closes and can await nothing."""
         if not self.over.done():
             self.kill()
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_SECONDS_TO_ABANDON)
-            self._let_go()
+                self._process.wait(_ABANDON_SECONDS)
+            self._close()
 
-    def _take(self, pipe: IO[bytes] | None) -> int:
-        number = cast("IO[bytes]", pipe).fileno()
-        os.set_blocking(number, False)
-        return number
+    def _unblock(self, pipe: IO[bytes] | None) -> int:
+        descriptor = cast("IO[bytes]", pipe).fileno()
+        os.set_blocking(descriptor, False)
+        return descriptor
 
-    def _hear(self, stream: int, heard: Heard) -> None:
-        if not _pass_on(stream, heard):
+    def _read_stream(self, stream: int, handler: Heard) -> None:
+        if not _read_chunk(stream, handler):
             self._loop.remove_reader(stream)
 
-    def _listen(self) -> None:
+    def _read_channel(self) -> None:
         with suppress(BlockingIOError):
             try:
-                word = self._channel.recv(_CHUNK)
+                data = self._channel.recv(_CHUNK_BYTES)
             except ConnectionError:
-                word = b""
-            self._words += word
-            if not word:
-                self._end()
+                data = b""
+            self._messages += data
+            if not data:
+                self._finish()
 
-    def _end(self) -> None:
-        """The launcher is gone: its number is all that is left of it, so that waiting for it takes no time."""
-        told = dict(_read(self._words))
-        ended = [Ending(name, told[name]) for name in ("place", "error", "exit", "signal") if name in told]
-        if not ended:
-            self._stand_in(told.get("started"))
-        for stream, heard in self._streams.items():
+    def _finish(self) -> None:
+        """Collect the end of the command. The launcher has exited already, so waiting for it does not block."""
+        messages = dict(_parse_messages(self._messages))
+        endings = [Ending(name, messages[name]) for name in ("place", "error", "exit", "signal") if name in messages]
+        if not endings:
+            self._clean_up_for_launcher(messages.get("started"))
+        for stream, handler in self._streams.items():
             with suppress(BlockingIOError):
-                _drain(stream, heard)
+                _drain(stream, handler)
         self._process.wait()
-        self._let_go()
-        self._hearing.finish()
+        self._close()
+        self._output.finish()
         if not self.over.done():
-            self.over.set_result(ended[0] if ended else Ending("", 0))
+            self.over.set_result(endings[0] if endings else Ending("", 0))
 
-    def _stand_in(self, command: int | None) -> None:
-        """Somebody killed the launcher. The command dies with it; what else it would have done is done here."""
+    def _clean_up_for_launcher(self, command: int | None) -> None:
+        """Kill the command's group and remove its private directory: the launcher was killed before it could."""
         with suppress(ProcessLookupError, PermissionError):
             if command is not None:
                 os.killpg(command, signal.SIGKILL)
-        if self._private is not None:
-            self._loop.run_in_executor(None, partial(shutil.rmtree, self._private, ignore_errors=True))
+        if self._private_directory is not None:
+            self._loop.run_in_executor(None, partial(shutil.rmtree, self._private_directory, ignore_errors=True))
 
-    def _let_go(self) -> None:
+    def _close(self) -> None:
         with suppress(RuntimeError):  # the loop may be closed already
             for stream in self._streams:
                 self._loop.remove_reader(stream)
@@ -153,25 +161,27 @@ class Process:
         self._channel.close()
 
 
-def _launched(order: Order) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-    with ExitStack() as ours:
-        channel, theirs = socket.socketpair()
-        ours.enter_context(theirs)
-        failing = ours.enter_context(_closed_on_failure(channel))
-        sheet = ours.enter_context(_sheet(order.written()))
-        stdin = subprocess.DEVNULL if order.stdin is None else ours.enter_context(_sheet(order.stdin))
+def _launch(order: Order) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """Start the launcher; return the node's end of its channel, and its process."""
+    with ExitStack() as resources:
+        channel, launcher_channel = socket.socketpair()
+        resources.enter_context(launcher_channel)
+        on_failure = resources.enter_context(_closed_on_failure(channel))
+        order_file = resources.enter_context(_anonymous_file(order.written()))
+        stdin = subprocess.DEVNULL if order.stdin is None else resources.enter_context(_anonymous_file(order.stdin))
+        arguments = (str(launcher_channel.fileno()), str(order_file), str(os.getpid()))
         process = subprocess.Popen(  # noqa: S603 - our own file, by our own interpreter, and no shell
-            (sys.executable, *_INTERPRETER, _LAUNCHER, str(theirs.fileno()), str(sheet), str(os.getpid())),
+            (sys.executable, *_INTERPRETER_FLAGS, _LAUNCHER, *arguments),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(theirs.fileno(), sheet),
-            env={name: os.environ[name] for name in _NEEDED_TO_START if name in os.environ},
+            pass_fds=(launcher_channel.fileno(), order_file),
+            env={name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ},
             cwd="/",
             start_new_session=True,
             bufsize=0,
         )
-        failing.pop_all()
+        on_failure.pop_all()
     return channel, process
 
 
@@ -183,43 +193,46 @@ def _closed_on_failure(channel: socket.socket) -> Iterator[ExitStack]:
 
 
 @contextmanager
-def _sheet(data: bytes) -> Iterator[int]:
-    """Something to read that needs nobody to write at the same time. In memory where that is possible: it holds secrets."""
+def _anonymous_file(data: bytes) -> Iterator[int]:
+    """Open an unnamed file with this content, in memory where possible since it holds secrets.
+
+    A file needs no concurrent writer, unlike a pipe.
+    """
     if hasattr(os, "memfd_create"):
-        with open(os.memfd_create("horae"), "w+b", buffering=0) as sheet:  # noqa: PTH123 - it has no path
-            yield _filled(sheet, data)
+        with open(os.memfd_create("horae"), "w+b", buffering=0) as file:  # noqa: PTH123 - it has no path
+            yield _fill(file, data)
     else:
-        with tempfile.TemporaryFile(buffering=0) as file:
-            yield _filled(cast("IO[bytes]", file), data)
+        with tempfile.TemporaryFile(buffering=0) as temporary:
+            yield _fill(cast("IO[bytes]", temporary), data)
 
 
-def _filled(sheet: IO[bytes], data: bytes) -> int:
-    sheet.write(data)
-    sheet.seek(0)
-    return sheet.fileno()
+def _fill(file: IO[bytes], data: bytes) -> int:
+    file.write(data)
+    file.seek(0)
+    return file.fileno()
 
 
-def _read(words: bytes) -> Iterator[tuple[str, int]]:
-    for line in words.decode(errors="replace").splitlines():
+def _parse_messages(data: bytes) -> Iterator[tuple[str, int]]:
+    for line in data.decode(errors="replace").splitlines():
         name, _, number = line.partition(" ")
         yield name, int(number)
 
 
-def _pass_on(stream: int, heard: Heard) -> bool:
-    """False at its end."""
+def _read_chunk(stream: int, handler: Heard) -> bool:
+    """Pass available data to the handler; return False at the end of the stream."""
     try:
-        data = os.read(stream, _CHUNK)
+        data = os.read(stream, _CHUNK_BYTES)
     except BlockingIOError:
         return True
     if data:
-        heard(data)
+        handler(data)
     return bool(data)
 
 
-def _drain(stream: int, heard: Heard) -> None:
-    """All that is in the pipe now."""
-    for _ in range(_MOST_CHUNKS_LEFT):
-        data = os.read(stream, _CHUNK)
+def _drain(stream: int, handler: Heard) -> None:
+    """Pass all data that is in the pipe now to the handler."""
+    for _ in range(_MAX_DRAIN_CHUNKS):
+        data = os.read(stream, _CHUNK_BYTES)
         if not data:
             break
-        heard(data)
+        handler(data)

@@ -1,4 +1,4 @@
-"""The operator's list of programs: what may be started, looked at when a task is made and again when it runs."""
+"""Allow-list of programs: checked when a task is created and again when it runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOVED: Final = "the program {name!r} is a link that now leads elsewhere; restart
 
 
 class Unusable(Exception):  # noqa: N818 - it says what is wrong with a program
-    """A program that was fit when the task was made cannot be started here and now."""
+    """A program that was allowed when the task was created cannot be started on this node now."""
 
     def __init__(self, message: str, reason: Reason) -> None:
         super().__init__(message)
@@ -29,35 +29,35 @@ class Unusable(Exception):  # noqa: N818 - it says what is wrong with a program
 
 
 class Programs:
-    """Listed programs are looked up once, and so are the places to which links among them lead.
+    """Resolves the allowed programs, and the targets of symbolic links among them, once at start.
 
-    Paths are compared as they are written, and not by what they lead to: where one binary has many names (busybox), each
-    name is a program of its own.
+    Paths are compared as written, not by link target: where one binary has many names (busybox), each name is a program
+    of its own.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._path = settings.path
-        self._names = frozenset(settings.allow)
+        self._allowed = frozenset(settings.allow)
         located = (self._locate(name) for name in settings.allow if name != EVERYTHING)
-        self._real = {path: os.path.realpath(path) for path in located if path is not None}
+        self._real_paths = {path: os.path.realpath(path) for path in located if path is not None}
 
     def check(self, name: str) -> None:
-        """Whether it is on the list. Where it is not installed is found out when it runs, perhaps on another node."""
-        if not self._names:
+        """Raise a refusal unless the program is allowed. Whether it is installed shows only when it runs."""
+        if not self._allowed:
             raise refuse("command_none_allowed", program=name, toml=json.dumps([name]), variable=shlex.quote(name))
-        if not self._names & {EVERYTHING, name} and self._locate(name) not in self._real:
+        if not self._allowed & {EVERYTHING, name} and self._locate(name) not in self._real_paths:
             raise refuse("command_not_allowed", program=name)
 
     def find(self, name: str) -> str:
-        """The path to start. Raises `Unusable`."""
+        """Return the path to execute. Raises `UnusableProgram`."""
         path = self._locate(name)
         if path is None:
             raise Unusable(MISSING.format(name=name), Reason.TARGET_UNKNOWN)
-        if EVERYTHING in self._names:
+        if EVERYTHING in self._allowed:
             return path
-        if path not in self._real:
+        if path not in self._real_paths:
             raise Unusable(UNLISTED.format(name=name), Reason.TARGET_NOT_ALLOWED)
-        if os.path.realpath(path) != self._real[path]:
+        if os.path.realpath(path) != self._real_paths[path]:
             raise Unusable(MOVED.format(name=name), Reason.TARGET_NOT_ALLOWED)
         return path
 

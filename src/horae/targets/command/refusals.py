@@ -1,4 +1,4 @@
-"""Every way in which a command, or the operator's settings for commands, are refused."""
+"""Refusals of command specs and of the operator's settings for commands: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "command_secret_in_argv": Entry(
         InvalidTask,
-        "A secret cannot be an argument: everybody on the machine can read the arguments of a process.",
+        "A secret cannot be an argument: every user of the machine can read the arguments of a process.",
         "Give it in environment or stdin.",
         "密钥不能作为参数:机器上的所有人都能看到进程的参数。",
         "请通过 environment 或 stdin 传递。",

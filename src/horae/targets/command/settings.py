@@ -1,4 +1,4 @@
-"""What the operator has decided about commands: which programs, where, and how much of everything."""
+"""Operator settings for commands: allowed programs, directory, grace period, resource limits."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ LIMITS: Final = {
     "processes": (1, 2**22),
     "file_size": (0, 2**50),
 }
-"""Each with the least and the most that makes sense."""
+"""Least and greatest sensible value of each resource limit."""
 
-_GRACE: Final = 3.0
-_LONGEST_GRACE: Final = 60
+_DEFAULT_GRACE: Final = 3.0
+_MAX_GRACE: Final = 60
 
 
 class Settings(NamedTuple):
-    """`limits` are what a command gets where its task says nothing, and the most that a task may ask for."""
+    """`limits` are the defaults of a command, and the greatest values that a task may choose."""
 
     allow: tuple[str, ...] = ()
     path: str = PATH
     directory: str | None = None
-    grace: float = _GRACE
+    grace: float = _DEFAULT_GRACE
     limits: Mapping[str, int] = {}
     variables: tuple[str, ...] = ()
-    """What tasks may set although it is reserved."""
+    """Reserved environment variables that tasks may set all the same."""
 
 
 def read_settings(settings: Mapping[str, Any]) -> Settings:
-    """None counts as not set."""
+    """Check and convert the settings; None counts as not set. Raises a `Refusal`."""
     return Settings(**{name: _reader(name)(value) for name, value in settings.items() if value is not None})
 
 
@@ -49,25 +49,27 @@ def _reader(name: str) -> Any:
     return _READERS[name]
 
 
-def _listed(value: Any) -> Any:
-    """A list; or one text with commas, as environments have it."""
+def _split_list(value: Any) -> Any:
+    """Split comma-separated text, as environment variables hold it; other values are returned unchanged."""
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 def _variables(value: Any) -> tuple[str, ...]:
-    names = _listed(value)
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and _may_be_let(name) for name in names):
+    names = _split_list(value)
+    if not isinstance(names, list | tuple) or not all(
+        isinstance(name, str) and _can_be_allowed(name) for name in names
+    ):
         wanted = "a list of names of variables, none of them PATH or HORAE_…"
         raise refuse("command_setting", name="variables", value=value, wanted=wanted)
     return tuple(names)
 
 
-def _may_be_let(name: str) -> bool:
+def _can_be_allowed(name: str) -> bool:
     return VARIABLE.fullmatch(name) is not None and not is_own(name)
 
 
 def _allow(value: Any) -> tuple[str, ...]:
-    names = _listed(value)
+    names = _split_list(value)
     wanted = "a list of program names and absolute paths, or '*'"
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) and _is_program(name) for name in names):
         raise refuse("command_setting", name="allow", value=value, wanted=wanted)
@@ -75,7 +77,7 @@ def _allow(value: Any) -> tuple[str, ...]:
 
 
 def _is_program(name: str) -> bool:
-    """A name, or an absolute path. Never relative: that would be something else in each directory."""
+    """Whether it is a name or an absolute path; a relative path would be another program in each directory."""
     return bool(name) and "\0" not in name and ("/" not in name or name.startswith("/"))
 
 
@@ -97,8 +99,8 @@ def _grace(value: Any) -> float:
         seconds = -1.0 if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         seconds = -1.0
-    if not 0 <= seconds <= _LONGEST_GRACE:
-        raise refuse("command_setting", name="grace", value=value, wanted=f"seconds, from 0 to {_LONGEST_GRACE}")
+    if not 0 <= seconds <= _MAX_GRACE:
+        raise refuse("command_setting", name="grace", value=value, wanted=f"seconds, from 0 to {_MAX_GRACE}")
     return seconds
 
 
@@ -109,7 +111,7 @@ def _limits(value: Any) -> dict[str, int]:
 
 
 def read_limits(value: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, int]:
-    """Each limit that is given, checked against what makes sense and what the operator lets a task have."""
+    """Return the given limits, each checked against its sensible range and the operator's maximum."""
     for name in value:
         if name not in LIMITS:
             raise refuse("command_unknown_key", name=f"limits.{name}", allowed=", ".join(LIMITS))
@@ -121,7 +123,7 @@ def read_limits(value: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, 
 
 
 def read_number(name: str, value: Any, least: int, most: int) -> int:
-    """A bool is no number."""
+    """Return a whole number within bounds; a bool is refused."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise refuse("command_number", name=name, value=value, least=least, most=most)
     return value

@@ -1,4 +1,4 @@
-"""A command as a task keeps it: checked to the last key when the task is made, and again before it runs."""
+"""Validates the spec of a command target, when a task is created and again before each run."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .settings import VARIABLE, Settings, read_limits, read_number
 
 KEYS: Final = ("argv", "directory", "environment", "stdin", "output", "limits", "success")
 PAYLOAD: Final = "payload"
-"""As `stdin`: the task's payload, as JSON."""
+"""Value of `stdin` that stands for the task's payload, as JSON."""
 
-_MOST_ARGUMENTS: Final = 1_000
-_ARGUMENT_BYTES: Final = 64 * 1024
-_VARIABLE_BYTES: Final = 32 * 1024
-_MOST_VARIABLES: Final = 100
-_OUTPUT: Final = 65_536
-_MOST_OUTPUT: Final = 4 * 1024 * 1024
+_MAX_ARGUMENTS: Final = 1_000
+_MAX_ARGUMENT_BYTES: Final = 64 * 1024
+_MAX_VARIABLE_BYTES: Final = 32 * 1024
+_MAX_VARIABLES: Final = 100
+_DEFAULT_OUTPUT_BYTES: Final = 65_536
+_MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
 
 
 def checked_spec(spec: Any, settings: Settings, programs: Programs) -> dict[str, Any]:
-    """Complete and canonical. Raises a `Refusal`."""
+    """Return the complete, canonical spec. Raises a `Refusal`."""
     if not isinstance(spec, Mapping):
         raise refuse("command_spec", value=spec)
     for name in spec:
@@ -41,7 +41,7 @@ def checked_spec(spec: Any, settings: Settings, programs: Programs) -> dict[str,
         "directory": _directory(spec.get("directory"), settings),
         "environment": _environment(_object("environment", spec.get("environment")), settings),
         "stdin": _stdin(spec.get("stdin")),
-        "output": read_number("output", spec.get("output", _OUTPUT), 0, _MOST_OUTPUT),
+        "output": read_number("output", spec.get("output", _DEFAULT_OUTPUT_BYTES), 0, _MAX_OUTPUT_BYTES),
         "limits": read_limits(_object("limits", spec.get("limits")), settings.limits),
         "success": _success(spec.get("success", [0])),
     }
@@ -61,20 +61,20 @@ def _argv(value: Any) -> list[str]:
     words = list(value) if isinstance(value, list | tuple) else []
     if any(isinstance(word, Mapping) for word in words):
         raise refuse("command_secret_in_argv")
-    if not 1 <= len(words) <= _MOST_ARGUMENTS or not all(_is_text(word, _ARGUMENT_BYTES) for word in words):
-        raise refuse("command_argv", value=value, most=_MOST_ARGUMENTS, bytes=_ARGUMENT_BYTES)
-    if not _names_a_program(words[0]) or sum(len(word.encode()) for word in words) > _ARGUMENT_BYTES:
-        raise refuse("command_argv", value=value, most=_MOST_ARGUMENTS, bytes=_ARGUMENT_BYTES)
+    if not 1 <= len(words) <= _MAX_ARGUMENTS or not all(_is_text(word, _MAX_ARGUMENT_BYTES) for word in words):
+        raise refuse("command_argv", value=value, most=_MAX_ARGUMENTS, bytes=_MAX_ARGUMENT_BYTES)
+    if not _is_program_name(words[0]) or sum(len(word.encode()) for word in words) > _MAX_ARGUMENT_BYTES:
+        raise refuse("command_argv", value=value, most=_MAX_ARGUMENTS, bytes=_MAX_ARGUMENT_BYTES)
     return words
 
 
-def _names_a_program(word: str) -> bool:
-    """Never by a relative path: that would be another program in each directory."""
+def _is_program_name(word: str) -> bool:
+    """Whether it is a name or an absolute path; a relative path would be another program in each directory."""
     return bool(word) and not word.endswith("/") and ("/" not in word or word.startswith("/"))
 
 
 def _is_text(value: Any, most: int) -> bool:
-    """Something that a program can be given: no NUL, no halves of characters."""
+    """Whether the value can be passed to a program: text without NUL and lone surrogates, at most so many bytes."""
     if not isinstance(value, str) or len(value) > most or "\0" in value:
         return False
     try:
@@ -94,7 +94,7 @@ def _directory(value: Any, settings: Settings) -> str | None:
 
 
 def real_directory(value: str | None, settings: Settings) -> str | None:
-    """Where a command runs; None: in a private folder. Links are followed before it is looked where they lead."""
+    """Return the working directory; None for a private one. Links are resolved before the path is checked."""
     if settings.directory is None:
         return None
     real = os.path.realpath(Path(settings.directory, value or "."))
@@ -109,8 +109,8 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _environment(value: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    if len(value) > _MOST_VARIABLES:
-        raise refuse("command_number", name="environment", value=len(value), least=0, most=_MOST_VARIABLES)
+    if len(value) > _MAX_VARIABLES:
+        raise refuse("command_number", name="environment", value=len(value), least=0, most=_MAX_VARIABLES)
     return {name: _variable(name, value[name], settings) for name in sorted(value, key=str)}
 
 
@@ -122,7 +122,7 @@ def _variable(name: Any, value: Any, settings: Settings) -> Any:
     secret = secret_name(value)
     if secret is not None:
         return {"secret": secret}
-    if not _is_text(value, _VARIABLE_BYTES):
+    if not _is_text(value, _MAX_VARIABLE_BYTES):
         raise refuse("command_variable", name=name)
     return value
 
@@ -131,12 +131,12 @@ def _stdin(value: Any) -> Any:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         fits = len(text.encode()) <= PAYLOAD_BYTES
-        plain = json.loads(text)
+        canonical = json.loads(text)
     except (TypeError, ValueError, RecursionError):
         raise refuse("command_stdin", value=value, most=PAYLOAD_BYTES) from None
     if not fits:
         raise refuse("command_stdin", value=value, most=PAYLOAD_BYTES)
-    return plain
+    return canonical
 
 
 def _success(value: Any) -> list[int]:

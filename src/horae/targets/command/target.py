@@ -1,4 +1,4 @@
-"""The command target: a checked spec becomes a process in a clean place, and what becomes of that is an outcome."""
+"""The command target: checks the spec, resolves secrets, runs the program, and returns its end as an outcome."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .settings import Settings
 from .spec import PAYLOAD, checked_spec, real_directory
 from .verdict import verdict
 
-_UNLISTED: Final = ("command_none_allowed", "command_not_allowed")
+_NOT_ALLOWED_CODES: Final = ("command_none_allowed", "command_not_allowed")
 
 
-class _Ready(NamedTuple):
-    """A command with its secrets, and the veil that hides them from everybody else."""
+class _PreparedCommand(NamedTuple):
+    """A command with its secrets inserted, and the mask that hides them in its output."""
 
-    order: Order
-    veil: Veil
+    request: Order
+    mask: Veil
 
 
 class CommandTarget:
@@ -42,18 +42,18 @@ class CommandTarget:
         self._settings = settings
         self._programs = Programs(settings)
         self._secrets = secrets
-        self._going: set[Process] = set()
+        self._processes: set[Process] = set()
 
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
             spec = checked_spec(json.loads(invocation.task.target.spec), self._settings, self._programs)
-            ready = await self._prepared(spec, invocation)
+            command = await self._prepare(spec, invocation)
         except SecretMissing as missing:
             return missing.outcome
         except Unusable as problem:
             return Failed(str(problem), permanent=True, reason=problem.reason)
         except Refusal as refusal:
-            if refusal.code in _UNLISTED:
+            if refusal.code in _NOT_ALLOWED_CODES:
                 error = f"not allowed by this node: {refusal}"
                 return Failed(error, permanent=True, reason=Reason.TARGET_NOT_ALLOWED)
             return Failed(str(refusal), permanent=True)
@@ -61,35 +61,35 @@ class CommandTarget:
             return Failed(shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS), permanent=True)
         except HoraeError as error:
             return Failed(shortened(f"its secrets cannot be read: {error}", ERROR_CHARACTERS))
-        return await self._run(spec, ready, invocation)
+        return await self._run(spec, command, invocation)
 
     async def aclose(self) -> None:
-        """Whoever carries runs has ended them before; commands that are left do not survive this."""
-        going = tuple(self._going)
-        for process in going:
+        """Kill the commands that are left; the engine has ended its runs before."""
+        processes = tuple(self._processes)
+        for process in processes:
             process.kill()
-        if going:
-            await asyncio.wait([process.over for process in going])
+        if processes:
+            await asyncio.wait([process.over for process in processes])
 
-    async def _prepared(self, spec: Mapping[str, Any], invocation: Invocation) -> _Ready:
+    async def _prepare(self, spec: Mapping[str, Any], invocation: Invocation) -> _PreparedCommand:
         program = self._programs.find(spec["argv"][0])
-        seen = _Seen(self._secrets)
-        environment = await fill(spec["environment"], invocation.task.owner, seen)
-        stdin = await _stdin(spec["stdin"], invocation.task, seen)
+        secrets = _RecordingSecrets(self._secrets)
+        environment = await fill(spec["environment"], invocation.task.owner, secrets)
+        stdin = await _stdin(spec["stdin"], invocation.task, secrets)
         directory = real_directory(spec["directory"], self._settings)
-        order = Order(
+        request = Order(
             program,
             spec["argv"],
-            {**self._own_environment(invocation), **_fit_to_give(environment.value)},
+            {**self._run_environment(invocation), **_check_environment(environment.value)},
             directory or _private_folder(invocation.run.id),
             directory is None,
             {**self._settings.limits, **spec["limits"]},
             self._settings.grace,
             stdin,
         )
-        return _Ready(order, Veil(seen.values))
+        return _PreparedCommand(request, Veil(secrets.values))
 
-    def _own_environment(self, invocation: Invocation) -> dict[str, str]:
+    def _run_environment(self, invocation: Invocation) -> dict[str, str]:
         return {
             "PATH": self._settings.path,
             "LANG": "C.UTF-8",
@@ -101,24 +101,24 @@ class CommandTarget:
             "HORAE_ATTEMPT": str(invocation.run.attempt),
         }
 
-    async def _run(self, spec: Mapping[str, Any], ready: _Ready, invocation: Invocation) -> Outcome:
-        hearing = Hearing(invocation, ready.veil, spec["output"])
+    async def _run(self, spec: Mapping[str, Any], command: _PreparedCommand, invocation: Invocation) -> Outcome:
+        output = Hearing(invocation, command.mask, spec["output"])
         try:
-            process = Process(ready.order, hearing)
+            process = Process(command.request, output)
         except OSError as error:
             return Failed(f"no process could be started: {error}")
-        self._going.add(process)
+        self._processes.add(process)
         try:
             invocation.on_cancel(process.stop)
-            ending = await _until_over(process)
+            ending = await _wait_for_end(process)
         finally:
             process.abandon()
-            self._going.discard(process)
-        return verdict(ending, hearing, spec["success"], spec["argv"][0], stopped=process.stopping)
+            self._processes.discard(process)
+        return verdict(ending, output, spec["success"], spec["argv"][0], stopped=process.stopping)
 
 
-async def _until_over(process: Process) -> Ending:
-    """A cancelled run is over only when its processes are: nobody may start the next one beside them."""
+async def _wait_for_end(process: Process) -> Ending:
+    """Wait for the process also when cancelled: the next run of the task must not start while it is alive."""
     cancelled: asyncio.CancelledError | None = None
     while not process.over.done():
         try:
@@ -131,8 +131,8 @@ async def _until_over(process: Process) -> Ending:
     return process.over.result()
 
 
-class _Seen:
-    """Secrets that remember what they have revealed, in all its length: masking needs more than the plain values."""
+class _RecordingSecrets:
+    """Records the revealed secrets in full, since masking output needs more forms of them than `Masks` covers."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -146,7 +146,7 @@ class _Seen:
 
 
 async def _stdin(stdin: Any, task: Task, secrets: Secrets) -> bytes | None:
-    """The payload is always JSON, also when it is a mere text; any other text is given as it is."""
+    """Return the standard input: a payload always as JSON, also when it is a string; any other text as it is."""
     if stdin is None:
         return None
     is_payload = stdin == PAYLOAD
@@ -156,9 +156,11 @@ async def _stdin(stdin: Any, task: Task, secrets: Secrets) -> bytes | None:
     return json.dumps(filled.value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
 
 
-def _fit_to_give(environment: Mapping[str, str]) -> Mapping[str, str]:
+def _check_environment(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the environment, or raise a refusal for a value that no process can be given."""
     for name, value in environment.items():
-        if "\0" in value or value != value.encode(errors="replace").decode():  # only a secret can still be like that
+        # Plain values were checked with the spec; only a secret can still be invalid.
+        if "\0" in value or value != value.encode(errors="replace").decode():
             raise refuse("command_variable", name=name)
     return environment
 

@@ -1,4 +1,4 @@
-"""What became of a command: the outcome that its end stands for."""
+"""Maps the end of a command's process (exit code, signal, start error) to the outcome of the run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from .process import Ending
 
 _LAST_LINES: Final = 20
 _ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-_PASSING: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.ETXTBSY})
-_LIMITS: Final = {signal.SIGXCPU: "its limit of processor time", signal.SIGXFSZ: "its limit of file size"}
+_TRANSIENT: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.ETXTBSY})
+_LIMIT_SIGNALS: Final = {signal.SIGXCPU: "its limit of processor time", signal.SIGXFSZ: "its limit of file size"}
 
 
 def verdict(ending: Ending, hearing: Hearing, success: Sequence[int], program: str, *, stopped: bool) -> Outcome:
+    """Return the outcome; `success` lists the exit codes that count as success, `stopped` says that Horae ended it."""
     if ending.told == "exit" and ending.number in success:
         return Succeeded(_result(ending.number, hearing.output.tail()))
     if stopped:
@@ -30,17 +31,17 @@ def verdict(ending: Ending, hearing: Hearing, success: Sequence[int], program: s
         case "exit":
             return _failed(f"exit code {ending.number}", hearing)
         case "signal":
-            return _failed(f"killed by {_signal(ending.number)}", hearing)
+            return _failed(f"killed by {_describe_signal(ending.number)}", hearing)
         case "error":
             return _not_started(program, ending.number)
         case "place":
             return Failed(f"its directory cannot be used: {os.strerror(ending.number)}")
         case _:
-            return _failed("what watched over it was killed", hearing)
+            return _failed("its launcher process was killed", hearing)
 
 
 def _result(code: int, output: str) -> str:
-    """The end of the output, as much of it as fits."""
+    """Encode exit code and output as JSON, cut from the start of the output to fit the limit."""
     while True:
         text = json.dumps({"exit": code, "output": output}, ensure_ascii=False, separators=(",", ":"))
         if len(text.encode()) <= RESULT_BYTES:
@@ -48,25 +49,25 @@ def _result(code: int, output: str) -> str:
         output = "…" + output[len(output) // 4 + 2 :]
 
 
-def _failed(what: str, hearing: Hearing) -> Failed:
-    said = hearing.errors.tail() or hearing.output.tail()
-    last = said.splitlines()[-_LAST_LINES:]
-    room = ERROR_CHARACTERS - len(what) - 1
-    while len(last) > 1 and sum(len(line) + 1 for line in last) > room:
-        del last[0]
-    return Failed(shortened("\n".join((what, *last)), ERROR_CHARACTERS))
+def _failed(headline: str, hearing: Hearing) -> Failed:
+    output = hearing.errors.tail() or hearing.output.tail()
+    lines = output.splitlines()[-_LAST_LINES:]
+    available = ERROR_CHARACTERS - len(headline) - 1
+    while len(lines) > 1 and sum(len(line) + 1 for line in lines) > available:
+        del lines[0]
+    return Failed(shortened("\n".join((headline, *lines)), ERROR_CHARACTERS))
 
 
-def _signal(number: int) -> str:
+def _describe_signal(number: int) -> str:
     try:
         known = signal.Signals(number)
     except ValueError:
         return f"signal {number}"
-    limit = f", at {_LIMITS[known]}" if known in _LIMITS else ""
+    limit = f", at {_LIMIT_SIGNALS[known]}" if known in _LIMIT_SIGNALS else ""
     return f"signal {number} ({known.name}){limit}"
 
 
 def _not_started(program: str, number: int) -> Failed:
     reason = Reason.TARGET_UNKNOWN if number in _ABSENT else Reason.TARGET_FAILED
     text = f"the program {program!r} could not be started: {os.strerror(number)}"
-    return Failed(shortened(text, ERROR_CHARACTERS), permanent=number not in _PASSING, reason=reason)
+    return Failed(shortened(text, ERROR_CHARACTERS), permanent=number not in _TRANSIENT, reason=reason)

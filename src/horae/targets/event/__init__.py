@@ -1,1 +1,1 @@
-"""Events as targets: that a task is due is told to whoever listens, here, over Redis, or by a webhook."""
+"""Event target: publishes an event when a task is due, to listeners in this process, a Redis channel and a webhook."""

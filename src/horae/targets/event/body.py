@@ -1,4 +1,4 @@
-"""The event itself: one JSON object that says which task is due, what it is about, and how to tell it from others."""
+"""Builds the JSON body of a triggered event: task, topic, text, payload and a unique `eventId`."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from ...ports.target import Invocation
 
 
 def event_body(invocation: Invocation, spec: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Every attempt at an occurrence has the same `eventId`: who has seen it may let the second one pass."""
+    """Return the event. Every attempt at an occurrence has the same `eventId`, so that receivers can deduplicate."""
     return triggered_json(invocation.task, invocation.run, spec, now, invocation.trace)

@@ -1,4 +1,4 @@
-"""The kind `event`, as a deployment knows it."""
+"""Registers the target kind `event`: checks specs and opens the target."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class EventKind:
     def check(
         self,
         spec: Mapping[str, Any],
-        payload: Any,  # noqa: ARG002 - any payload can be told
-        settings: Mapping[str, Any],  # noqa: ARG002 - they say where it goes, not what it may be
+        payload: Any,  # noqa: ARG002 - an event may have any payload
+        settings: Mapping[str, Any],  # noqa: ARG002 - they choose the channels, not what a spec may hold
     ) -> Mapping[str, Any]:
         return checked_spec(spec)
 

@@ -1,4 +1,4 @@
-"""The places outside this process to which an event can go. Each tells why it could not be brought there, as an outcome."""
+"""External channels of an event: a Redis channel and a signed webhook; a failed delivery is returned as `Failed`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .settings import RedisPlace, Webhook
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-_WITHIN: Final = 30.0
-_ANSWER_BYTES: Final = 4_096
-_TRY_AGAIN: Final = frozenset({408, 425, 429})
+_TIMEOUT_SECONDS: Final = 30.0
+_MAX_RESPONSE_BYTES: Final = 4_096
+_RETRYABLE: Final = frozenset({408, 425, 429})
 
 
 class Place(Protocol):
@@ -29,13 +29,13 @@ class Place(Protocol):
     def name(self) -> str: ...
 
     async def bring(self, event_id: str, body: bytes) -> Failed | int:
-        """How many received it, as far as the place says."""
+        """Deliver the event; return how many receivers the channel reports, or the failure."""
 
     async def close(self) -> None: ...
 
 
 class RedisChannel:
-    """Published to one channel. Who does not listen at that moment never hears of it: that is what channels are."""
+    """Publishes to one Redis channel: at most once, only to those subscribed at that moment."""
 
     name = "redis"
 
@@ -50,9 +50,9 @@ class RedisChannel:
         from redis.exceptions import RedisError  # noqa: PLC0415 - an optional library, loaded when something is sent
 
         try:
-            return int(await self._opened().publish(self._place.channel, body))
+            return int(await self._connect().publish(self._place.channel, body))
         except (RedisError, OSError, ValueError) as error:
-            text = self._masks.hide(f"Redis could not be told: {error}")
+            text = self._masks.hide(f"publishing to Redis failed: {error}")
             return Failed(shortened(text, ERROR_CHARACTERS))
 
     async def close(self) -> None:
@@ -60,19 +60,19 @@ class RedisChannel:
         if client is not None:
             await client.aclose()
 
-    def _opened(self) -> Redis:
+    def _connect(self) -> Redis:
         if self._client is None:
             from redis.asyncio import Redis  # noqa: PLC0415
 
-            # Every server knows the older protocol, and publishing needs no other.
+            # RESP2 works with every server, and publishing needs nothing newer.
             self._client = Redis.from_url(
-                self._place.url, protocol=2, socket_timeout=_WITHIN, socket_connect_timeout=_WITHIN
+                self._place.url, protocol=2, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS
             )
         return self._client
 
 
 class WebhookPost:
-    """Posted as JSON through the guarded client, signed where the operator has set a secret for it."""
+    """Posts JSON through the guarded client, signed where the operator has set a secret."""
 
     name = "webhook"
 
@@ -80,20 +80,20 @@ class WebhookPost:
         self._webhook = webhook
         self._clock = clock
         self._client = Client(webhook.allowed)
-        if webhook.secret is not None:  # one that cannot sign is refused now, not when something is due
+        if webhook.secret is not None:  # an invalid secret is refused now, not when a task is due
             signed([webhook.secret], "", clock.now(), b"")
 
     async def bring(self, event_id: str, body: bytes) -> Failed | int:
         secret, url = self._webhook.secret, self._webhook.url
         signatures = () if secret is None else signed([secret], event_id, self._clock.now(), body)
         headers = (("Content-Type", "application/json"), ("Idempotency-Key", event_id), *signatures)
-        reply = await self._client.send(Request("POST", url, headers, body, _WITHIN, most=_ANSWER_BYTES))
+        reply = await self._client.send(Request("POST", url, headers, body, _TIMEOUT_SECONDS, most=_MAX_RESPONSE_BYTES))
         if isinstance(reply, Unreachable):
             return Failed(reply.message, permanent=reply.permanent)
         if 200 <= reply.status < 300:
             return 1
-        lasting = 300 <= reply.status < 500 and reply.status not in _TRY_AGAIN
-        return Failed(f"the webhook {url.place} answered {reply.status}", permanent=lasting)
+        is_permanent = 300 <= reply.status < 500 and reply.status not in _RETRYABLE
+        return Failed(f"the webhook {url.place} answered {reply.status}", permanent=is_permanent)
 
     async def close(self) -> None:
         await self._client.close()

@@ -1,4 +1,4 @@
-"""Every way in which an event target, or the operator's settings for it, are refused."""
+"""Refusals of event targets and of the operator's settings for them: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "event_topic_reserved": Entry(
         InvalidTask,
-        "'{value}' is what Horae itself tells of tasks and runs, and cannot be the topic of an event.",
+        "'{value}' is reserved for Horae's own events and cannot be the topic of an event.",
         "Use 'task.triggered', or a name of your own that begins neither with 'task.' nor with 'run.'.",
         "“{value}”是 Horae 自身用于任务和运行的名称,不能作为事件的主题。",
         "请使用“task.triggered”,或不以“task.”和“run.”开头的名称。",
     ),
     "event_say": Entry(
         InvalidTask,
-        "'{value}' cannot be said.",
+        "'{value}' cannot be the text of an event.",
         "Give a text of at most {most} characters.",
-        "无法说出“{value}”。",
+        "“{value}”不能作为事件的文本。",
         "请给出最多 {most} 个字符的文本。",
     ),
     "event_setting": Entry(

@@ -1,4 +1,4 @@
-"""Where the operator wants events to go, besides to those who listen in this process."""
+"""Operator settings for event targets: a Redis channel and a webhook that receive events besides this process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EventSettings(NamedTuple):
 
 
 def read_settings(given: Mapping[str, Any]) -> EventSettings:
-    """None counts as not set."""
+    """Check and convert the settings; None counts as not set. Raises a `Refusal`."""
     settings = {name: value for name, value in given.items() if value is not None}
     for name, value in settings.items():
         if name not in EVENT:
@@ -64,7 +64,7 @@ def _webhook(settings: Mapping[str, Any]) -> Webhook | None:
 
 
 def _networks(value: Any) -> Networks:
-    """A list; or one text with commas, as environments have it."""
+    """Parse a list, or comma-separated text as environment variables hold it."""
     if isinstance(value, str):
         value = [part for part in value.split(",") if part.strip()]
     if not isinstance(value, list | tuple):

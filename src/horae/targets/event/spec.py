@@ -1,4 +1,4 @@
-"""What a task says about its event: a topic, and perhaps a sentence."""
+"""Validates the spec of an event target: a topic and an optional text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .refusals import refuse
 
 TOPIC: Final = "task.triggered"
 _KEYS: Final = ("topic", "say")
-_OWN: Final = ("task.", "run.")
-_KINDS: Final = frozenset(EventKind)
-"""What only Horae tells of tasks and runs: who listens to that must be able to believe it."""
+_RESERVED_PREFIXES: Final = ("task.", "run.")
+_RESERVED_TOPICS: Final = frozenset(EventKind)
+"""Horae's own events: listeners must be able to trust that Horae wrote them."""
 _TOPIC: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 
 
 def checked_spec(spec: Any) -> dict[str, Any]:
-    """Complete and canonical. Raises a `Refusal`."""
+    """Return the complete, canonical spec. Raises a `Refusal`."""
     if not isinstance(spec, Mapping):
         raise refuse("event_spec", value=spec)
     for name in spec:
@@ -28,15 +28,15 @@ def checked_spec(spec: Any) -> dict[str, Any]:
     topic, say = spec.get("topic", TOPIC), spec.get("say")
     if not isinstance(topic, str) or not _TOPIC.fullmatch(topic):
         raise refuse("event_topic", value=topic)
-    if topic != TOPIC and (topic.lower().startswith(_OWN) or topic.lower() in _KINDS):
+    if topic != TOPIC and (topic.lower().startswith(_RESERVED_PREFIXES) or topic.lower() in _RESERVED_TOPICS):
         raise refuse("event_topic_reserved", value=topic)
-    if say is not None and not _can_be_said(say):
+    if say is not None and not _is_storable_text(say):
         raise refuse("event_say", value=say, most=LOG_LINE_CHARACTERS)
     return {"topic": topic, "say": say}
 
 
-def _can_be_said(say: Any) -> bool:
-    """No NUL and no halves of characters: no store could keep them."""
+def _is_storable_text(say: Any) -> bool:
+    """Whether it is text without NUL and lone surrogates, which no store accepts, within the length limit."""
     if not isinstance(say, str) or len(say) > LOG_LINE_CHARACTERS or "\0" in say:
         return False
     return say == say.encode(errors="replace").decode()

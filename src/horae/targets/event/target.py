@@ -1,4 +1,4 @@
-"""The event target: tells those who listen that a task is due, and is done when they were told."""
+"""The event target: publishes the event to this process, then to each external channel; succeeds when all accepted it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from .spec import checked_spec
 
 
 class EventTarget:
-    """Those in this process are told first and never wait for a network. When a place outside cannot be reached the run
-    is tried again, and everybody hears of the same event once more."""
+    """Publishes to this process first, so that its listeners never wait for a network.
+
+    When an external channel fails, the run is retried and every listener receives the same event again.
+    """
 
     def __init__(self, tools: Tools) -> None:
         self._clock = tools.clock
         self._publish = tools.publish
         self._reach = tools.reach
-        self._places = _places(read_settings(tools.settings), tools)
+        self._channels = _make_channels(read_settings(tools.settings), tools)
 
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
             spec = checked_spec(json.loads(invocation.task.target.spec))
             body = event_body(invocation, spec, self._clock.now())
-            written = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+            encoded = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
         except Refusal as refusal:
             return Failed(str(refusal), permanent=True)
         except (ValueError, RecursionError) as error:
@@ -39,21 +41,21 @@ class EventTarget:
         if self._reach is not None:
             task = invocation.task
             delivered |= await self._reach(task.owner, task.id, spec["topic"])
-        for place in self._places:
-            reached = await place.bring(body["eventId"], written)
-            if isinstance(reached, Failed):
-                return reached
+        for channel in self._channels:
+            receivers = await channel.bring(body["eventId"], encoded)
+            if isinstance(receivers, Failed):
+                return receivers
             invocation.heartbeat()
-            delivered[place.name] = reached
+            delivered[channel.name] = receivers
         to = {name: number for name, number in delivered.items() if number}
         return Succeeded(json.dumps({"delivered": sum(to.values()), "to": to}), tells=spec["topic"])
 
     async def aclose(self) -> None:
-        for place in self._places:
-            await place.close()
+        for channel in self._channels:
+            await channel.close()
 
 
-def _places(settings: EventSettings, tools: Tools) -> tuple[Place, ...]:
+def _make_channels(settings: EventSettings, tools: Tools) -> tuple[Place, ...]:
     redis = () if settings.redis is None else (RedisChannel(settings.redis),)
     webhook = () if settings.webhook is None else (WebhookPost(settings.webhook, tools.clock),)
     return *redis, *webhook

@@ -1,4 +1,4 @@
-"""Python functions as targets: found by name, called with typed arguments, in the loop, a thread or a child process.
+"""Function target: calls registered Python functions with typed arguments, on the loop, in a thread or a child process.
 
-This file imports nothing, because a child process starts here and every import would cost it time.
+This file imports nothing, because every child process loads it and imports would slow its start.
 """

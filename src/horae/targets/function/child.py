@@ -1,6 +1,6 @@
-"""The child process: finds the function again, calls it once, reports, and ends. Started by `group.py`, never by hand.
+"""Entry point of a child process: imports the function, calls it once, reports the outcome, exits; started by `group.py`.
 
-Orders come in over what was its standard input, reports go out over what was its standard output; what the function
+Messages come in over the original standard input, reports go out over the original standard output; what the function
 prints goes to the run's log.
 """
 
@@ -32,28 +32,28 @@ from .wire import News, Order, line, messages, read_news, read_order, write_outc
 
 
 class Stopped(SystemExit):
-    """Raised in the function when its process is told to end, so that it can clean up."""
+    """Raised in the function on SIGTERM, so that it can clean up."""
 
 
 class Relay:
-    """A run's voice, over a pipe. A node that is gone hears nothing, and is no reason to fail."""
+    """Reports to the node over a pipe and receives its updates; a broken pipe to a dead node is ignored."""
 
     def __init__(self, pipe: int, deadline: datetime) -> None:
         self._pipe = pipe
         self._lock = Lock()
-        self._news = News(deadline, cancelled=False, yield_requested=False)
+        self._update = News(deadline, cancelled=False, yield_requested=False)
 
     @property
     def deadline(self) -> datetime:
-        return self._news.deadline
+        return self._update.deadline
 
     @property
     def cancelled(self) -> bool:
-        return self._news.cancelled
+        return self._update.cancelled
 
     @property
     def yield_requested(self) -> bool:
-        return self._news.yield_requested
+        return self._update.yield_requested
 
     def log(self, text: str, level: str = "info") -> None:
         self.send({"log": text, "level": level})
@@ -72,30 +72,30 @@ class Relay:
 
     def listen(self, orders: Iterator[Any]) -> None:
         for message in orders:
-            self._news = read_news(message)
+            self._update = read_news(message)
         os.killpg(0, signal.SIGKILL)  # the node is gone
 
 
 def main() -> None:
     orders, reports = _take_streams()
     die_with_parent(orders)
-    heard = messages(orders)
-    order = read_order(next(heard))
+    incoming = messages(orders)
+    order = read_order(next(incoming))
     relay = Relay(reports, order.deadline)
-    Thread(target=relay.listen, args=(heard,), daemon=True).start()
+    Thread(target=relay.listen, args=(incoming,), daemon=True).start()
     sys.path[:] = order.path
     sys.argv[:] = [order.origin.path or ""]
     signal.signal(signal.SIGTERM, _stop)
-    relay.send(_carry(order, relay))
+    relay.send(_load_and_call(order, relay))
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _take_streams() -> tuple[int, int]:
-    """The two pipes move out of the function's way; it reads nothing, and what it prints is told apart from reports."""
+    """Move the pipes away from the standard streams: the function reads nothing, and its prints go to standard error."""
     orders, reports = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -105,11 +105,11 @@ def _take_streams() -> tuple[int, int]:
 
 
 def _stop(number: int, _frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: what cleans up now must not be interrupted again
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the clean-up must not be interrupted again
     raise Stopped(f"signal {number}")
 
 
-def _carry(order: Order, relay: Relay) -> dict[str, Any]:
+def _load_and_call(order: Order, relay: Relay) -> dict[str, Any]:
     try:
         function = describe_function(order.name, load(order.origin))
     except BaseException as error:  # noqa: BLE001 - a module may raise anything while it is loaded
@@ -127,18 +127,18 @@ def _call(function: Function, order: Order, relay: Relay) -> Outcome:
     if binding.context is not None:
         arguments[binding.context] = Context(order.occasion, relay)
     call = partial(function.call, **arguments)
-    return outcome_of(_on_a_loop(call) if function.is_async else call)
+    return outcome_of(_with_event_loop(call) if function.is_async else call)
 
 
-def _on_a_loop(call: Callable[[], Any]) -> Callable[[], Any]:
-    import asyncio  # noqa: PLC0415 - slow to load, and most functions that run apart are not async
+def _with_event_loop(call: Callable[[], Any]) -> Callable[[], Any]:
+    import asyncio  # noqa: PLC0415 - slow to load, and most functions in a process are not async
 
     from .loop_thread import OwnLoop  # noqa: PLC0415
 
-    def listen_for_the_end(own: OwnLoop) -> None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, own.stop)
+    def stop_on_sigterm(loop: OwnLoop) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, loop.stop)
 
-    return OwnLoop(call, listen_for_the_end).run
+    return OwnLoop(call, stop_on_sigterm).run
 
 
 if __name__ == "__main__":

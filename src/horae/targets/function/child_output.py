@@ -1,4 +1,4 @@
-"""What a child process says, as the node hears it: reports, and everything that it prints."""
+"""Parses the output of a child process on the node's side: JSON reports from one pipe, printed lines from the other."""
 
 from __future__ import annotations
 
@@ -12,84 +12,86 @@ from .context import Voice
 from .storable_text import kept
 from .wire import LONGEST_LINE, read_outcome
 
-_LONGEST_PRINTED: Final = 4 * LOG_LINE_CHARACTERS + 4
+_MAX_PRINTED_BYTES: Final = 4 * LOG_LINE_CHARACTERS + 4
 
 
 class Lines:
-    """Cuts a stream into lines. Of a line that is too long the beginning is kept, so that memory stays bounded."""
+    """Splits a stream into lines; a line that is too long is cut, so that memory stays bounded."""
 
     def __init__(self, most: int, heard: Callable[[bytes], None]) -> None:
-        self._most = most
-        self._heard = heard
+        self._max_length = most
+        self._handler = heard
         self._line = bytearray()
 
     def feed(self, data: bytes) -> None:
-        *whole, rest = data.split(b"\n")
-        for piece in whole:
-            self._add(piece)
-            self._end()
-        self._add(rest)
+        *complete, rest = data.split(b"\n")
+        for part in complete:
+            self._append(part)
+            self._emit()
+        self._append(rest)
 
     def finish(self) -> None:
         if self._line:
-            self._end()
+            self._emit()
 
-    def _add(self, piece: bytes) -> None:
-        self._line += piece[: self._most - len(self._line)]
+    def _append(self, part: bytes) -> None:
+        self._line += part[: self._max_length - len(self._line)]
 
-    def _end(self) -> None:
+    def _emit(self) -> None:
         line = bytes(self._line)
         self._line.clear()
-        self._heard(line)
+        self._handler(line)
 
 
 class Hearing:
+    """Applies reports to the run (log, progress, heartbeat, outcome) and logs printed lines, up to `LOG_LINES` in all."""
+
     def __init__(self, voice: Voice) -> None:
         self.outcome: Outcome | None = None
         self.unloadable: str | None = None
-        self._voice = voice
-        self._room = LOG_LINES
-        self._reports = Lines(LONGEST_LINE, self._report)
-        self._prints = Lines(_LONGEST_PRINTED, self._print)
+        self._reporter = voice
+        self._lines_left = LOG_LINES
+        self._reports = Lines(LONGEST_LINE, self._handle_report)
+        self._printed = Lines(_MAX_PRINTED_BYTES, self._log_printed)
 
     def report(self, data: bytes) -> None:
         self._reports.feed(data)
 
     def output(self, data: bytes) -> None:
-        if self._room:  # otherwise it is read only so that the child does not block
-            self._prints.feed(data)
+        if self._lines_left:  # beyond the limit the pipe is read only so that the child does not block
+            self._printed.feed(data)
 
     def finish(self) -> None:
         self._reports.finish()
-        self._prints.finish()
+        self._printed.finish()
 
-    def _print(self, line: bytes) -> None:
+    def _log_printed(self, line: bytes) -> None:
         self._log(kept(line.decode(errors="replace").rstrip("\r"), LOG_LINE_CHARACTERS), "output")
 
     def _log(self, text: str, level: str) -> None:
-        if not self._room:
+        if not self._lines_left:
             return
-        self._room -= 1
-        self._voice.log(text, level)
-        if not self._room:
-            self._voice.log("it said more than is kept", "warning")
+        self._lines_left -= 1
+        self._reporter.log(text, level)
+        if not self._lines_left:
+            self._reporter.log("it printed more lines than are kept", "warning")
 
-    def _report(self, line: bytes) -> None:
+    def _handle_report(self, line: bytes) -> None:
         try:
-            self._act(json.loads(line))
-        except (ValueError, LookupError, TypeError, RecursionError):  # something else got hold of the pipe
-            self._print(line)
+            self._apply(json.loads(line))
+        except (ValueError, LookupError, TypeError, RecursionError):  # foreign output on the report pipe
+            self._log_printed(line)
 
-    def _act(self, message: dict[str, Any]) -> None:
+    def _apply(self, message: dict[str, Any]) -> None:
         match message:
             case {"log": str(text), "level": str(level)}:
                 self._log(text, level)
             case {"progress": float(done), "text": str(text)}:
-                self._voice.progress(done, text)
+                self._reporter.progress(done, text)
             case {"heartbeat": True}:
-                self._voice.heartbeat()
-            case {"outcome": dict(told)}:
-                self.outcome = read_outcome(told)
+                self._reporter.heartbeat()
+            case {"outcome": dict(outcome)}:
+                self.outcome = read_outcome(outcome)
             case {"unloadable": str(text)}:
                 self.unloadable = text
             case _:

@@ -1,4 +1,4 @@
-"""What a function sees of its run, and the few things that it may say while it goes."""
+"""`Context` of a running function: the facts of its run, its log, progress, heartbeat and cancellation flag."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ...model.limits import LOG_LINE_CHARACTERS
 from .storable_text import kept
 
-if TYPE_CHECKING:  # a child process loads this file, and the ports would bring the whole schedule room along
+if TYPE_CHECKING:  # a child process loads this file, and the ports would import the whole schedule package
     from ...ports.target import Invocation
 
 
 class Occasion(NamedTuple):
-    """The facts of one run. Plain values, so that they can be handed to a child process."""
+    """The facts of one run, as plain values that can be sent to a child process."""
 
     task_id: str
     run_id: str
@@ -33,7 +33,7 @@ class Occasion(NamedTuple):
 
 
 class Voice(Protocol):
-    """The live part of a run, which moves on while the function works. May be used from any thread."""
+    """Live connection of a function to its run: deadline and cancellation in, logs and heartbeats out. Thread-safe."""
 
     @property
     def deadline(self) -> datetime: ...
@@ -68,12 +68,12 @@ def occasion_of(invocation: Invocation) -> Occasion:
 
 
 class RunLog:
-    """The run's own log, with the manners of `logging`: `log.info("%s rows", rows)`."""
+    """The run's own log, with the interface of `logging`: `log.info("%s rows", rows)`."""
 
-    __slots__ = ("_voice",)
+    __slots__ = ("_reporter",)
 
     def __init__(self, voice: Voice) -> None:
-        self._voice = voice
+        self._reporter = voice
 
     def debug(self, text: object, *values: object) -> None:
         self._write("debug", text, values)
@@ -88,10 +88,10 @@ class RunLog:
         self._write("error", text, values)
 
     def _write(self, level: str, text: object, values: tuple[object, ...]) -> None:
-        self._voice.log(kept(_formatted(str(text), values), LOG_LINE_CHARACTERS), level)
+        self._reporter.log(kept(_format(str(text), values), LOG_LINE_CHARACTERS), level)
 
 
-def _formatted(text: str, values: tuple[object, ...]) -> str:
+def _format(text: str, values: tuple[object, ...]) -> str:
     try:
         return text % values if values else text
     except (TypeError, ValueError):  # a slip in a log line must not fail the work
@@ -99,101 +99,101 @@ def _formatted(text: str, values: tuple[object, ...]) -> str:
 
 
 class Context:
-    """Handed to a function that asks for it by annotation, or by a parameter named `ctx` or `context`."""
+    """Passed to a function that has a parameter annotated with it, or named `ctx` or `context`."""
 
-    __slots__ = ("_occasion", "_voice")
+    __slots__ = ("_facts", "_reporter")
 
     def __init__(self, occasion: Occasion, voice: Voice) -> None:
-        self._occasion = occasion
-        self._voice = voice
+        self._facts = occasion
+        self._reporter = voice
 
     @property
     def task_id(self) -> str:
-        return self._occasion.task_id
+        return self._facts.task_id
 
     @property
     def run_id(self) -> str:
-        return self._occasion.run_id
+        return self._facts.run_id
 
     @property
     def name(self) -> str:
         """The task's name."""
-        return self._occasion.name
+        return self._facts.name
 
     @property
     def owner(self) -> str:
-        return self._occasion.owner
+        return self._facts.owner
 
     @property
     def key(self) -> str:
         """The idempotency key: the same for every attempt at this occurrence."""
-        return self._occasion.key
+        return self._facts.key
 
     @property
     def trace(self) -> str:
-        """The W3C trace context, to be passed on to whatever is called from here."""
-        return self._occasion.trace
+        """The W3C trace context, to be sent with outgoing calls."""
+        return self._facts.trace
 
     @property
     def attempt(self) -> int:
-        return self._occasion.attempt
+        return self._facts.attempt
 
     @property
     def planned(self) -> datetime:
-        """The instant that the schedule named."""
-        return self._occasion.planned
+        """The planned instant of the schedule."""
+        return self._facts.planned
 
     @property
     def due(self) -> datetime:
         """The planned instant with the task's jitter."""
-        return self._occasion.due
+        return self._facts.due
 
     @property
     def lateness(self) -> timedelta:
         """How long after its due instant the run started."""
-        return self._occasion.started - self._occasion.due
+        return self._facts.started - self._facts.due
 
     @property
     def first(self) -> datetime:
-        """The first planned instant that this run stands for; with `last` and `count` more than one when merged."""
-        return self._occasion.first
+        """The first planned instant that this run covers; with `last` and `count`, more than one when merged."""
+        return self._facts.first
 
     @property
     def last(self) -> datetime:
-        return self._occasion.last
+        return self._facts.last
 
     @property
     def count(self) -> int:
-        return self._occasion.times
+        return self._facts.times
 
     @property
     def payload(self) -> Any:
-        """The payload as JSON says it, before any annotation; a fresh value each time."""
-        return json.loads(self._occasion.payload or "null")
+        """The payload parsed from JSON, without conversion by annotations; a fresh value each time."""
+        return json.loads(self._facts.payload or "null")
 
     @property
     def log(self) -> RunLog:
-        return RunLog(self._voice)
+        return RunLog(self._reporter)
 
     @property
     def deadline(self) -> datetime:
-        """When silence becomes a timeout; each sign of life moves it."""
-        return self._voice.deadline
+        """When the run times out; each heartbeat moves it."""
+        return self._reporter.deadline
 
     @property
     def cancelled(self) -> bool:
-        """Somebody wants this run to end: a function that works in steps looks here between them."""
-        return self._voice.cancelled
+        """Whether the run is being cancelled; a function that works in steps checks it between them."""
+        return self._reporter.cancelled
 
     @property
     def yield_requested(self) -> bool:
-        """The node wants to stop: what can end early, should."""
-        return self._voice.yield_requested
+        """Whether the node is stopping; a function that can end early should."""
+        return self._reporter.yield_requested
 
     def progress(self, done: float, text: str = "") -> None:
-        """A sign of life that people can see; `done` is between 0 and 1."""
-        self._voice.progress(min(1.0, max(0.0, float(done))), kept(str(text), LOG_LINE_CHARACTERS))
+        """Report visible progress, which is also a heartbeat; `done` is between 0 and 1."""
+        self._reporter.progress(min(1.0, max(0.0, float(done))), kept(str(text), LOG_LINE_CHARACTERS))
 
     def heartbeat(self) -> None:
-        """A sign of life."""
-        self._voice.heartbeat()
+        """Report that the run is still at work, which moves its deadline."""
+        self._reporter.heartbeat()

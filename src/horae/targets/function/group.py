@@ -1,4 +1,4 @@
-"""A child process with everything that it starts. They share a session, and they end together."""
+"""Process group of one child process and its descendants: one session, killed together; pipes for calls, reports, output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from typing import IO, Final, Self, TypeAlias, cast
 Heard: TypeAlias = Callable[[bytes], None]
 
 _COMMAND: Final = ("-P", "-m", "horae.targets.function.child")
-_CHUNK: Final = 65_536
-_MOST_CHUNKS_LEFT: Final = 64
-"""What a pipe can hold, and more: a process that got away from the group could otherwise write for ever."""
+_CHUNK_BYTES: Final = 65_536
+_MAX_DRAIN_CHUNKS: Final = 64
+"""More than a pipe can hold: a process that escaped from the group could otherwise write for ever."""
 
 
 class Group:
-    """Its methods may be called from any thread; but the thread that made it must live as long as the process does,
-    because the kernel's signal at the death of a parent goes by the thread that started the child."""
+    """Starts the child process and talks to it; methods may be called from any thread.
+
+    The thread that created it must live as long as the process: the kernel's parent-death signal follows the thread.
+    """
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter, and no shell
@@ -38,18 +40,18 @@ class Group:
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
         )
         self._lock = Lock()
-        self._over = False
+        self._reaped = False
         self._timer: Timer | None = None
 
     def tell(self, message: bytes) -> None:
-        """All of it, however long that takes."""
+        """Write the whole message, blocking as long as that takes."""
         rest = memoryview(message)
         with suppress(BrokenPipeError):
             while rest:
                 rest = rest[os.write(self._orders, rest) :]
 
     def mention(self, message: bytes) -> bool:
-        """A short message that blocks nobody. False when the child does not listen, and it was not said."""
+        """Write a short message without blocking; return False if the child does not read and it was not sent."""
         os.set_blocking(self._orders, False)
         try:
             return os.write(self._orders, message) == len(message)
@@ -57,20 +59,20 @@ class Group:
             return False
 
     def listen(self, report: Heard, output: Heard, tick: float, ticked: Callable[[], None]) -> None:
-        """Until the process ends, or `tick` seconds of silence at a time."""
-        with selectors.DefaultSelector() as selector, _Ending(self._process.pid) as ending:
+        """Pass data to the handlers until the process ends; call `on_tick` after data and every `tick` seconds of silence."""
+        with selectors.DefaultSelector() as selector, _Pidfd(self._process.pid) as pidfd:
             selector.register(self._reports, selectors.EVENT_READ, report)
             selector.register(self._output, selectors.EVENT_READ, output)
-            if ending.number is not None:
-                selector.register(ending.number, selectors.EVENT_READ)
+            if pidfd.descriptor is not None:
+                selector.register(pidfd.descriptor, selectors.EVENT_READ)
             while not self._has_ended():
                 for key, _ in selector.select(tick):
-                    if key.data is not None and not _pass_on(key.fd, key.data):
+                    if key.data is not None and not _read_chunk(key.fd, key.data):
                         selector.unregister(key.fd)
                 ticked()
 
     def _has_ended(self) -> bool:
-        """Looks without reaping, where the system can do that."""
+        """Whether the process has ended; checked without reaping where the system supports that."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None
         try:
@@ -85,7 +87,7 @@ class Group:
 
     def kill_after(self, grace: float) -> None:
         with self._lock:
-            if self._timer is None and not self._over:
+            if self._timer is None and not self._reaped:
                 self._timer = Timer(grace, self.kill)
                 self._timer.daemon = True
                 self._timer.start()
@@ -95,56 +97,59 @@ class Group:
 
     def _send(self, number: signal.Signals) -> None:
         with self._lock:
-            if self._over:
+            if self._reaped:
                 return
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)
             with suppress(ProcessLookupError, PermissionError):
-                if number is signal.SIGKILL:  # a function may have left the group that it was started in
+                if number is signal.SIGKILL:  # the function may have left its process group
                     os.kill(self._process.pid, number)
 
     def bury(self, report: Heard, output: Heard) -> int:
-        """End what is left, hear the last words, and give the exit code. Until it is reaped its number is its own."""
+        """Kill what is left, drain the pipes, reap the child and return its exit code.
+
+        No signal is sent after this: once reaped, the pid may be reused.
+        """
         self.kill()
         with self._lock:
-            self._over = True
+            self._reaped = True
             if self._timer is not None:
                 self._timer.cancel()
-        for pipe, heard in ((self._reports, report), (self._output, output)):
-            _drain(pipe, heard)
+        for pipe, handler in ((self._reports, report), (self._output, output)):
+            _drain(pipe, handler)
         with self._process:
             pass
         return self._process.returncode
 
 
-def _pass_on(pipe: int, heard: Heard) -> bool:
-    """False at its end."""
-    data = os.read(pipe, _CHUNK)
+def _read_chunk(pipe: int, handler: Heard) -> bool:
+    """Pass data to the handler; return False at the end of the pipe."""
+    data = os.read(pipe, _CHUNK_BYTES)
     if data:
-        heard(data)
+        handler(data)
     return bool(data)
 
 
-def _drain(pipe: int, heard: Heard) -> None:
+def _drain(pipe: int, handler: Heard) -> None:
     os.set_blocking(pipe, False)
     with suppress(BlockingIOError):
-        for _ in range(_MOST_CHUNKS_LEFT):
-            if not _pass_on(pipe, heard):
+        for _ in range(_MAX_DRAIN_CHUNKS):
+            if not _read_chunk(pipe, handler):
                 break
 
 
-class _Ending:
-    """A number that becomes readable when a process ends; None where the system has no such thing."""
+class _Pidfd:
+    """A descriptor that becomes readable when a process ends; None where the system has no pidfd."""
 
     def __init__(self, pid: int) -> None:
         try:
-            self.number: int | None = os.pidfd_open(pid)
+            self.descriptor: int | None = os.pidfd_open(pid)
         except (AttributeError, OSError):
-            self.number = None
+            self.descriptor = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.number is not None:
-            os.close(self.number)
+        if self.descriptor is not None:
+            os.close(self.descriptor)

@@ -1,4 +1,4 @@
-"""An async function on an event loop of its own, in a thread or in a child process."""
+"""Runs an async function on its own event loop, in a thread or in a child process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 
 class OwnLoop:
-    """`run` blocks until the function has ended; `stop` may be called from any thread, and cancels it."""
+    """Event loop of one call. `run` blocks until the function has ended; `stop` cancels it from any thread."""
 
     def __init__(self, call: Callable[[], Awaitable[Any]], started: Callable[[OwnLoop], None] | None = None) -> None:
         self._call = call
-        self._started = started
+        self._on_start = started
         self._stopping = False
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
 
@@ -32,6 +32,6 @@ class OwnLoop:
         self._running = asyncio.get_running_loop(), task
         if self._stopping:
             raise asyncio.CancelledError
-        if self._started is not None:
-            self._started(self)
+        if self._on_start is not None:
+            self._on_start(self)
         return await self._call()

@@ -1,4 +1,4 @@
-"""Where a function can be found again by another process: a module and a name in it, never a pickled object."""
+"""Import location of a function (module, qualified name, file), with which a child process imports it; never pickle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _loading: Final[list[Origin]] = []
 
 
 def being_loaded() -> bool:
-    """Whether a module is only loaded again to find a function in it: what it starts by itself must not start twice."""
+    """Whether a module is being imported only to find a function in it: an app in that module must not start."""
     return bool(_loading)
 
 
@@ -30,52 +30,53 @@ class Origin(NamedTuple):
 
 
 def origin_of(call: Callable[..., Any]) -> Origin | None:
-    """None for what only this process knows: lambdas, functions in functions, bound methods, partials, notebooks."""
+    """Return the location; None for what other processes cannot import: lambdas, nested functions, bound methods,
+    partials, notebooks."""
     module, qualname = getattr(call, "__module__", None), getattr(call, "__qualname__", "<")
     if not inspect.isroutine(call) or not module or "<" in qualname:
         return None
-    held_by = getattr(call, "__self__", None)
-    if held_by is not None and not isinstance(held_by, type | ModuleType):
+    bound_to = getattr(call, "__self__", None)
+    if bound_to is not None and not isinstance(bound_to, type | ModuleType):
         return None
-    home = sys.modules.get(module)
-    path = getattr(home, "__file__", None)
+    defining_module = sys.modules.get(module)
+    path = getattr(defining_module, "__file__", None)
     absolute = None if path is None else str(Path(path).absolute())
     if module != "__main__":
         return Origin(module, qualname, absolute)
-    spec = getattr(home, "__spec__", None)
+    spec = getattr(defining_module, "__spec__", None)
     if spec is not None:  # started with `python -m`
         return Origin(spec.name, qualname, absolute)
     return None if absolute is None else Origin(_SCRIPT, qualname, absolute)
 
 
 def load(origin: Origin) -> Callable[..., Any]:
-    """The function again. Raises whatever its module raises."""
+    """Import the function. Raises whatever its module raises."""
     _loading.append(origin)
     try:
-        found: Any = reduce(getattr, origin.qualname.split("."), _module(origin))
+        function: Any = reduce(getattr, origin.qualname.split("."), _import_module(origin))
     finally:
         _loading.pop()
-    # A decorator may leave an object of its own where the function was; what it wraps is what was registered.
-    while not inspect.isroutine(found) and hasattr(found, "__wrapped__"):
-        found = found.__wrapped__
-    if not callable(found):
+    # A decorator may have replaced the function by a wrapper object; the wrapped function is the registered one.
+    while not inspect.isroutine(function) and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    if not callable(function):
         raise TypeError(f"{origin.module}.{origin.qualname} is not a function any more")
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
-def _module(origin: Origin) -> ModuleType:
+def _import_module(origin: Origin) -> ModuleType:
     path = None if origin.path is None else Path(origin.path)
     if origin.module != _SCRIPT:
         try:
-            found = importlib.import_module(origin.module)
+            module = importlib.import_module(origin.module)
         except ModuleNotFoundError as error:
             if path is None or not origin.module.startswith(error.name or "\0"):
                 raise
         else:
-            # The same name may lead to another file here, when the first one was loaded by its path.
-            if path is None or Path(found.__file__ or "").absolute() == path:
-                return found
-    # A name that is taken stays what it is: others have imported it.
+            # The name may belong to another file in this process, if the node loaded its module by path.
+            if path is None or Path(module.__file__ or "").absolute() == path:
+                return module
+    # A module that is imported under this name already is not replaced: other modules use it.
     return _from_file(_SCRIPT if origin.module in sys.modules else origin.module, str(path))
 
 

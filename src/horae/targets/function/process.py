@@ -1,4 +1,4 @@
-"""One run in a process of its own: the node's side of the conversation."""
+"""Runs a function in a child process, on the node's side: sends the call, relays updates, collects the outcome."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from .child_output import Hearing
 from .group import Group
 from .wire import News, write_news
 
-_TICK: Final = 1.0
-"""After so many seconds of silence a child is told what has moved on."""
+_UPDATE_SECONDS: Final = 1.0
+"""Interval at which a silent child is sent changes of its deadline and cancellation flag."""
 
 
 class Child:
-    """`carry` blocks one thread until the process is gone. `stop` and `kill` may be called from any other, and again."""
+    """One child process. `run` blocks its thread until the process is gone; other threads may call `stop` and `kill`."""
 
     def __init__(self, order: bytes, invocation: Invocation, grace: float) -> None:
         self._order = order
         self._invocation = invocation
         self._grace = grace
-        self._hearing = Hearing(invocation)
+        self._output = Hearing(invocation)
         self._group: Group | None = None
         self._stopping = False
-        self._told: News | None = None
+        self._last_sent: News | None = None
 
     def carry(self) -> Outcome:
         if self._stopping:
@@ -35,14 +35,14 @@ class Child:
         except OSError as error:
             return Failed(f"no process could be started: {error}")
         try:
-            if self._stopping:  # while the process was being made
+            if self._stopping:  # stopped while the process was being started
                 self.stop()
             group.tell(self._order)
-            group.listen(self._hearing.report, self._hearing.output, _TICK, self._keep_up)
+            group.listen(self._output.report, self._output.output, _UPDATE_SECONDS, self._send_updates)
         finally:
-            code = group.bury(self._hearing.report, self._hearing.output)
-            self._hearing.finish()
-        return self._verdict(code)
+            code = group.bury(self._output.report, self._output.output)
+            self._output.finish()
+        return self._outcome(code)
 
     def stop(self) -> None:
         self._stopping = True
@@ -54,26 +54,26 @@ class Child:
         if self._group is not None:
             self._group.kill()
 
-    def _keep_up(self) -> None:
+    def _send_updates(self) -> None:
         assert self._group is not None  # noqa: S101 - said for the type checker
         if self._invocation.cancelled and not self._stopping:
             self.stop()
-        if self._hearing.outcome is not None:  # the work is done; what lingers after it is not waited for
+        if self._output.outcome is not None:  # the function has returned; its leftover threads are not waited for
             self._group.kill_after(self._grace)
-        news = News(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
-        if news != self._told and self._group.mention(write_news(news)):
-            self._told = news
+        update = News(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
+        if update != self._last_sent and self._group.mention(write_news(update)):
+            self._last_sent = update
 
-    def _verdict(self, code: int) -> Outcome:
-        outcome, alone = self._hearing.outcome, self._invocation.run.alone
+    def _outcome(self, code: int) -> Outcome:
+        outcome, alone = self._output.outcome, self._invocation.run.alone
         if self._stopping:
             return outcome if isinstance(outcome, Succeeded) else Cancelled("its process was stopped")
         if outcome is not None:
             return outcome
-        return Failed(self._hearing.unloadable or _death(code), died_alone=alone)
+        return Failed(self._output.unloadable or _describe_exit(code), died_alone=alone)
 
 
-def _death(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code >= 0:
         return f"the process ended with code {code} before it answered"
     known = {each.value: f" ({each.name})" for each in signal.Signals}

@@ -1,4 +1,4 @@
-"""The functions that a node knows, by name. Stored data can only ever name one of them, never a path to import."""
+"""Registry of a node's functions by name: stored tasks can only name a registered function, never an import path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Isolation: TypeAlias = Literal["thread", "process"]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function with all that can be known of it before it is called. `origin` is None when no child could find it."""
+    """A registered function with its argument binding. `origin` is None when no child process could import it."""
 
     name: str
     call: Callable[..., Any]
@@ -30,13 +30,13 @@ class Function:
     is_async: bool
     origin: Origin | None
     in_loop: bool
-    """It is awaited where it is, on the event loop: no thread, no process."""
+    """Awaited on the node's event loop: no thread, no process."""
     plain: bool
-    """With an empty payload it is called with nothing at all."""
+    """An empty payload means a call without arguments."""
 
 
 def describe_function(name: str, call: Any, isolate: Isolation | None = None) -> Function:
-    """Refuses what cannot be run: generators, classes, parameters that no payload can give."""
+    """Inspect a function; raises a refusal for generators, classes, and required parameters that JSON cannot hold."""
     if not callable(call) or isinstance(call, type) or _is_generator(call):
         raise refuse("bad_function", name=name)
     binding = bind(name, call)
@@ -67,7 +67,7 @@ class Registry:
         self._aliases: dict[str, str] = {}
 
     def register(self, name: str, call: Callable[..., Any], isolate: Isolation | None = None) -> Function:
-        """A name means one function for as long as the process lives; the same again is no news."""
+        """Register a function; the same one again is accepted, another one under the same name is refused."""
         known = self._functions.get(name)
         if known is not None:
             if known.source == call and known.isolate == isolate:
@@ -78,7 +78,7 @@ class Registry:
         return function
 
     def add_alias(self, alias: str, name: str) -> None:
-        """An earlier name of a function, which stored tasks still have. A function of that name comes first."""
+        """Add an earlier name of a function, used by stored tasks; a function registered under that name wins."""
         if name in self._functions:
             self._aliases[alias] = name
 
@@ -90,17 +90,17 @@ class Registry:
         return len(self._functions) + len(self._aliases)
 
     def names(self) -> tuple[str, ...]:
-        """With the earlier names."""
+        """Return all names, including aliases."""
         return tuple(sorted({*self._functions, *self._aliases}))
 
 
 def function_spec(name: str) -> str:
-    """The target's spec for a function."""
+    """Return the target spec of a function as JSON."""
     return json.dumps({"name": name}, ensure_ascii=False, separators=(",", ":"))
 
 
 def check_payload(function: Function, payload: str) -> None:
-    """Refuses a payload with which the function could never be called: asked when a task is made or edited."""
+    """Raise a refusal if the function cannot be called with this payload; called when a task is created or edited."""
     try:
         function.binding.read(payload)
     except UnknownArgument as unknown:

@@ -1,15 +1,15 @@
-"""What a function may raise to say how its run ends. These are verdicts, not errors of Horae."""
+"""Exceptions with which a function chooses how its run ends: `Retry`, `Skip` and `Fail`."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Final
 
-_LONGEST: Final = timedelta(days=30)
+_MAX_DELAY: Final = timedelta(days=30)
 
 
 class Retry(Exception):  # noqa: N818 - a verdict
-    """Not this time: try again, by the task's retry policy or after so long (seconds, a timedelta or "90s")."""
+    """Fail this attempt and retry, by the task's retry policy or after a delay (seconds, a timedelta or "90s")."""
 
     def __init__(self, after: float | str | timedelta | None = None, reason: str = "") -> None:
         super().__init__(reason)
@@ -18,7 +18,7 @@ class Retry(Exception):  # noqa: N818 - a verdict
 
 
 class Skip(Exception):  # noqa: N818 - a verdict
-    """There was nothing to do: neither a success nor a failure."""
+    """End the run as skipped: neither a success nor a failure."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
@@ -26,7 +26,7 @@ class Skip(Exception):  # noqa: N818 - a verdict
 
 
 class Fail(Exception):  # noqa: N818 - a verdict
-    """It failed, and trying again would not help."""
+    """Fail permanently, without a retry."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
@@ -39,6 +39,6 @@ def _duration(after: float | str | timedelta) -> timedelta:
 
         after = parse_duration(after)
     length = after if isinstance(after, timedelta) else timedelta(seconds=after)
-    if not timedelta(0) <= length <= _LONGEST:
-        raise ValueError(f"Retry(after=…) must be between 0 seconds and {_LONGEST.days} days, not {after!r}")
+    if not timedelta(0) <= length <= _MAX_DELAY:
+        raise ValueError(f"Retry(after=…) must be between 0 seconds and {_MAX_DELAY.days} days, not {after!r}")
     return length

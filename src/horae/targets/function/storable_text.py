@@ -1,4 +1,4 @@
-"""Texts from foreign code, made fit to be kept: what no store can take is replaced, what is too long is cut."""
+"""Makes text of foreign code storable: cuts it to a length, replaces lone surrogates and NUL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...model.limits import shortened
 
 
 def kept(text: str, most: int) -> str:
-    """Halves of surrogate pairs and NUL, which come from file names and binary output, are shown as replaced."""
+    """Cut the text and replace lone surrogates and NUL, which come from file names and binary output."""
     text = shortened(text, most)
     if not text.isascii():
         text = text.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""The function target: a name in a task leads to a Python function in this node, and what becomes of it is an outcome."""
+"""The function target: looks up a registered function by name, calls it on the loop, in a thread or in a process."""
 
 from __future__ import annotations
 
@@ -26,30 +26,29 @@ from .storable_text import kept
 from .verdict import outcome_of, raised, returned
 from .wire import Order, write_order
 
-_QUIET: Final = Succeeded()
-_MOST_SPECS: Final = 4_096
-_GRACE: Final = timedelta(seconds=3)
-_THREADS: Final = 32
-_PROCESSES: Final = 8
+_NO_RESULT: Final = Succeeded()
+_MAX_CACHED_SPECS: Final = 4_096
+_DEFAULT_GRACE: Final = timedelta(seconds=3)
+_MAX_THREADS: Final = 32
+_MAX_PROCESSES: Final = 8
 
 
 class FunctionTarget:
-    """Kind `function`; its spec is `{"name": …}`. Async functions are awaited here, others get a thread or a process.
+    """Kind `function`; its spec is `{"name": …}`. Awaits async functions, runs others in a thread or a process.
 
-    `threads` and `processes` bound how many go on at once; the rest waits for its turn. A process that is to end has
-    `grace` to clean up.
+    `threads` and `processes` bound how many run at once; further runs queue. A stopped process has `grace` to clean up.
     """
 
     def __init__(
         self,
         registry: Registry,
         *,
-        threads: int = _THREADS,
-        processes: int = _PROCESSES,
-        grace: timedelta = _GRACE,
+        threads: int = _MAX_THREADS,
+        processes: int = _MAX_PROCESSES,
+        grace: timedelta = _DEFAULT_GRACE,
     ) -> None:
         self._registry = registry
-        self._known: dict[str, Function] = {}
+        self._by_spec: dict[str, Function] = {}
         self._threads = _Pool(threads, "horae-function")
         self._processes = _Pool(processes, "horae-child")
         self._children: set[Child] = set()
@@ -58,59 +57,59 @@ class FunctionTarget:
     async def execute(self, invocation: Invocation) -> Outcome:
         task = invocation.task
         spec = task.target.spec
-        function = self._known.get(spec) or self._find(spec)
+        function = self._by_spec.get(spec) or self._find(spec)
         if function is None:
-            return Failed(_unknown(spec), reason=Reason.TARGET_UNKNOWN)
+            return Failed(_unknown_function(spec), reason=Reason.TARGET_UNKNOWN)
         if not function.in_loop or invocation.run.alone:
-            return await self._elsewhere(function, invocation)
+            return await self._run_off_loop(function, invocation)
         try:
             if function.plain and task.payload == "{}":
                 value = await function.call()
             else:
                 value = await function.call(**_arguments(function, invocation))
         except Mismatch as mismatch:
-            return _misfit(function, mismatch)
+            return _mismatch_outcome(function, mismatch)
         except BaseException as error:  # SystemExit in a function must not end its node
             if _is_being_cancelled(error, invocation):
                 raise
             return raised(error)
-        return _QUIET if value is None else returned(value)
+        return _NO_RESULT if value is None else returned(value)
 
     def leaves_the_loop(self, invocation: Invocation) -> bool:
-        """Whether it runs in a thread or process: virtual time must wait for those."""
+        """Whether the run uses a thread or process, which virtual time must wait for."""
         spec = invocation.task.target.spec
-        function = self._known.get(spec) or self._find(spec)
+        function = self._by_spec.get(spec) or self._find(spec)
         return function is not None and (invocation.run.alone or not function.in_loop)
 
     def close(self) -> None:
-        """Whoever carries runs has ended them before; child processes that are left do not survive this."""
+        """Kill the child processes that are left and close the pools; the engine has ended its runs before."""
         for child in tuple(self._children):
             child.kill()
         self._threads.close()
         self._processes.close()
 
     def _find(self, spec: str) -> Function | None:
-        name = _name_in(spec)
+        name = _function_name(spec)
         function = None if name is None else self._registry.find(name)
         if function is not None:
-            if len(self._known) >= _MOST_SPECS:
-                self._known.clear()
-            self._known[spec] = function
+            if len(self._by_spec) >= _MAX_CACHED_SPECS:
+                self._by_spec.clear()
+            self._by_spec[spec] = function
         return function
 
-    async def _elsewhere(self, function: Function, invocation: Invocation) -> Outcome:
+    async def _run_off_loop(self, function: Function, invocation: Invocation) -> Outcome:
         if invocation.run.alone or function.isolate == "process":
-            return await self._apart(function, invocation)
+            return await self._run_in_process(function, invocation)
         try:
             call = partial(function.call, **_arguments(function, invocation))
         except Mismatch as mismatch:
-            return _misfit(function, mismatch)
+            return _mismatch_outcome(function, mismatch)
         if not function.is_async:
-            return await _until_over(self._threads.submit(partial(outcome_of, call)), _nothing_to_stop)
-        own = OwnLoop(call)
-        return await _until_over(self._threads.submit(partial(outcome_of, own.run)), own.stop)
+            return await _wait_for_end(self._threads.submit(partial(outcome_of, call)), _do_not_stop)
+        loop = OwnLoop(call)
+        return await _wait_for_end(self._threads.submit(partial(outcome_of, loop.run)), loop.stop)
 
-    async def _apart(self, function: Function, invocation: Invocation) -> Outcome:
+    async def _run_in_process(self, function: Function, invocation: Invocation) -> Outcome:
         if function.origin is None:
             return Failed(
                 f"{function.name} cannot run in a process of its own: no other process could find it", died_alone=True
@@ -121,13 +120,13 @@ class FunctionTarget:
         try:
             work = self._processes.submit(child.carry)
             invocation.on_cancel(child.stop)
-            return await _until_over(work, child.stop)
+            return await _wait_for_end(work, child.stop)
         finally:
             self._children.discard(child)
 
 
 class _Pool:
-    """Threads that are made when the first one is needed. Context variables go along."""
+    """Thread pool created on first use; the submitter's context variables are copied to the thread."""
 
     def __init__(self, size: int, name: str) -> None:
         self._size = size
@@ -144,22 +143,22 @@ class _Pool:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _nothing_to_stop() -> None:
-    """A thread cannot be stopped: it keeps its slot until it ends."""
+def _do_not_stop() -> None:
+    """Do nothing: a thread cannot be stopped, and keeps its slot until it ends."""
 
 
-async def _until_over(work: Future[Outcome], stop: Callable[[], None]) -> Outcome:
-    """A cancelled run is over only when its thread is: nobody may start the next one beside it."""
+async def _wait_for_end(work: Future[Outcome], stop: Callable[[], None]) -> Outcome:
+    """Wait for the thread also when cancelled: the next run of the task must not start while it works."""
     cancelled: asyncio.CancelledError | None = None
     while cancelled is None or not work.done():
         try:
             outcome = await asyncio.wrap_future(work)
         except asyncio.CancelledError as error:
-            if work.cancelled():  # it had not begun
+            if work.cancelled():  # it had not started
                 raise
             stop()
             cancelled = error
-        except GeneratorExit:  # the loop itself goes down, and nothing can be waited for
+        except GeneratorExit:  # the event loop closes and can await nothing
             stop()
             raise
         else:
@@ -176,19 +175,19 @@ def _arguments(function: Function, invocation: Invocation) -> dict[str, Any]:
     return arguments
 
 
-def _misfit(function: Function, mismatch: Mismatch) -> Failed:
+def _mismatch_outcome(function: Function, mismatch: Mismatch) -> Failed:
     return Failed(kept(told(mismatch, function.name), ERROR_CHARACTERS), permanent=True)
 
 
 def _is_being_cancelled(error: BaseException, invocation: Invocation) -> bool:
-    """A function may also raise this on its own, or pass it on from something that it awaited: then it has failed."""
+    """Whether the engine cancelled this run; a function that raises `CancelledError` on its own has failed."""
     if not isinstance(error, asyncio.CancelledError):
         return False
     task = asyncio.current_task()
     return invocation.cancelled or (task is not None and task.cancelling() > 0)
 
 
-def _name_in(spec: str) -> str | None:
+def _function_name(spec: str) -> str | None:
     try:
         name = json.loads(spec)["name"]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -196,6 +195,6 @@ def _name_in(spec: str) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _unknown(spec: str) -> str:
-    name = _name_in(spec)
+def _unknown_function(spec: str) -> str:
+    name = _function_name(spec)
     return "the target names no function" if name is None else f"there is no function {name!r} on this node"

@@ -1,4 +1,4 @@
-"""What became of a call: the outcome that a returned value or a raised exception stands for."""
+"""Maps the result of a function call, a returned value or a raised exception, to the outcome of its run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .arguments.encode import encode_result
 from .signals import Fail, Retry, Skip
 from .storable_text import kept
 
-_OURS: Final = str(Path(__file__).parent) + os.sep
-_LIBRARY: Final = sysconfig.get_path("stdlib") + os.sep
-_INSTALLED: Final = (sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep)
+_OWN_FOLDER: Final = str(Path(__file__).parent) + os.sep
+_STDLIB: Final = sysconfig.get_path("stdlib") + os.sep
+_SITE_PACKAGES: Final = (sysconfig.get_path("purelib") + os.sep, sysconfig.get_path("platlib") + os.sep)
 _OUTER_FRAMES: Final = 3
 _INNER_FRAMES: Final = 5
-_CAUSES: Final = 3
-_QUIET: Final = Succeeded()
+_MAX_CAUSES: Final = 3
+_NO_RESULT: Final = Succeeded()
 
 
 def outcome_of(call: Callable[[], Any]) -> Outcome:
-    """Call it, and answer with an outcome whatever happens: for threads and child processes, where nothing may escape."""
+    """Call the function and return an outcome whatever it raises: for threads and child processes."""
     try:
         return returned(call())
     except BaseException as error:  # noqa: BLE001 - SystemExit in a function must not end its node
@@ -36,35 +36,36 @@ def outcome_of(call: Callable[[], Any]) -> Outcome:
 
 def returned(value: Any) -> Outcome:
     if value is None:
-        return _QUIET
+        return _NO_RESULT
     if iscoroutine(value):
         value.close()
-        return Failed("it returned a coroutine that nobody awaits; register the async function itself", permanent=True)
+        error = "it returned a coroutine that is never awaited; register the async function itself"
+        return Failed(error, permanent=True)
     return Succeeded(encode_result(value))
 
 
 def raised(error: BaseException) -> Outcome:
     try:
-        return _verdict(error)
-    except BaseException as worse:  # noqa: BLE001 - whatever a foreign exception raises when it is looked at
-        return Failed(f"{type(error).__name__}, which cannot be told: {type(worse).__name__}")
+        return _outcome_of_error(error)
+    except BaseException as second:  # noqa: BLE001 - formatting a foreign exception may raise anything
+        return Failed(f"{type(error).__name__}, which cannot be told: {type(second).__name__}")
 
 
-def _verdict(error: BaseException) -> Outcome:
+def _outcome_of_error(error: BaseException) -> Outcome:
     leaves = list(_leaves(error))
     if all(isinstance(each, Skip) for each in leaves):
         return Skipped(kept("; ".join(filter(None, (in_words(each) for each in leaves))), NOTE_CHARACTERS))
     permanent = any(isinstance(each, Fail) for each in leaves)
     waits = [each.after for each in leaves if isinstance(each, Retry) and each.after is not None]
     return Failed(
-        kept(_told(error, leaves), ERROR_CHARACTERS),
+        kept(_error_text(error, leaves), ERROR_CHARACTERS),
         permanent=permanent,
         retry_after=max(waits) if waits and not permanent else None,
     )
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions themselves, where a task group has wrapped several into one."""
+    """Yield the single exceptions of (nested) exception groups, as a task group raises them."""
     if isinstance(error, BaseExceptionGroup):
         for each in error.exceptions:
             yield from _leaves(each)
@@ -72,7 +73,8 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _told(error: BaseException, leaves: list[BaseException]) -> str:
+def _error_text(error: BaseException, leaves: list[BaseException]) -> str:
+    """Format the exception, with stack frames unless the function raised `Retry` or `Fail` itself."""
     headline = (
         in_words(error) if leaves == [error] else "; ".join([in_words(error), *(in_words(each) for each in leaves)])
     )
@@ -82,30 +84,30 @@ def _told(error: BaseException, leaves: list[BaseException]) -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """`ValueError: text`, with what caused it; a verdict speaks in its own words."""
-    told = [_own_words(error)]
+    """Format an exception as `ValueError: text` with its causes; `Retry`, `Skip` and `Fail` as their reason alone."""
+    parts = [_describe_one(error)]
     cause = error.__cause__
-    while cause is not None and len(told) <= _CAUSES:
-        told.append(f"caused by {_own_words(cause)}")
+    while cause is not None and len(parts) <= _MAX_CAUSES:
+        parts.append(f"caused by {_describe_one(cause)}")
         cause = cause.__cause__
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
-def _own_words(error: BaseException) -> str:
+def _describe_one(error: BaseException) -> str:
     match error:
         case Skip():
-            return _said(error.reason)
+            return _reason_text(error.reason)
         case Retry():
-            return _said(error.reason) or "it asked to be tried again"
+            return _reason_text(error.reason) or "it asked to be tried again"
         case Fail():
-            return _said(error.reason) or "it gave up"
+            return _reason_text(error.reason) or "it gave up"
         case _:
-            # Cut at once: of a message that fills the memory, no second copy is made.
+            # Cut first, so that a huge message is not copied again.
             return shortened("".join(traceback.format_exception_only(error)), ERROR_CHARACTERS).strip()
 
 
-def _said(reason: object) -> str:
-    """A verdict counts also when its reason cannot be told."""
+def _reason_text(reason: object) -> str:
+    """Return the reason as text; a verdict counts also when its reason cannot be formatted."""
     try:
         return shortened(str(reason), ERROR_CHARACTERS)
     except BaseException as error:  # noqa: BLE001 - it may be any object, and raise anything
@@ -113,17 +115,17 @@ def _said(reason: object) -> str:
 
 
 def _frames(trace: TracebackType | None) -> list[str]:
-    """Where it happened, in the user's own files; the innermost frame where there is none of those."""
-    every = traceback.extract_tb(trace)
-    frames = [each for each in every if _is_theirs(each.filename)] or [*every][-1:]
+    """Format the stack frames of the user's own files; the innermost frame if there are none."""
+    all_frames = traceback.extract_tb(trace)
+    frames = [each for each in all_frames if _is_user_code(each.filename)] or [*all_frames][-1:]
     shown = [f'  File "{each.filename}", line {each.lineno}, in {each.name}\n    {each.line}' for each in frames]
     if len(shown) > _OUTER_FRAMES + _INNER_FRAMES:
-        left_out = len(shown) - _OUTER_FRAMES - _INNER_FRAMES
-        shown[_OUTER_FRAMES:-_INNER_FRAMES] = [f"  … {left_out} more …"]
+        omitted = len(shown) - _OUTER_FRAMES - _INNER_FRAMES
+        shown[_OUTER_FRAMES:-_INNER_FRAMES] = [f"  … {omitted} more …"]
     return shown
 
 
-def _is_theirs(filename: str) -> bool:
-    if filename.startswith((_OURS, "<frozen")):
+def _is_user_code(filename: str) -> bool:
+    if filename.startswith((_OWN_FOLDER, "<frozen")):
         return False
-    return not filename.startswith(_LIBRARY) or filename.startswith(_INSTALLED)
+    return not filename.startswith(_STDLIB) or filename.startswith(_SITE_PACKAGES)

@@ -1,4 +1,4 @@
-"""What a node and its child process say to each other: one JSON object a line, over pipes. Never pickle."""
+"""Protocol between a node and its child process: one JSON object per line over pipes, never pickle."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .context import Occasion
 from .origin import Origin
 
 LONGEST_LINE: Final = 2 * 1024 * 1024
-_CHUNK: Final = 65_536
+_CHUNK_BYTES: Final = 65_536
 
 
 class Order(NamedTuple):
-    """The first line that a child hears. The payload travels here, not in its arguments or environment."""
+    """The first message to a child. The payload is sent here, not in its arguments or environment."""
 
     name: str
     origin: Origin
@@ -29,7 +29,7 @@ class Order(NamedTuple):
 
 
 class News(NamedTuple):
-    """What has moved on since, as far as a function may ask for it."""
+    """A later message to a child: the current deadline and the cancellation and yield flags."""
 
     deadline: datetime
     cancelled: bool
@@ -69,8 +69,8 @@ def read_outcome(message: Mapping[str, Any]) -> Outcome:
 
 
 def messages(pipe: int) -> Iterator[Any]:
-    """Every line until the other side is gone; blocks between them."""
+    """Yield every message until the other side closes the pipe; blocks between them."""
     rest = b""
-    while data := os.read(pipe, _CHUNK):
-        *whole, rest = (rest + data).split(b"\n")
-        yield from map(json.loads, whole)
+    while data := os.read(pipe, _CHUNK_BYTES):
+        *complete, rest = (rest + data).split(b"\n")
+        yield from map(json.loads, complete)

@@ -1,1 +1,1 @@
-"""The http target: a task calls an endpoint, and the endpoint's answer is the outcome."""
+"""HTTP target: sends a request to an endpoint and maps its response to the outcome of the run."""

@@ -1,4 +1,4 @@
-"""JSON and text, in and out: what endpoints send is foreign, and what is kept of it is bounded and shows no secret."""
+"""Encodes and decodes HTTP bodies: compact JSON out; charset decoding, masking and truncation of responses in."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .refusals import refuse
 
 Hide: TypeAlias = Callable[[str], str]
 
-_written: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-"""Made once: `json.dumps` makes a new one for every text."""
+_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+"""Created once: `json.dumps` creates a new encoder for every call."""
 _CHARSET: Final = re.compile(r"charset=\"?([A-Za-z0-9_-]{1,40})")
 _CHARSETS: Final = frozenset(
-    # Some of Python's codecs take time that grows with the square of a text; none of these does.
+    # Some of Python's codecs take quadratic time; none of these does.
     {"utf-8", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252", "gbk", "gb2312", "gb18030", "big5", "shift_jis"}
     | {"euc-jp", "euc-kr", "koi8-r", "windows-1251", "utf-16"}
 )
 
 
 def dumped(value: Any) -> str:
-    """Compact; half of a surrogate pair, which nothing takes, stays an escape."""
-    text = _written(value)
+    """Dump JSON compactly; a lone surrogate, which cannot be sent or stored, stays an escape."""
+    text = _encode(value)
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -34,7 +34,7 @@ def dumped(value: Any) -> str:
 
 
 def stored(text: str, what: str) -> Any:
-    """What a task holds. An older version may have written it, or somebody's hand."""
+    """Parse JSON stored in a task; raises a refusal if it is invalid (an older version, or an edit of the database)."""
     try:
         return json.loads(text or "null")
     except (ValueError, RecursionError):
@@ -42,46 +42,46 @@ def stored(text: str, what: str) -> Any:
 
 
 def body_of(answer: Answer) -> Any:
-    """The JSON that it says, its text otherwise; None when there is nothing."""
+    """Return the body as parsed JSON, else as text; None when it is empty."""
     if not answer.body:
         return None
-    text = _decoded(answer)
-    looks = "json" in answer.headers.get("content-type", "").lower() or text.lstrip()[:1] in {"{", "["}
-    if answer.truncated or not looks:
+    text = _decode(answer)
+    looks_like_json = "json" in answer.headers.get("content-type", "").lower() or text.lstrip()[:1] in {"{", "["}
+    if answer.truncated or not looks_like_json:
         return text
     try:
-        return json.loads(text, parse_constant=_refused)
+        return json.loads(text, parse_constant=_raise_on_constant)
     except (ValueError, RecursionError):
         return text
 
 
-def _decoded(answer: Answer) -> str:
-    named = _CHARSET.search(answer.headers.get("content-type", "").lower())
-    charset = named[1] if named is not None and named[1] in _CHARSETS else "utf-8"
-    # A store may not take NUL.
+def _decode(answer: Answer) -> str:
+    match = _CHARSET.search(answer.headers.get("content-type", "").lower())
+    charset = match[1] if match is not None and match[1] in _CHARSETS else "utf-8"
+    # Some stores refuse NUL.
     return answer.body.decode(charset, errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def _refused(constant: str) -> Any:
+def _raise_on_constant(constant: str) -> Any:
     raise ValueError(constant)
 
 
 def masked(value: Any, hide: Hide) -> Any:
-    """The same without secrets, also where one looks like a number. What is too deep to look through is left out."""
+    """Mask secrets in a JSON value, also in numbers; a value nested too deeply is replaced by an ellipsis."""
     try:
-        return _masked(value, hide)
+        return _mask(value, hide)
     except RecursionError:
         return "…"
 
 
-def _masked(value: Any, hide: Hide) -> Any:
+def _mask(value: Any, hide: Hide) -> Any:
     match value:
         case str():
             return hide(value)
         case dict():
-            return {hide(name): _masked(each, hide) for name, each in value.items()}
+            return {hide(name): _mask(each, hide) for name, each in value.items()}
         case list():
-            return [_masked(each, hide) for each in value]
+            return [_mask(each, hide) for each in value]
         case int() | float() if (text := json.dumps(value)) != (hidden := hide(text)):
             return hidden
         case _:
@@ -89,12 +89,12 @@ def _masked(value: Any, hide: Hide) -> Any:
 
 
 def shown(body: Any) -> str:
-    """A masked body as text."""
+    """Return a masked body as text."""
     return body if isinstance(body, str) else "" if body is None else dumped(body)
 
 
 def result_of(answer: Answer, hide: Hide) -> str:
-    """`{"status": 200, "body": …}` within bounds; `truncated` where the body is only the beginning of a text."""
+    """Encode `{"status": 200, "body": …}` within the size limit; `truncated` marks a body that was cut."""
     body = masked(body_of(answer), hide)
     result = dumped({"status": answer.status, "body": body})
     if not answer.truncated and len(result.encode()) <= RESULT_BYTES:

@@ -1,4 +1,4 @@
-"""The kind `http`, as a deployment knows it."""
+"""Registers the target kind `http`: checks specs and opens the target."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class HttpKind:
     kind: Final = "http"
 
     def __init__(self) -> None:
-        self._known: tuple[Mapping[str, Any], HttpSettings] | None = None
+        self._cached: tuple[Mapping[str, Any], HttpSettings] | None = None
 
     def check(self, spec: Mapping[str, Any], payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         check_library()
-        read = read_spec(spec, self._settings(settings).allowed)
-        if read.preset == ORCHESTRATOR:
+        parsed = read_spec(spec, self._parse_settings(settings).allowed)
+        if parsed.preset == ORCHESTRATOR:
             orchestrator.check_payload(payload)
-        canonical = read.to_json()
+        canonical = parsed.to_json()
         try:
             size = len(dumped(canonical).encode())
         except (ValueError, TypeError, RecursionError) as error:
@@ -36,11 +36,11 @@ class HttpKind:
             raise refuse_task("payload_too_large", size=size, most=PAYLOAD_BYTES)
         return canonical
 
-    def _settings(self, given: Mapping[str, Any]) -> HttpSettings:
-        """Read once: they are the same for every task of a deployment."""
-        if self._known is None or self._known[0] != given:
-            self._known = dict(given), read_settings(given)
-        return self._known[1]
+    def _parse_settings(self, settings: Mapping[str, Any]) -> HttpSettings:
+        """Parse the settings, cached: they are the same for every task of a deployment."""
+        if self._cached is None or self._cached[0] != settings:
+            self._cached = dict(settings), read_settings(settings)
+        return self._cached[1]
 
     def open(self, tools: Tools) -> HttpTarget:
         return HttpTarget(tools)

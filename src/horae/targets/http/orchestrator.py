@@ -1,6 +1,6 @@
-"""The preset `orchestrator`: a payload becomes a call that an agent orchestrator dispatches, by that trade's own rules.
+"""Preset `orchestrator` of the http target: builds the request body that an agent orchestrator expects from a payload.
 
-The agent and the items of a call are the orchestrator's to choose: what a payload says of them is left out.
+The orchestrator chooses the agent and the items of a call: those fields of a payload are dropped.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ def check_payload(payload: Any) -> None:
 
 
 def dispatch(payload: Any, task: Task, settings: HttpSettings) -> dict[str, Any]:
-    """The body of the call."""
+    """Return the body of the request."""
     return {
         "text": _text(payload),
-        # Whose it is and where it comes from is ours to say, whatever the payload says of it.
+        # Owner and task id are always Horae's values, whatever the payload contains.
         "context": _context(payload) | {"user_id": task.owner, "scheduled_task_id": task.id},
-        "default_agent": _chosen(payload, "default_agent", settings.default_agent),
-        "mode": _chosen(payload, "mode", settings.mode),
+        "default_agent": _text_or_default(payload, "default_agent", settings.default_agent),
+        "mode": _text_or_default(payload, "mode", settings.mode),
     }
 
 
@@ -43,6 +43,6 @@ def _context(payload: dict[str, Any]) -> dict[str, Any]:
     return dict(context or {})
 
 
-def _chosen(payload: dict[str, Any], name: str, usual: str) -> str:
-    chosen = payload.get(name)
-    return chosen if isinstance(chosen, str) and chosen.strip() else usual
+def _text_or_default(payload: dict[str, Any], name: str, default: str) -> str:
+    value = payload.get(name)
+    return value if isinstance(value, str) and value.strip() else default

@@ -1,4 +1,4 @@
-"""Every way in which an http target is refused: code, sentence and hint in two languages."""
+"""Refusals of http targets: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 

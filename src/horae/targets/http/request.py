@@ -1,4 +1,4 @@
-"""From a run to the request that it sends: secrets filled in, signed, and with what the endpoint needs to know."""
+"""Builds the HTTP request of a run: resolves secrets, adds idempotency, trace and callback headers, signs the body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_BODY_BYTES: Final = 1024 * 1024
 
 
 class Composed(NamedTuple):
-    """`hide` takes out of a text what only the endpoint was meant to see."""
+    """A request, and `mask`, which masks its secrets and callback token in a text."""
 
     request: Request
     hide: Hide
@@ -32,14 +32,14 @@ class Composed(NamedTuple):
 async def compose(
     invocation: Invocation, spec: Spec, settings: HttpSettings, secrets: Secrets, now: datetime
 ) -> Composed:
-    """Raises `SecretMissing`, or a `Refusal` where a secret's value cannot be sent."""
+    """Build the request. Raises `SecretMissing`, or a `Refusal` where a secret's value cannot be sent."""
     sign = None if spec.sign is None else {"secret": spec.sign}
-    wanted = {"headers": spec.headers, "body": _content(invocation, spec, settings), "sign": sign}
-    filled, masks = await fill(wanted, invocation.task.owner, secrets)
-    body = _encoded(filled["body"])
-    callback = _callback(invocation, settings)
+    template = {"headers": spec.headers, "body": _content(invocation, spec, settings), "sign": sign}
+    filled, masks = await fill(template, invocation.task.owner, secrets)
+    body = _encode_body(filled["body"])
+    callback = _callback_headers(invocation, settings)
     headers = (
-        *_together(_ours(invocation, spec, settings, body), _joined(filled["headers"])),
+        *_merge_headers(_own_headers(invocation, spec, settings, body), _task_headers(filled["headers"])),
         *callback,
         *(() if sign is None else signed([filled["sign"]], invocation.key, now, body or b"")),
     )
@@ -50,7 +50,7 @@ async def compose(
             url=spec.url,
             headers=headers,
             body=body,
-            within=_patience(invocation.task.policies),
+            within=_timeout(invocation.task.policies),
             redirects=spec.redirects,
             most=spec.answer_limit,
             on_answer=invocation.heartbeat,
@@ -60,14 +60,14 @@ async def compose(
 
 
 def _content(invocation: Invocation, spec: Spec, settings: HttpSettings) -> Any:
-    """The JSON to send, before secrets; None when there is no body."""
+    """Return the JSON to send, before secrets are resolved; None when there is no body."""
     payload = stored(invocation.task.payload, "payload")
     if spec.preset == ORCHESTRATOR:
         return orchestrator.dispatch(payload, invocation.task, settings)
     return payload if spec.sends_payload else spec.body
 
 
-def _encoded(content: Any) -> bytes | None:
+def _encode_body(content: Any) -> bytes | None:
     if content is None:
         return None
     body = dumped(content).encode()
@@ -76,9 +76,10 @@ def _encoded(content: Any) -> bytes | None:
     return body
 
 
-def _ours(invocation: Invocation, spec: Spec, settings: HttpSettings, body: bytes | None) -> dict[str, str]:
+def _own_headers(invocation: Invocation, spec: Spec, settings: HttpSettings, body: bytes | None) -> dict[str, str]:
+    """Return the headers that Horae sends with every request."""
     run = invocation.run
-    ours = {
+    headers = {
         "User-Agent": settings.user_agent,
         "Idempotency-Key": invocation.key,
         "traceparent": invocation.trace,
@@ -88,25 +89,25 @@ def _ours(invocation: Invocation, spec: Spec, settings: HttpSettings, body: byte
         "Horae-Planned": run.planned.astimezone(UTC).isoformat(),
     }
     if body is not None:
-        ours["Content-Type"] = "application/json"
+        headers["Content-Type"] = "application/json"
     if spec.preset == ORCHESTRATOR:
-        ours["x-trace-id"] = invocation.trace.split("-")[1]
-    return ours
+        headers["x-trace-id"] = invocation.trace.split("-")[1]
+    return headers
 
 
-def _joined(headers: dict[str, Any]) -> Headers:
-    """What the task wants to send; only now are its secrets known."""
+def _task_headers(headers: dict[str, Any]) -> Headers:
+    """Join the parts of the task's headers and check them, now that their secrets are known."""
     texts = {name: "".join(value) if isinstance(value, list) else value for name, value in headers.items()}
     return check_headers(texts)
 
 
-def _together(ours: dict[str, str], theirs: Headers) -> Headers:
-    """A task may say another content type or user agent; the rest of ours it may not say at all."""
-    chosen = {name.lower() for name, _ in theirs}
-    return (*((name, value) for name, value in ours.items() if name.lower() not in chosen), *theirs)
+def _merge_headers(own: dict[str, str], task_headers: Headers) -> Headers:
+    """Merge headers; the task's content type and user agent win, its spec cannot name the other headers of Horae."""
+    names = {name.lower() for name, _ in task_headers}
+    return (*((name, value) for name, value in own.items() if name.lower() not in names), *task_headers)
 
 
-def _callback(invocation: Invocation, settings: HttpSettings) -> Headers:
+def _callback_headers(invocation: Invocation, settings: HttpSettings) -> Headers:
     if settings.callback is None:
         return ()
     run, (url, key) = invocation.run, settings.callback
@@ -114,7 +115,7 @@ def _callback(invocation: Invocation, settings: HttpSettings) -> Headers:
     return ("Horae-Callback", url + callback_path(run.id)), ("Horae-Callback-Token", token)
 
 
-def _patience(policies: Policies) -> float:
-    """The whole exchange has the time in which a run may be silent."""
-    longest = policies.timeout if policies.max_duration is None else min(policies.timeout, policies.max_duration)
-    return longest.total_seconds()
+def _timeout(policies: Policies) -> float:
+    """Return the seconds for the whole exchange: the time in which a run may be silent."""
+    timeout = policies.timeout if policies.max_duration is None else min(policies.timeout, policies.max_duration)
+    return timeout.total_seconds()

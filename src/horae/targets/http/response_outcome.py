@@ -1,4 +1,4 @@
-"""What an endpoint's answer means for the run. Pure: a reply and an instant in, an outcome out."""
+"""Maps an HTTP response, or the lack of one, to the outcome of a run; pure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .statuses import are_among
 
 _ACCEPTED: Final = 202
 _RETRYABLE: Final = frozenset({408, 425, 429})
-_SNIPPET: Final = 500
+_SNIPPET_CHARACTERS: Final = 500
 
 
 class Terms(NamedTuple):
-    """What an answer is read with. `timeout` is how long somebody who went on with the run may be silent."""
+    """Context of a response. `timeout` bounds how long an endpoint that answered 202 may be silent before it calls back."""
 
     spec: Spec
     hide: Hide
@@ -34,23 +34,23 @@ class Terms(NamedTuple):
 
 def outcome_of(reply: Reply, terms: Terms, now: datetime) -> Outcome:
     if isinstance(reply, Unreachable):
-        return _unreached(reply, terms)
+        return _outcome_without_response(reply, terms)
     if not are_among(reply.status, terms.spec.success):
         return _failed(reply, terms, now)
     if reply.status == _ACCEPTED and terms.takes_callbacks:
-        later = retry_after(reply.headers.get("retry-after"), now)
-        return Waiting(now + max(terms.timeout, later or timedelta(0)))
-    if terms.spec.preset == ORCHESTRATOR and not _says_something(body_of(reply)):
+        delay = retry_after(reply.headers.get("retry-after"), now)
+        return Waiting(now + max(terms.timeout, delay or timedelta(0)))
+    if terms.spec.preset == ORCHESTRATOR and not _is_filled_object(body_of(reply)):
         place = reply.url.place
         return Failed(f"{place} answered {reply.status} with nothing that can be used", reason=Reason.NO_ANSWER)
     return Succeeded(result_of(reply, terms.hide))
 
 
-def _says_something(body: Any) -> bool:
+def _is_filled_object(body: Any) -> bool:
     return isinstance(body, dict) and bool(body)
 
 
-def _unreached(reply: Unreachable, terms: Terms) -> Outcome:
+def _outcome_without_response(reply: Unreachable, terms: Terms) -> Outcome:
     message = terms.hide(reply.message)
     if reply.kind is Trouble.TIMEOUT:
         return TimedOut(message)
@@ -63,32 +63,32 @@ def _unreached(reply: Unreachable, terms: Terms) -> Outcome:
 def _failed(answer: Answer, terms: Terms, now: datetime) -> Failed:
     retryable = answer.status in _RETRYABLE or answer.status >= 500
     return Failed(
-        shortened(_told(answer, terms.hide), ERROR_CHARACTERS),
+        shortened(_describe_response(answer, terms.hide), ERROR_CHARACTERS),
         permanent=not retryable,
         retry_after=retry_after(answer.headers.get("retry-after"), now) if retryable else None,
         reason=Reason.TARGET_FAILED if terms.spec.preset is None else Reason.NO_ANSWER,
     )
 
 
-def _told(answer: Answer, hide: Hide) -> str:
-    told = f"{answer.url.place} answered {answer.status}{_phrase(answer.status)}"
+def _describe_response(answer: Answer, hide: Hide) -> str:
+    status_text = f"{answer.url.place} answered {answer.status}{_phrase(answer.status)}"
     if 300 <= answer.status < 400:
-        return f"{told}, a redirect to {_led_to(answer)} that is not followed"
-    said = shortened(" ".join(shown(masked(body_of(answer), hide)).split()), _SNIPPET)
-    return f"{told}: {said}" if said else told
+        return f"{status_text}, a redirect to {_redirect_host(answer)} that is not followed"
+    snippet = shortened(" ".join(shown(masked(body_of(answer), hide)).split()), _SNIPPET_CHARACTERS)
+    return f"{status_text}: {snippet}" if snippet else status_text
 
 
 def _phrase(status: int) -> str:
-    """By the number: an endpoint's own words may be anything."""
+    """Return the standard reason phrase; the endpoint's own is not trusted."""
     try:
         return f" {HTTPStatus(status).phrase}"
     except ValueError:
         return ""
 
 
-def _led_to(answer: Answer) -> str:
-    """Its host alone: the rest may hold a token."""
+def _redirect_host(answer: Answer) -> str:
+    """Return the host of the redirect alone: the rest of the URL may hold a token."""
     try:
         return parse_url(urljoin(answer.url.text, answer.headers.get("location", ""))).place
     except (Refusal, ValueError):
-        return "what is not a URL"
+        return "an invalid URL"

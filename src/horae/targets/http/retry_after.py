@@ -1,4 +1,4 @@
-"""`Retry-After`: seconds, or a date as HTTP writes it."""
+"""Parses the `Retry-After` header: seconds, or an HTTP date."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Final
 
 from ...model.policy import LONGEST_BACKOFF
 
-_SOONEST: Final = timedelta(seconds=1)
-"""An endpoint that says "at once" with every refusal must not be called in a circle."""
+_MIN_DELAY: Final = timedelta(seconds=1)
+"""Keeps an endpoint that always answers "retry at once" from causing a busy loop."""
 
 
 def retry_after(header: str | None, now: datetime) -> timedelta | None:
-    """How long to wait; None where nothing understandable was said."""
+    """Return the delay, from one second to the longest back-off; None for a missing or invalid header."""
     if header is None:
         return None
-    wait = _seconds(header.strip()) or _until(header.strip(), now)
-    return None if wait is None else min(max(wait, _SOONEST), LONGEST_BACKOFF)
+    delay = _parse_seconds(header.strip()) or _parse_date(header.strip(), now)
+    return None if delay is None else min(max(delay, _MIN_DELAY), LONGEST_BACKOFF)
 
 
-def _seconds(text: str) -> timedelta | None:
+def _parse_seconds(text: str) -> timedelta | None:
     if not (text.isascii() and text.isdigit()):
         return None
-    return LONGEST_BACKOFF if len(text) > 9 else max(_SOONEST, timedelta(seconds=int(text)))
+    return LONGEST_BACKOFF if len(text) > 9 else max(_MIN_DELAY, timedelta(seconds=int(text)))
 
 
-def _until(text: str, now: datetime) -> timedelta | None:
+def _parse_date(text: str, now: datetime) -> timedelta | None:
     try:
         at = parsedate_to_datetime(text)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)) - now

@@ -1,4 +1,4 @@
-"""What an operator may set for all http targets of a deployment."""
+"""Operator settings for http targets: allowed networks, callback URL and key, connect timeout, user agent."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ...version import __version__
 from ..setting_names import HTTP
 from .refusals import refuse
 
-_LONGEST_CONNECT: Final = 300.0
-_SHORTEST_KEY: Final = 16
+_MAX_CONNECT_SECONDS: Final = 300.0
+_MIN_KEY_LENGTH: Final = 16
 
 
 class Callback(NamedTuple):
-    """Where somebody who went on with a run says how it ended, and the key of the tokens for that."""
+    """Base URL to which endpoints report the end of a run that they continue, and the key of the callback tokens."""
 
     url: str
     key: str
 
 
 class HttpSettings(NamedTuple):
-    """`default_agent` and `mode` are for the preset `orchestrator`, where a payload says nothing else."""
+    """`default_agent` and `mode` are defaults of the preset `orchestrator`."""
 
     allowed: Networks = ()
     callback: Callback | None = None
@@ -36,24 +36,24 @@ class HttpSettings(NamedTuple):
 
 
 def read_settings(given: Mapping[str, Any]) -> HttpSettings:
-    """None counts as not set."""
+    """Check and convert the settings; None counts as not set. Raises a `Refusal`."""
     settings = {name: value for name, value in given.items() if value is not None}
     for name in settings:
         if name not in HTTP:
             raise refuse("http_unknown_setting", name=name, allowed=", ".join(HTTP))
-    usual = HttpSettings()
+    defaults = HttpSettings()
     return HttpSettings(
         allowed=_networks(settings.get("allow_networks", ())),
         callback=_callback(settings),
-        connect_within=_seconds(settings.get("connect_timeout", usual.connect_within)),
-        default_agent=_text(settings, "default_agent", usual.default_agent),
-        mode=_text(settings, "mode", usual.mode),
-        user_agent=check_headers({"User-Agent": _text(settings, "user_agent", usual.user_agent)})[0][1],
+        connect_within=_seconds(settings.get("connect_timeout", defaults.connect_within)),
+        default_agent=_text(settings, "default_agent", defaults.default_agent),
+        mode=_text(settings, "mode", defaults.mode),
+        user_agent=check_headers({"User-Agent": _text(settings, "user_agent", defaults.user_agent)})[0][1],
     )
 
 
 def _networks(value: Any) -> Networks:
-    """A list; or one text with commas, as environments have it."""
+    """Parse a list, or comma-separated text as environment variables hold it."""
     if isinstance(value, str):
         value = [part for part in value.split(",") if part.strip()]
     if not isinstance(value, list | tuple):
@@ -68,10 +68,10 @@ def _callback(settings: Mapping[str, Any]) -> Callback | None:
     if "?" in url.target:
         raise refuse("http_bad_setting", name="callback_url", wanted="a URL without a query")
     if "callback_key" not in settings:
-        return None  # the key is the deployment's: a node has it, who only looks at a task's target has not
+        return None  # only a node has the deployment's key; a process that only checks specs has not
     key = settings["callback_key"]
-    if not isinstance(key, str) or len(key) < _SHORTEST_KEY:
-        raise refuse("http_bad_setting", name="callback_key", wanted=f"a text of at least {_SHORTEST_KEY} characters")
+    if not isinstance(key, str) or len(key) < _MIN_KEY_LENGTH:
+        raise refuse("http_bad_setting", name="callback_key", wanted=f"a text of at least {_MIN_KEY_LENGTH} characters")
     return Callback(url.text.rstrip("/"), key)
 
 
@@ -80,14 +80,14 @@ def _seconds(value: Any) -> float:
         seconds = float(value)
     except (TypeError, ValueError):
         seconds = 0.0
-    if isinstance(value, bool) or not 0 < seconds <= _LONGEST_CONNECT:
-        wanted = f"seconds, above 0 and at most {_LONGEST_CONNECT:g}"
+    if isinstance(value, bool) or not 0 < seconds <= _MAX_CONNECT_SECONDS:
+        wanted = f"seconds, above 0 and at most {_MAX_CONNECT_SECONDS:g}"
         raise refuse("http_bad_setting", name="connect_timeout", wanted=wanted)
     return seconds
 
 
-def _text(settings: Mapping[str, Any], name: str, usual: str) -> str:
-    value = settings.get(name, usual)
+def _text(settings: Mapping[str, Any], name: str, default: str) -> str:
+    value = settings.get(name, default)
     if not isinstance(value, str) or not value.strip():
         raise refuse("http_bad_setting", name=name, wanted="a text")
     return value

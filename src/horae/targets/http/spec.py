@@ -1,4 +1,4 @@
-"""What a task says of its http target, checked strictly: once when the task is made, and again before each run."""
+"""Validates the spec of an http target, when a task is created and again before each run."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .refusals import refuse
 from .statuses import USUAL, Statuses, check_statuses
 
 HeaderValue: TypeAlias = str | dict[str, str] | list[str | dict[str, str]]
-"""A text, a reference to a secret, or several of both that are joined: `["Bearer ", {"secret": "token"}]`."""
+"""Text, a secret reference, or a list of both that is joined: `["Bearer ", {"secret": "token"}]`."""
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 ORCHESTRATOR: Final = "orchestrator"
 MOST_ANSWER_BYTES: Final = 16 * ANSWER_BYTES
-_WITH_PAYLOAD: Final = frozenset({"POST", "PUT", "PATCH"})
-_OURS: Final = ("horae-", "webhook-")
-_OUR_NAMES: Final = frozenset({"idempotency-key", "traceparent"})
-_MOST_PARTS: Final = 8
+_PAYLOAD_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
+_RESERVED_PREFIXES: Final = ("horae-", "webhook-")
+_RESERVED_NAMES: Final = frozenset({"idempotency-key", "traceparent"})
+_MAX_PARTS: Final = 8
 _KEYS: Final = ("method", "url", "headers", "body", "success", "redirects", "sign", "preset", "answer_limit")
 
 
 class Spec(NamedTuple):
-    """`body` is what the spec says itself: it is None where the payload is the body, or where there is none."""
+    """`body` is the spec's own body: None where the payload is the body, or where there is none."""
 
     method: str
     url: CheckedUrl
@@ -43,11 +43,11 @@ class Spec(NamedTuple):
 
     @property
     def sends_payload(self) -> bool:
-        return not self.has_body and self.method in _WITH_PAYLOAD
+        return not self.has_body and self.method in _PAYLOAD_METHODS
 
     def to_json(self) -> dict[str, Any]:
-        """The canonical shape. `body` stands in it only where it was given: null means that there is none."""
-        told = {
+        """Return the canonical spec. It has a `body` only where one was given: null means a request without body."""
+        spec = {
             "method": self.method,
             "url": self.url.text,
             "headers": self.headers,
@@ -57,10 +57,11 @@ class Spec(NamedTuple):
             "preset": self.preset,
             "answer_limit": self.answer_limit,
         }
-        return told | {"body": self.body} if self.has_body else told
+        return spec | {"body": self.body} if self.has_body else spec
 
 
 def read_spec(given: Mapping[str, Any], allowed: Networks) -> Spec:
+    """Check a spec; raises a `Refusal`."""
     if not isinstance(given, Mapping):
         raise refuse("http_unreadable", what="target")
     for name in given:
@@ -101,16 +102,16 @@ def _url(given: Any, allowed: Networks) -> CheckedUrl:
 def _headers(given: Any) -> dict[str, HeaderValue]:
     if not isinstance(given, dict) or len(given) > MOST_HEADERS:
         raise refuse("http_bad_value", name="headers", value=type(given).__name__, wanted="an object of texts")
-    # A secret's value is checked when it is known; until then something stands for it.
-    check_headers({check_name(name): _sample(name, value) for name, value in given.items()})
+    # A secret's value is checked when it is known; a placeholder stands for it here.
+    check_headers({check_name(name): _with_placeholders(name, value) for name, value in given.items()})
     for name in given:
-        if name.lower() in _OUR_NAMES or name.lower().startswith(_OURS):
+        if name.lower() in _RESERVED_NAMES or name.lower().startswith(_RESERVED_PREFIXES):
             raise refuse_outgoing("header_reserved", name=name)
     return dict(given)
 
 
-def _sample(name: str, value: Any) -> str:
-    parts = value if isinstance(value, list) and len(value) <= _MOST_PARTS else [value]
+def _with_placeholders(name: str, value: Any) -> str:
+    parts = value if isinstance(value, list) and len(value) <= _MAX_PARTS else [value]
     if not all(isinstance(part, str) or secret_name(part) is not None for part in parts):
         wanted = f'a text, {{"{REFERENCE}": "name"}}, or a list of both'
         raise refuse("http_bad_value", name=f"headers.{name}", value=type(value).__name__, wanted=wanted)

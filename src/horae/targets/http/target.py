@@ -1,4 +1,4 @@
-"""Carries one run to its endpoint and back."""
+"""The http target: builds the request of a run, sends it with the guarded client, maps the response to an outcome."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .response_outcome import Terms, outcome_of
 from .settings import read_settings
 from .spec import read_spec
 
-_PRIVATE: Final = "address_not_public"
+_NOT_PUBLIC: Final = "address_not_public"
 
 
 class HttpTarget:
-    """`client` is made from the operator's settings, unless somebody brings another."""
+    """Kind `http`. `client` is created from the operator's settings unless given."""
 
     def __init__(self, tools: Tools, client: Client | None = None) -> None:
         self._clock = tools.clock
@@ -31,24 +31,24 @@ class HttpTarget:
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
             check_library()
-        except Refusal as refusal:  # another node may have it
+        except Refusal as refusal:  # another node may have the library
             return Failed(str(refusal), reason=Reason.TARGET_UNKNOWN)
         try:
-            return await self._called(invocation)
+            return await self._call(invocation)
         except SecretMissing as missing:
             return missing.outcome
         except Refusal as refusal:
-            reason = Reason.TARGET_NOT_ALLOWED if refusal.code == _PRIVATE else Reason.TARGET_FAILED
+            reason = Reason.TARGET_NOT_ALLOWED if refusal.code == _NOT_PUBLIC else Reason.TARGET_FAILED
             return Failed(str(refusal), permanent=True, reason=reason)
-        except RecursionError:  # what can just be read may be too deep to look for secrets in
+        except RecursionError:  # JSON that parses may still be too deep for the search for secrets
             return Failed("the body is nested too deeply", permanent=True)
 
     async def aclose(self) -> None:
         await self._client.close()
 
-    async def _called(self, invocation: Invocation) -> Outcome:
+    async def _call(self, invocation: Invocation) -> Outcome:
         task, settings = invocation.task, self._settings
-        # What was allowed when the task was made may not be allowed any more.
+        # Checked again: the allowed networks may have changed since the task was created.
         spec = read_spec(stored(task.target.spec, "target"), settings.allowed)
         request, hide = await compose(invocation, spec, settings, self._secrets, self._clock.now())
         reply = await self._client.send(request)

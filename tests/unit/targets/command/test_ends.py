@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
-from horae.targets.command.process import Order, _launched
+from horae.targets.command.process import Order, _launch
 from horae.testing import RecordingInvocation
 from tests.unit.targets.command.scene import Watch, a_target, an_invocation, carried, shell, watched
 
@@ -129,7 +129,7 @@ async def test_one_that_kills_what_watches_over_it_dies_with_it(
 
     outcome, _, watch = await watched(shell(DEAF_GROUP), kill)
     assert isinstance(outcome, Failed)
-    assert outcome.error.startswith("what watched over it was killed")
+    assert outcome.error.startswith("its launcher process was killed")
     assert watch.all_gone()
     await asyncio.get_running_loop().shutdown_default_executor()  # its folder is removed in a thread
     assert list(tmp_path.iterdir()) == []
@@ -190,7 +190,7 @@ def test_a_node_that_dies_before_it_has_read_a_word_of_it_leaves_nothing_either(
     spec = shell(DEAF_GROUP)
     own = str(tmp_path / "own")
     order = Order("/bin/sh", spec["argv"], {}, directory=own, private=True, limits={}, grace=60, stdin=None)
-    channel, launcher = _launched(order)
+    channel, launcher = _launch(order)
     with launcher:
         assert launcher.stdout is not None
         watch = Watch(launcher.stdout.readline().decode())

@@ -1,1 +1,1 @@
-"""From a payload's JSON to a function's arguments by their annotations, and from Python values to JSON."""
+"""Converts a JSON payload to a function's arguments by their annotations, and Python values to JSON."""

@@ -1,4 +1,4 @@
-"""A function's signature, read once: which arguments it takes from the payload, and where it wants its context."""
+"""Binds payloads to a function's signature, read once: a converter for each argument, and the context parameter."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .converter import MISSING, Converter, Mismatch, UnknownArgument, Unsupporte
 from .structures import Part, read_parts
 
 _CONTEXT_NAMES: Final = frozenset({"ctx", "context"})
-_EMPTY: Final = frozenset({"{}", "null", ""})
+_EMPTY_PAYLOADS: Final = frozenset({"{}", "null", ""})
 
 
 class Binding(NamedTuple):
-    """`leading` are the names that can only be passed by position; `bare`: there is nothing that a payload must say."""
+    """Converters of the arguments, `rest` of `**kwargs`; `needs_nothing` means that no argument is required."""
 
     parts: Mapping[str, Part]
     leading: tuple[Parameter, ...]
@@ -29,47 +29,49 @@ class Binding(NamedTuple):
     bare: bool
 
     def read(self, payload: str) -> dict[str, Any]:
-        """The arguments by name; raises `Mismatch`."""
-        if payload in _EMPTY:
+        """Return the arguments by name; raises `Mismatch`."""
+        if payload in _EMPTY_PAYLOADS:
             return {} if self.bare else read_parts(self.parts, {}, self.rest)
         return read_parts(self.parts, _object(payload), self.rest)
 
     def adapt(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as it can be called with names alone."""
+        """Wrap the function so that all arguments can be passed by name."""
         leading = self.leading
 
         def by_name(**arguments: Any) -> Any:
-            first = [arguments.pop(each.name, each.default) for each in leading]
-            return call(*first, **arguments)
+            positional = [arguments.pop(each.name, each.default) for each in leading]
+            return call(*positional, **arguments)
 
         return by_name if leading else call
 
 
 def _object(payload: str) -> dict[str, Any]:
     try:
-        given = json.loads(payload)
+        value = json.loads(payload)
     except (ValueError, RecursionError):
         raise Mismatch("a JSON object", payload, "payload") from None
-    if given.__class__ is not dict:
-        raise Mismatch("a JSON object", given, "payload")
-    return given
+    if value.__class__ is not dict:
+        raise Mismatch("a JSON object", value, "payload")
+    return value
 
 
 def bind(name: str, call: Callable[..., Any]) -> Binding:
-    """Refuses a function that could never be called from a payload."""
+    """Build the binding; raises a refusal for a function that no payload can call."""
     try:
         described = signature(call)
     except (ValueError, TypeError):
         raise refuse("bad_function", name=name) from None
     hints = _hints(call, described)
-    taken = [each for each in described.parameters.values() if each.kind is not Parameter.VAR_POSITIONAL]
-    context = next((each.name for each in taken if _wants_context(each, hints[each.name])), None)
-    named = [each for each in taken if each.name != context and each.kind is not Parameter.VAR_KEYWORD]
+    parameters = [each for each in described.parameters.values() if each.kind is not Parameter.VAR_POSITIONAL]
+    context = next((each.name for each in parameters if _wants_context(each, hints[each.name])), None)
+    named = [each for each in parameters if each.name != context and each.kind is not Parameter.VAR_KEYWORD]
     parts = {each.name: part for each in named if (part := _part(name, each, hints[each.name])) is not None}
-    rest = next((_part(name, each, hints[each.name]) for each in taken if each.kind is Parameter.VAR_KEYWORD), None)
+    rest = next(
+        (_part(name, each, hints[each.name]) for each in parameters if each.kind is Parameter.VAR_KEYWORD), None
+    )
     return Binding(
         parts=parts,
-        leading=tuple(each for each in taken if each.kind is Parameter.POSITIONAL_ONLY),
+        leading=tuple(each for each in parameters if each.kind is Parameter.POSITIONAL_ONLY),
         rest=None if rest is None else rest.converter,
         context=context,
         bare=not any(part.required for part in parts.values()),
@@ -77,7 +79,7 @@ def bind(name: str, call: Callable[..., Any]) -> Binding:
 
 
 def _part(function: str, parameter: Parameter, hint: Any) -> Part | None:
-    """None for a parameter with a default that no payload can give: it keeps its default."""
+    """Return the converter of a parameter; None if JSON cannot hold its type and it has a default to keep."""
     required = parameter.default is Parameter.empty
     try:
         return Part(converter_for(hint), required)
@@ -90,7 +92,7 @@ def _part(function: str, parameter: Parameter, hint: Any) -> Part | None:
 def _wants_context(parameter: Parameter, hint: Any) -> bool:
     if hint is Parameter.empty:
         return parameter.name in _CONTEXT_NAMES
-    if isinstance(hint, str):  # imported for the type checker only, so that its name is all there is
+    if isinstance(hint, str):  # imported for the type checker only: the annotation stays text
         return hint.removesuffix(" | None").rpartition(".")[2] == "Context"
     if get_origin(hint) in (Union, UnionType, Annotated):
         return any(part is Context for part in get_args(hint))
@@ -98,17 +100,17 @@ def _wants_context(parameter: Parameter, hint: Any) -> bool:
 
 
 def _hints(call: Callable[..., Any], described: Signature) -> dict[str, Any]:
-    """Every parameter's annotation as a type; as its text where that cannot be understood here."""
-    owner = _annotated(call)
+    """Return every parameter's annotation as a type, or as its text where it cannot be evaluated."""
+    owner = _annotation_owner(call)
     try:
         hints = get_type_hints(owner, include_extras=True)
-    except Exception:  # noqa: BLE001 - an annotation is code, and one that fails must not take the others along
+    except Exception:  # noqa: BLE001 - an annotation is code, and one that raises must not affect the others
         hints = {name: _hint(owner, each) for name, each in getattr(owner, "__annotations__", {}).items()}
     return {name: hints.get(name, Parameter.empty) for name in described.parameters}
 
 
-def _annotated(call: Any) -> Any:
-    """What carries the annotations: the function in a partial or in a wrapper, the method of an object that can be called."""
+def _annotation_owner(call: Any) -> Any:
+    """Return the object that holds the annotations: the function inside a partial or wrapper, or `__call__`."""
     while isinstance(call, partial):
         call = call.func
     call = unwrap(call)
@@ -124,7 +126,7 @@ def _hint(owner: Any, annotation: Any) -> Any:
 
 
 def told(mismatch: Mismatch, function: str) -> str:
-    """One sentence that names the argument, what came and what was wanted."""
+    """Describe a mismatch in one sentence: the argument, the value, and the expected type."""
     argument = f"argument '{mismatch.path}' of {function}"
     if mismatch.came is MISSING:
         return f"{argument} is missing; wanted: {mismatch.wanted}"

@@ -1,4 +1,4 @@
-"""The converter of an annotation. Built once, when a function is registered."""
+"""Builds the converter of an annotation, once, when a function is registered."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from .structures import Known, structure
 
 
 def converter_for(annotation: Any) -> Converter:
-    """Raises `UnsupportedError` for what JSON cannot say."""
+    """Return the converter; raises `UnsupportedError` for a type that JSON cannot hold."""
     return _Builder().build(annotation)
 
 
 class _Builder:
     def __init__(self) -> None:
-        self._known: Known = {}
+        self._structures: Known = {}
 
     def build(self, annotation: Any) -> Converter:
         try:
             if annotation in SCALARS:
                 return SCALARS[annotation]
-        except TypeError:  # an annotation that cannot be hashed is none of ours
+        except TypeError:  # an unhashable annotation is not supported
             raise UnsupportedError(type_name(annotation)) from None
-        found = self._wrapped(annotation) or self._composed(annotation)
-        if found is None:
+        converter = self._build_wrapped(annotation) or self._build_composed(annotation)
+        if converter is None:
             raise UnsupportedError(type_name(annotation))
-        return found
+        return converter
 
-    def _wrapped(self, annotation: Any) -> Converter | None:
-        """What only wraps another type."""
+    def _build_wrapped(self, annotation: Any) -> Converter | None:
+        """Return the converter of a type that only wraps another one."""
         if get_origin(annotation) in (Annotated, Required, NotRequired):
             return self.build(get_args(annotation)[0])
         if isinstance(annotation, NewType):
@@ -45,7 +45,7 @@ class _Builder:
             return self.build(annotation.__value__)
         return None
 
-    def _composed(self, annotation: Any) -> Converter | None:
+    def _build_composed(self, annotation: Any) -> Converter | None:
         origin, parts = get_origin(annotation), get_args(annotation)
         if origin is Union or origin is types.UnionType:
             return union(parts, self.build)
@@ -53,5 +53,5 @@ class _Builder:
             return literal(parts)
         if isinstance(annotation, type) and issubclass(annotation, Enum):
             return enumeration(annotation)
-        held = container(annotation, origin or annotation, parts, self.build)
-        return held or structure(annotation, self.build, self._known)
+        converter = container(annotation, origin or annotation, parts, self.build)
+        return converter or structure(annotation, self.build, self._structures)

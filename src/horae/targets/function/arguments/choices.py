@@ -1,4 +1,4 @@
-"""One of several: unions, literals and enums."""
+"""Converters for unions, literals and enums."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .scalars import FLOAT, INTEGER
 
 
 def union(parts: tuple[Any, ...], build: Build) -> Converter:
-    """The first member that fits, in the order in which they are written; whole numbers stay whole."""
+    """Convert with the first member that fits, in declaration order; integers stay integers."""
     members = [build(part) for part in parts]
     if FLOAT in members and INTEGER in members:
         members.sort(key=lambda member: member is FLOAT)
@@ -23,26 +23,26 @@ def union(parts: tuple[Any, ...], build: Build) -> Converter:
             try:
                 return member.read(value)
             except Mismatch as mismatch:
-                # A mismatch deep inside a member says more than that none of them fits.
+                # A mismatch deep inside a member is more informative than "none fits".
                 inner = mismatch if mismatch.path else inner
         raise inner or Mismatch(wanted, value)
 
-    return Converter(wanted, read, _united(members))
+    return Converter(wanted, read, _accepted_types(members))
 
 
-def _united(members: list[Converter]) -> frozenset[str] | None:
+def _accepted_types(members: list[Converter]) -> frozenset[str] | None:
     known = [member.accepts for member in members if member.accepts is not None]
     return frozenset().union(*known) if len(known) == len(members) else None
 
 
 def literal(values: tuple[Any, ...]) -> Converter:
-    # By their JSON text, because 1, 1.0 and True are equal to Python.
+    # Keyed by JSON text, because 1, 1.0 and True are equal in Python.
     by_text = {compact(plain(value)): value for value in values}
     return _one_of("one of " + ", ".join(by_text), by_text)
 
 
 def enumeration(kind: type[Enum]) -> Converter:
-    """A member by its value; by its name where no value says so."""
+    """Find a member by its value, else by its name."""
     by_name = {compact(name): member for name, member in kind.__members__.items()}
     by_value = {compact(plain(member)): member for member in kind}
     return _one_of(f"{kind.__name__}: one of " + ", ".join(by_value), by_name | by_value)

@@ -1,4 +1,4 @@
-"""Lists, sets, tuples and mappings, with the type of what they hold."""
+"""Converters for lists, sets, tuples and mappings, by the types of their items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAPPINGS: Final = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
 def container(annotation: Any, origin: Any, parts: tuple[Any, ...], build: Build) -> Converter | None:
-    """None when the annotation is no container."""
+    """Return the converter of a container; None for any other annotation."""
     wanted = type_name(annotation)
     if origin in _SERIES:
         return _series(wanted, _SERIES[origin], build(parts[0] if parts else Any))
@@ -46,20 +46,20 @@ def _series(wanted: str, gather: Callable[[Iterable[Any]], Any], item: Converter
             raise Mismatch(wanted, value)
         try:
             return gather(_read_each(value, item))
-        except TypeError:  # a set of what cannot be hashed
+        except TypeError:  # a set of unhashable items
             raise Mismatch(wanted, value) from None
 
     return Converter(wanted, read, _ARRAY)
 
 
 def _read_each(values: list[Any], item: Converter) -> list[Any]:
-    found = []
-    for place, value in enumerate(values):
+    items = []
+    for index, value in enumerate(values):
         try:
-            found.append(item.read(value))
+            items.append(item.read(value))
         except Mismatch as mismatch:
-            raise mismatch.inside(f"[{place}]") from None
-    return found
+            raise mismatch.inside(f"[{index}]") from None
+    return items
 
 
 def _fixed(wanted: str, items: list[Converter]) -> Converter:
@@ -75,19 +75,19 @@ def _mapping(wanted: str, key: Converter, item: Converter) -> Converter:
     def read(value: Any) -> Any:
         if value.__class__ is not dict:
             raise Mismatch(wanted, value)
-        found = {}
+        items = {}
         for name, each in value.items():
             try:
-                found[_read_key(key, name)] = item.read(each)
+                items[_read_key(key, name)] = item.read(each)
             except Mismatch as mismatch:
                 raise mismatch.inside(f"[{name!r}]") from None
-        return found
+        return items
 
     return Converter(wanted, read, _OBJECT)
 
 
 def _read_key(key: Converter, name: str) -> Any:
-    """JSON has text keys only: a number, a boolean or null as a key was written as its JSON text."""
+    """Convert a key; JSON keys are strings, so a number, boolean or null is parsed from its JSON text."""
     try:
         return key.read(name)
     except Mismatch:

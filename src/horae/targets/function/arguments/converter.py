@@ -1,4 +1,4 @@
-"""What turns one JSON value into one argument, and what is said when it does not fit."""
+"""Converter from one JSON value to one typed argument, and the errors for values that do not fit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 
 class Converter(NamedTuple):
-    """`wanted` is how the type is told to people; `read` raises `Mismatch`."""
+    """`expected` describes the type in messages; `read` converts a value or raises `Mismatch`."""
 
     wanted: str
     read: Callable[[Any], Any]
@@ -16,7 +16,7 @@ class Converter(NamedTuple):
 
 
 Build: TypeAlias = Callable[[Any], Converter]
-"""Makes the converter of an annotation; containers get it, to ask for those of their parts."""
+"""Builds the converter of an annotation; passed to containers, which build those of their items."""
 
 
 class _Missing:
@@ -27,8 +27,8 @@ class _Missing:
 MISSING: Final = _Missing()
 
 
-class Mismatch(Exception):  # noqa: N818 - it is told as a refusal or as a failure, never as itself
-    """A value that does not fit. The way to it grows from the inside out: `[3]`, then `.ports[3]`."""
+class Mismatch(Exception):  # noqa: N818 - always converted to a refusal or a failure
+    """A value that does not fit. Its path is built from the inside out: `[3]`, then `.ports[3]`."""
 
     def __init__(self, wanted: str, came: object, path: str = "") -> None:
         super().__init__(wanted, came)
@@ -42,7 +42,7 @@ class Mismatch(Exception):  # noqa: N818 - it is told as a refusal or as a failu
 
 
 class UnknownArgument(Mismatch):
-    """A name that no argument has; `known` are those that there are, with commas."""
+    """An unknown argument name; `known` lists the existing names, comma-separated."""
 
     def __init__(self, known: str, came: object, path: str) -> None:
         super().__init__(f"one of these names: {known}" if known else "no arguments", came, path)
@@ -50,11 +50,11 @@ class UnknownArgument(Mismatch):
 
 
 class UnsupportedError(Exception):
-    """An annotation that no JSON value can be turned into."""
+    """An annotation to which no JSON value can be converted."""
 
 
 def type_name(annotation: object) -> str:
-    """`int`, `Person`, `list[int]`: how an annotation is told."""
+    """Return the text of an annotation: `int`, `Person`, `list[int]`."""
     if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
         return annotation.__name__
     return str(annotation).replace("typing.", "")

@@ -1,4 +1,4 @@
-"""Python values as JSON text: arguments strictly, since they must come back as they were; results as well as it goes."""
+"""Encodes Python values as JSON: arguments strictly, since they must round-trip; results with a `repr` fallback."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ....model.refusals import refuse
 
 _DUMP: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _DUMP_ASCII: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-_AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
-_TOO_DEEP: Final = "it is nested too deeply, or holds itself"
+_JSON_SCALARS: Final = frozenset({str, int, bool, type(None)})
+_TOO_DEEP_TEXT: Final = "it is nested too deeply, or holds itself"
 
 
 class UnencodableError(ValueError):
-    """A value that JSON cannot say."""
+    """A value that has no JSON form."""
 
 
 def compact(value: Any) -> str:
-    """JSON text of what is JSON already; half of a surrogate pair, which no store takes, stays an escape."""
+    """Dump a JSON value compactly; a lone surrogate, which no store accepts, stays an escape."""
     text = _DUMP(value)
-    return text if text.isascii() or _is_whole(text) else _DUMP_ASCII(value)
+    return text if text.isascii() or _is_encodable(text) else _DUMP_ASCII(value)
 
 
-def _is_whole(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -41,13 +41,13 @@ def _is_whole(text: str) -> bool:
 
 
 def encode_arguments(arguments: Mapping[str, object]) -> str:
-    """The payload that calls a function with these arguments; refused when JSON cannot say them, or they are too many."""
+    """Encode arguments as a payload; raises a refusal for values without a JSON form, and for a payload too large."""
     try:
         text = compact(plain(dict(arguments)))
-    except ValueError as error:  # also a number with more digits than Python writes
+    except ValueError as error:  # also an integer with more digits than Python formats
         raise refuse("bad_payload", value=error) from None
     except RecursionError:
-        raise refuse("bad_payload", value=_TOO_DEEP) from None
+        raise refuse("bad_payload", value=_TOO_DEEP_TEXT) from None
     size = len(text.encode())
     if size > PAYLOAD_BYTES:
         raise refuse("payload_too_large", size=size, most=PAYLOAD_BYTES)
@@ -55,22 +55,22 @@ def encode_arguments(arguments: Mapping[str, object]) -> str:
 
 
 def encode_result(result: object) -> str | None:
-    """What a function returned. It did its work, so this never fails: what JSON cannot say is kept as its `repr`."""
+    """Encode a function's result. Never raises, since the work is done: a value without a JSON form becomes its `repr`."""
     if result is None:
         return None
     if isinstance(result, str):
-        return _cut(str(result[: RESULT_BYTES + 1]))
+        return _encode_shortened(str(result[: RESULT_BYTES + 1]))
     try:
-        text = compact(plain(result, otherwise=_shown))
-    except BaseException as error:  # noqa: BLE001 - whatever a foreign __repr__ or property raises, SystemExit too
+        text = compact(plain(result, otherwise=_fallback_text))
+    except BaseException as error:  # noqa: BLE001 - a foreign __repr__ or property may raise anything, SystemExit too
         text = compact(f"<{type(result).__name__} that cannot be shown: {type(error).__name__}>")
-    # What is far too long is cut before anything else is made of it.
+    # Cut before encoding to bytes, so that a huge text is not copied.
     text = text[: RESULT_BYTES + 1]
-    return text if len(text.encode()) <= RESULT_BYTES else _cut(text)
+    return text if len(text.encode()) <= RESULT_BYTES else _encode_shortened(text)
 
 
-def _cut(text: str) -> str:
-    """As a JSON text within bounds; an ellipsis shows that something is missing."""
+def _encode_shortened(text: str) -> str:
+    """Encode as a JSON string within the size limit, with an ellipsis where it was cut."""
     encoded, keep = compact(text), len(text)
     while (size := len(encoded.encode())) > RESULT_BYTES:
         keep = min(keep - 1, keep * RESULT_BYTES // size)
@@ -78,32 +78,32 @@ def _cut(text: str) -> str:
     return encoded
 
 
-def _refused(value: object) -> Any:
+def _raise_unencodable(value: object) -> Any:
     raise UnencodableError(f"{type(value).__name__} {value!r}"[:80])
 
 
-def _shown(value: object) -> Any:
+def _fallback_text(value: object) -> Any:
     return value.isoformat() if isinstance(value, datetime) else repr(value)
 
 
-def plain(value: Any, otherwise: Callable[[object], Any] = _refused) -> Any:
-    """The same in dictionaries, lists, texts, numbers, booleans and None; `otherwise` answers for what has no such form."""
-    if value.__class__ in _AS_THEY_ARE:
+def plain(value: Any, otherwise: Callable[[object], Any] = _raise_unencodable) -> Any:
+    """Convert to dictionaries, lists, strings, numbers, booleans and None; `otherwise` converts values without JSON form."""
+    if value.__class__ in _JSON_SCALARS:
         return value
     match value:
         case Enum():
             return plain(value.value, otherwise)
         case Mapping():
-            return {_key(key, otherwise): plain(each, otherwise) for key, each in value.items()}
+            return {_encode_key(key, otherwise): plain(each, otherwise) for key, each in value.items()}
         case set() | frozenset():
             return sorted((plain(each, otherwise) for each in value), key=compact)
         case list() | tuple() if not hasattr(value, "_fields"):
             return [plain(each, otherwise) for each in value]
         case _:
-            return _single(value, otherwise)
+            return _encode_scalar(value, otherwise)
 
 
-def _single(value: Any, otherwise: Callable[[object], Any]) -> Any:
+def _encode_scalar(value: Any, otherwise: Callable[[object], Any]) -> Any:
     match value:
         case str() | UUID() | Decimal() | PurePath():
             return str(value)
@@ -118,26 +118,26 @@ def _single(value: Any, otherwise: Callable[[object], Any]) -> Any:
         case date() | time():
             return value.isoformat()
         case _:
-            return _parts(value, otherwise)
+            return _encode_structure(value, otherwise)
 
 
-def _parts(value: Any, otherwise: Callable[[object], Any]) -> Any:
+def _encode_structure(value: Any, otherwise: Callable[[object], Any]) -> Any:
     if isinstance(value, tuple):
-        return _named(value, value._fields, otherwise)  # type: ignore[attr-defined]
+        return _encode_fields(value, value._fields, otherwise)  # type: ignore[attr-defined]
     if isinstance(value, type):
         return otherwise(value)
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if is_dataclass(value):
-        return _named(value, (each.name for each in fields(value) if each.init), otherwise)
+        return _encode_fields(value, (each.name for each in fields(value) if each.init), otherwise)
     return otherwise(value)
 
 
-def _named(value: object, names: Iterable[str], otherwise: Callable[[object], Any]) -> dict[str, Any]:
+def _encode_fields(value: object, names: Iterable[str], otherwise: Callable[[object], Any]) -> dict[str, Any]:
     return {name: plain(getattr(value, name), otherwise) for name in names}
 
 
-def _key(key: object, otherwise: Callable[[object], Any]) -> str:
+def _encode_key(key: object, otherwise: Callable[[object], Any]) -> str:
     text = plain(key, otherwise)
     if isinstance(text, str):
         return text

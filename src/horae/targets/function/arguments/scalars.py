@@ -1,4 +1,4 @@
-"""Single values: numbers, texts, instants, durations. Nothing is guessed: the text "5" is not the number 5."""
+"""Converters for scalars (numbers, strings, instants, durations) without coercion: the text "5" is not the number 5."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBER: Final = frozenset({"integer", "number"})
 
 def _exactly(kind: type, wanted: str, accepts: str) -> Converter:
     def read(value: Any) -> Any:
-        # A boolean is an int to Python and never to JSON, so classes are compared and not instances.
+        # A boolean is an int in Python but not in JSON, so the class is compared instead of isinstance.
         if value.__class__ is not kind:
             raise Mismatch(wanted, value)
         return value
@@ -40,7 +40,7 @@ _DURATION: Final = "a duration: seconds, '90s' or 'PT1M30S'"
 def _timedelta(value: Any) -> timedelta:
     try:
         if value.__class__ is str:
-            # Loaded late: the schedule room costs a child process a tenth of a second, and few functions need it.
+            # Imported late: the schedule package costs a child process 0.1 s, and few functions need it.
             from ....schedule.durations import parse_duration  # noqa: PLC0415
 
             return parse_duration(value)

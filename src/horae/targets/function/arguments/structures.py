@@ -1,4 +1,4 @@
-"""Values with named parts: dataclasses, named tuples, typed dictionaries, models that validate themselves."""
+"""Converters for types with fields: dataclasses, named tuples, typed dictionaries, pydantic models."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class Part(NamedTuple):
 
 
 def read_parts(parts: Mapping[str, Part], given: Mapping[str, Any], rest: Converter | None = None) -> dict[str, Any]:
-    """Each part by its converter; `rest` takes what has no part, and without it nothing may be left over."""
-    found = {}
+    """Convert each field; `rest` converts unknown names, which raise `UnknownArgument` without it."""
+    values = {}
     for name, part in parts.items():
         if name in given:
-            found[name] = _read_part(name, part.converter, given[name])
+            values[name] = _read_part(name, part.converter, given[name])
         elif part.required:
             raise Mismatch(part.converter.wanted, MISSING, name)
-    if len(found) < len(given):
-        for name in given.keys() - found.keys():
+    if len(values) < len(given):
+        for name in given.keys() - values.keys():
             if rest is None:
                 raise UnknownArgument(", ".join(parts), given[name], name)
-            found[name] = _read_part(name, rest, given[name])
-    return found
+            values[name] = _read_part(name, rest, given[name])
+    return values
 
 
 def _read_part(name: str, converter: Converter, value: Any) -> Any:
@@ -41,11 +41,11 @@ def _read_part(name: str, converter: Converter, value: Any) -> Any:
 
 
 Known: TypeAlias = dict[Any, Converter]
-"""Structures that are made or being made: one that holds itself finds itself here."""
+"""Converters built or being built, by type: a recursive type finds itself here."""
 
 
 def structure(kind: Any, build: Build, known: Known) -> Converter | None:
-    """None when the annotation has no named parts."""
+    """Return the converter of a type with fields; None for any other annotation."""
     if not isinstance(kind, type):
         return None
     if kind in known:
@@ -61,26 +61,26 @@ def structure(kind: Any, build: Build, known: Known) -> Converter | None:
 
 def _object(
     kind: type,
-    look: Callable[[Any, Build], Mapping[str, Part]],
-    make: Callable[..., Any],
-    making: tuple[Build, Known],
+    fields_of: Callable[[Any, Build], Mapping[str, Part]],
+    construct: Callable[..., Any],
+    builder: tuple[Build, Known],
 ) -> Converter:
     parts: dict[str, Part] = {}
 
     def read(value: Any) -> Any:
         if value.__class__ is not dict:
             raise Mismatch(kind.__name__, value)
-        found = read_parts(parts, value)
+        values = read_parts(parts, value)
         try:
-            return make(**found)
-        except (ValueError, TypeError) as error:  # its own __post_init__ looked more closely
+            return construct(**values)
+        except (ValueError, TypeError) as error:  # raised by its __post_init__
             raise Mismatch(f"{kind.__name__} ({error})", value) from None
 
-    build, known = making
+    build, known = builder
     converter = known[kind] = Converter(kind.__name__, read, frozenset({"object"}))
     try:
-        parts.update(look(kind, build))
-    except NameError as error:  # an annotation that nothing outside its own function can understand
+        parts.update(fields_of(kind, build))
+    except NameError as error:  # an annotation that names a type local to a function
         raise UnsupportedError(f"{kind.__name__} ({error})") from None
     return converter
 
@@ -105,9 +105,9 @@ def _keys_of(kind: Any, build: Build) -> dict[str, Part]:
 
 
 def _is_required(kind: Any, name: str, hint: Any) -> bool:
-    """What a key says of itself comes first: where annotations are texts, Python has not looked into them."""
-    said = get_origin(hint)
-    return said is Required or (said is not NotRequired and name in kind.__required_keys__)
+    """Whether a key is required; its own marker wins, since `__required_keys__` ignores markers in text annotations."""
+    marker = get_origin(hint)
+    return marker is Required or (marker is not NotRequired and name in kind.__required_keys__)
 
 
 def _validated(kind: type, validate: Callable[[Any], Any]) -> Converter:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from horae import Horae
 from horae.choices import Language
+from horae.model.accounts.principal import Principal
 from tests.cli.driving import Cli
 from tests.mcp.process import desk_of
 from tests.mcp.stage import AGENT, tools_for
@@ -147,3 +149,20 @@ async def test_dialogue_in_chinese_is_answered_in_chinese_throughout(tmp_path: P
     for line in await talk(Cli(tmp_path), language):
         assert not ENGLISH_STATE.search(line), line
         assert not HALF_WIDTH.search(re.sub(r"^\w+: ", "", line)), line
+
+
+async def test_unknown_tool_is_answered_in_the_language_of_the_dialogue() -> None:
+    async with tools_for() as (_house, desk):
+        await desk.line("preview_schedule", when="每天早上9点")
+        with pytest.raises(MCPError) as caught:
+            await desk.client.call_tool("delete_task", {"id": "x"})
+        assert "没有名为“delete_task”的工具" in str(caught.value)
+
+
+async def test_pause_of_a_stopped_agent_is_told_in_chinese() -> None:
+    async with tools_for(AGENT, "zh") as (house, desk):
+        await desk("schedule_task", when="每小时, 共3次", do="喝水", name="水")
+        await house.service.approvals.stop_agent(Principal(AGENT.owner), str(AGENT.agent))
+        line = await desk.line("get_task", id="水")
+        assert "其智能体已被停止" in line
+        assert "agent was stopped" not in line

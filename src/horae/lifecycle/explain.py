@@ -12,6 +12,7 @@ from ..model.accounts.agent_label import agent_of
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.events.delivery_count import reached_no_listener
+from ..model.pause_notes import pause_note
 from ..model.paused_stretch import PausedStretch
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
@@ -303,7 +304,10 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNode
         if following is None:
             return _told(Verdict.NOT_PLANNED, ("there is none after it", "之后也没有"))
         later = _when(facts, following)
-        return _told(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
+        answer = _told(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
+        # A later one that falls into the pause does not run.
+        pause = standing.pause
+        return with_pause(facts, answer) if pause is not None and pause.since <= following else answer
     for entry in facts.entries:
         if _leads_to(entry, at):
             return _from_entry(facts, entry, at, now, nodes)
@@ -328,7 +332,9 @@ def _paused(facts: Facts, pause: Pause) -> Explanation:
     remedy = None if agent is None else _REMEDIES.get(pause.cause)
     end = "" if pause.until is None else _when(facts, pause.until)
     # The note of such a pause repeats its cause, in English alone.
-    note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note and remedy is None else ("", "")
+    note, note_zh = (
+        (f" ({pause.note})", f"（{pause_note(pause.note, 'zh')}）") if pause.note and remedy is None else ("", "")
+    )
     since = _when(facts, pause.since)
     answer = _told(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
     if end:

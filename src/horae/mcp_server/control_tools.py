@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..errors import NotFound
 from ..model.change import Facts
+from ..model.pause_notes import pause_note
 from ..model.run import Run
 from ..model.task import TaskState
 from ..service.query.instants import coming_moment
@@ -52,7 +53,7 @@ async def pause_task(call: Call, said: Said) -> Told:
 def _paused_line(call: Call, facts: Facts) -> str:
     """With the pause as it stands: pausing again keeps what was said before and is not said anew."""
     pause = facts.standing.pause
-    until, note = (None, "") if pause is None else (pause.until, pause.note)
+    until, note = (None, "") if pause is None else (pause.until, pause_note(pause.note, call.language))
     zone = facts.task.schedule.zone or list_zone(call)
     return PAUSED.told(
         call.language,

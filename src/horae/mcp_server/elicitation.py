@@ -18,6 +18,7 @@ from .lines import plain
 MOST_QUESTIONS: Final = 3
 _ANSWER: Final = "choice"
 _WORD: Final = re.compile("[A-Za-z]+")
+_TASK_ID: Final = re.compile(r"\btsk_[0-9a-z]+")
 
 
 class Choices(NamedTuple):
@@ -37,14 +38,34 @@ def choices_of(refusal: Refusal, said: Said) -> Choices | None:
             return _within(refusal, said, str(facts["zone"]), str(facts["one"]), str(facts["other"]))
         case "ambiguous_name":
             argument = "task_id" if "task_id" in said else "task" if "task" in said else "id"
-            return Choices(argument, tuple(str(facts["found"]).split(", ")))
+            found = str(facts["found"])
+            return Choices(argument, tuple(_TASK_ID.findall(found)) or tuple(found.split(", ")))
+        case "every_other" | "missing_hour":
+            return _instead_of(refusal, said, (str(facts["one"]), str(facts["other"])))
+        case "bare_duration":
+            return _instead_of(refusal, said, (str(facts["delay"]), str(facts["interval"])))
         case _:
-            return None
+            return _instead_of(refusal, said, whole_texts(refusal))
+
+
+def whole_texts(refusal: Refusal) -> tuple[str, ...]:
+    """What a schedule text may have meant, as the schedule language offers it; empty for anything else."""
+    found = refusal.facts.get("choices")
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def argument_with(text: str | None, said: Said) -> str:
+    """The argument that holds the text: a task is scheduled by its `when`, explained by its `at`, paused by its `until`."""
+    return next((name for name in ("at", "until") if said.get(name) == text), "when")
+
+
+def _instead_of(refusal: Refusal, said: Said, values: tuple[str, ...]) -> Choices | None:
+    """A single text is no question: the hint says it."""
+    return Choices(argument_with(refusal.source, said), values) if len(values) > 1 else None
 
 
 def _within(refusal: Refusal, said: Said, unclear: str, *instead: str) -> Choices | None:
-    """The whole text that was said, with each of these in the place of what was unclear in it. A task is scheduled by its
-    `when`, explained by its `at`."""
+    """The whole text that was said, with each of these in the place of what was unclear in it."""
     source, place = refusal.source, refusal.position
     if source is None or place is None:
         return None
@@ -52,8 +73,7 @@ def _within(refusal: Refusal, said: Said, unclear: str, *instead: str) -> Choice
     # The hour may be spelled out: `nine` for 9.
     is_word = spelled is not None and not source.startswith(unclear, place)
     end = spelled.end() if spelled is not None and is_word else place + len(unclear)
-    argument = "at" if said.get("at") == source else "when"
-    return Choices(argument, tuple(f"{source[:place]}{each}{source[end:]}" for each in instead))
+    return Choices(argument_with(source, said), tuple(f"{source[:place]}{each}{source[end:]}" for each in instead))
 
 
 async def asked(

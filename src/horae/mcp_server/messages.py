@@ -156,9 +156,13 @@ STILL_GOING: Final = Words(
 UNDERSTOOD_MANY: Final = Words("This can be meant in more than one way: {choices}.", "这可能有多种含义:{choices}。")
 CHOOSE: Final = Words("Choose one: {choices}.", "请选择其一:{choices}。")
 WHO: Final = Words(
-    "You act for {owner}{agent}, zone {zone}; {left}.", "你代表所有者 {owner}{agent},时区 {zone};{left}。"
+    "You act for {owner}{agent}, zone {zone}; {left}.{notes}", "你代表所有者 {owner}{agent},时区 {zone};{left}。{notes}"
 )
-AN_AGENT: Final = Words(" as the agent '{agent}'", "(代理“{agent}”)")
+AN_AGENT: Final = Words(" as the agent '{agent}'", "(智能体“{agent}”)")
 NO_ZONE: Final = Words("none, so name one each time", "未设置,因此每次都要指明")
 LEFT: Final = Words("{left} of {most} active tasks are left", "活动任务还可新建 {left} 个(上限 {most})")
+NO_NODE: Final = Words(
+    " No node is alive, so nothing runs until one is started with 'horae up'.",
+    "没有节点在运行,用“horae up”启动之前不会执行任何任务。",
+)
 NO_LIMIT: Final = Words("no limit on tasks", "任务数量不限")

@@ -28,6 +28,7 @@ from .messages import (
     NEXT_SHORT,
     NO_LIMIT,
     NO_NEXT_SHORT,
+    NO_NODE,
     NO_TASKS,
     NO_ZONE,
     NONE_YET,
@@ -37,7 +38,7 @@ from .messages import (
     WHO,
 )
 from .receipt import list_zone, moment_line, receipt_of, task_row, with_cautions
-from .task_arguments import id_of
+from .task_arguments import id_of, zone_of
 
 _USUAL: Final = 20
 _COUNTED: Final = 1_000
@@ -107,8 +108,9 @@ _OWNERS_TO_END: Final = frozenset(
 async def explain_task(call: Call, said: Said) -> Told:
     """Why it did, or did not, run: a verdict, a sentence, the rows that it rests on, and what could be called next."""
     facts = await call.service.tasks.named(call.who, id_of(said))
-    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), call.who.zone)
-    there = call.who.zone or why.facts.task.schedule.zone or "UTC"
+    there = zone_of(call, said) if "zone" in said else facts.task.schedule.zone or call.who.zone
+    there = there or "UTC"
+    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), there)
     data = why_json(why.explanation, utc(why.at), facts.task.name, there, call.language, why.outage)
     data["sentence"] = call.complete(data["sentence"])
     data |= {"task_id": facts.task.id, "at_local": local(why.at, there), "suggested_calls": _suggested(why)}
@@ -152,7 +154,8 @@ async def whoami(call: Call, said: Said) -> Told:
     told = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=most)
     agent = "" if who.agent is None else AN_AGENT.told(call.language, agent=who.agent)
     zone = NO_ZONE if who.zone is None else who.zone
-    return Told(data, WHO.told(call.language, agent=agent, owner=who.owner, zone=zone, left=told))
+    notes = call.told(NO_NODE) if data["engine_running"] is False else ""
+    return Told(data, WHO.told(call.language, agent=agent, owner=who.owner, zone=zone, left=told, notes=notes))
 
 
 async def _used(call: Call) -> int:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..model.change import Facts
+from ..model.pause_notes import pause_note
 from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
@@ -105,7 +106,8 @@ class Receipt(NamedTuple):
         shown = would.told(call.language, fires=fires) if fires else ""
         if waits:
             return call.told(WAITS_AND_WOULD, id=held.task.id, would=shown)
-        note = "" if pause is None or not pause.note else PAUSE_REASON.told(call.language, reason=brief(pause.note))
+        said = "" if pause is None else brief(pause_note(pause.note, call.language))
+        note = PAUSE_REASON.told(call.language, reason=said) if said else ""
         if pause is not None and pause.until is not None and self.fires:
             until = moment_line(pause.until, self.zone)
             after = self._fires_line(call, self.fires, 1)

@@ -22,8 +22,8 @@ from ..wire.problems import problem_json
 from .arguments import checked
 from .call import Call, House, LanguageMemory, Said, Told
 from .catalogue import TOOLS, Entry, arguments_of, listed
-from .elicitation import MOST_QUESTIONS, Choices, answered, asked, choices_of
-from .hints import followable
+from .elicitation import MOST_QUESTIONS, Choices, answered, argument_with, asked, choices_of, whole_texts
+from .hints import RefusedCall, followable, in_tool_words
 from .lines import whole
 from .messages import CHOOSE
 from .refusals import refuse
@@ -79,30 +79,32 @@ async def _call_tool(
 ) -> types.CallToolResult | types.InputRequiredResult:
     found = who_asks(context)
     caller = found if isinstance(found, Caller) else await found
+    given = answered(params, dict(params.arguments or {}))
+    language = languages.choose(caller.who, given, caller.language, is_stated=caller.states_language)
     if params.name not in TOOLS:
         # An error of the protocol, and not of a tool: a client that calls what was never listed has a fault of its own.
-        raise _unknown_tool(params.name, caller.language)
-    given = answered(params, dict(params.arguments or {}))
+        raise _unknown_tool(params.name, language)
     known = house if caller.assumed is None else house._replace(assumed=caller.assumed)
-    language = languages.choose(caller.who, given, caller.language, is_stated=caller.states_language)
     call = Call(known, caller.who, language)
+    refused = partial(_refused, call, RefusedCall(params.name, given))
     for left in reversed(range(MOST_QUESTIONS)):
         try:
             return _answer(call, await _done(call, params.name, given))
-        except Refusal as refusal:
+        except Refusal as found_refusal:
+            refusal = in_tool_words(found_refusal)
             choices = choices_of(refusal, given)
             if choices is None or not left:
-                return _refused(call, refusal, choices)
+                return refused(refusal, choices)
             answer = await asked(context, params, refusal, choices, call.language)
             if not isinstance(answer, str):
-                return _refused(call, refusal, choices) if answer is None else answer
+                return refused(refusal, choices) if answer is None else answer
             given[choices.argument] = answer
         except HoraeError as error:
-            return _refused(call, error)
+            return refused(error)
         except Exception:
             LOG.exception("the tool %s broke", params.name[:50])
             break
-    return _refused(call, refuse("tool_broke"))
+    return refused(refuse("tool_broke"))
 
 
 def _unknown_tool(name: str, language: Language) -> MCPError:
@@ -122,7 +124,9 @@ def _answer(call: Call, told: Told) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=line)], structured_content=told.data)
 
 
-def _refused(call: Call, error: HoraeError, choices: Choices | None = None) -> types.CallToolResult:
+def _refused(
+    call: Call, refused: RefusedCall, error: HoraeError, choices: Choices | None = None
+) -> types.CallToolResult:
     problem = problem_json(error, call.language)
     if isinstance(error, StoreError) and not isinstance(error, Refusal):
         # What a driver says may name hosts, files and tables.
@@ -130,19 +134,20 @@ def _refused(call: Call, error: HoraeError, choices: Choices | None = None) -> t
         problem["detail"] = problem["title"]
     problem["suggested_calls"] = []
     if isinstance(error, Refusal):
-        _make_followable(call, error, problem)
+        _make_followable(call, refused, error, problem)
     problem["hint"] = call.complete(problem["hint"])
     space = " " if call.language == "en" else ""
     line = f"{problem['code']}: {problem['detail']}{space}{problem['hint']}"
-    if choices is not None:
+    if choices is not None and not all(each in problem["hint"] for each in choices.values):
         shown = (", " if call.language == "en" else "、").join(f'"{each}"' for each in choices.values)
         line += space + CHOOSE.told(call.language, choices=shown)
+    if choices is not None:
         problem["choices"] = {"argument": choices.argument, "values": list(choices.values)}
     text = types.TextContent(text=whole(line, call.language))
     return types.CallToolResult(content=[text], is_error=True, _meta={PROBLEM: problem})
 
 
-def _make_followable(call: Call, refusal: Refusal, problem: dict[str, Any]) -> None:
+def _make_followable(call: Call, refused: RefusedCall, refusal: Refusal, problem: dict[str, Any]) -> None:
     """Replaces a hint that names commands or HTTP requests by one that names tools; keys of an agent are shown as it
     passed them."""
     own = "" if call.who.agent is None else f"agent:{call.who.agent}/"
@@ -150,6 +155,10 @@ def _make_followable(call: Call, refusal: Refusal, problem: dict[str, Any]) -> N
     if own:
         facts = {name: fact.removeprefix(own) if isinstance(fact, str) else fact for name, fact in facts.items()}
         problem["detail"] = problem["detail"].replace(own, "")
-    found = followable(refusal, facts, call.language)
+    found = followable(refusal, facts, call.language, refused)
     if found is not None:
         problem["hint"], problem["suggested_calls"] = found
+    texts = whole_texts(refusal)
+    if len(texts) == 1:
+        argument = argument_with(refusal.source, refused.arguments)
+        problem["suggested_calls"] = [refused.changed({argument: texts[0]})]

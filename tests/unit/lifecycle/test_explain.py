@@ -399,6 +399,14 @@ def test_pause_with_an_end_says_when_the_task_goes_on() -> None:
     assert answer.chinese.endswith("它将于 2026-03-01 14:00 +00:00 恢复。")
 
 
+def test_moment_between_occurrences_of_a_paused_task_names_the_pause() -> None:
+    answer = why(paused_until(), hour(13) - timedelta(minutes=5))
+    assert answer.verdict is Verdict.NOT_PLANNED
+    assert "the nearest later one is 2026-03-01 13:00 +00:00" in answer.english
+    assert "The task has been paused since" in answer.english
+    assert "它将于 2026-03-01 14:00 +00:00 恢复。" in answer.chinese
+
+
 def test_newest_row_of_a_paused_task_is_explained_with_the_pause() -> None:
     world = succeeded()
     answer = why(world, hour(13))

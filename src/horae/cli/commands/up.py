@@ -169,7 +169,9 @@ def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
         server = made("api_process", replace(order, look=None), words.SERVER_DIED, "api.died")
         if not order.engine:
             return await server.run(order.seconds)
-        worker = made("worker_process", order if within else replace(order, door=None), words.WORKER_DIED, "worker.died")
+        worker = made(
+            "worker_process", order if within else replace(order, door=None), words.WORKER_DIED, "worker.died"
+        )
         return await (worker.run(order.seconds) if within else run_both(worker, server, order.seconds))
 
     return asyncio.run(run())

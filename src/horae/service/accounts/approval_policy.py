@@ -12,6 +12,7 @@ from ...lifecycle import control
 from ...lifecycle.conclude import facts_after
 from ...model.accounts.agent_label import agent_of
 from ...model.change import Change, Facts
+from ...model.pause_notes import AWAITING_APPROVAL
 from ...model.policy import to_json as policies_to_json
 from ...model.task import FRESH, GOING, PauseCause, Target, Task
 from ...schedule import to_json
@@ -23,7 +24,7 @@ UNGATED: Final = frozenset({"event"})
 """What an agent may ask for by itself: to be told of something."""
 FUNCTION: Final = "function"
 ANY_FUNCTION: Final = "*"
-_NOTE: Final = "an agent made it: somebody must approve it first"
+_NOTE: Final = AWAITING_APPROVAL
 
 
 def digest_of(task: Task) -> str:

@@ -14,6 +14,7 @@ from ...model.accounts.account import AGENT_CHARACTERS, is_agent_name
 from ...model.accounts.principal import AGENT_LABEL, Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.page import LARGEST_PAGE
+from ...model.pause_notes import AGENT_STOPPED
 from ...model.task import GOING, PauseCause, TaskState
 from ...ports.store import TaskFilter
 from ..query.argument_checks import check_id
@@ -28,7 +29,7 @@ from .refusals import refuse
 from .rights import refuse_agent, seen_by
 from .secret_grants import SecretGrants
 
-_NOTE = "its agent was stopped"
+_NOTE = AGENT_STOPPED
 
 
 class Approvals:

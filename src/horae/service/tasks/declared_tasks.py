@@ -9,6 +9,7 @@ from typing import Final
 
 from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
+from ...model.pause_notes import ORPHANED
 from ...model.task import PauseCause, Task, TaskState
 from ...ports.records import Record, Records
 from ...ports.store import Book
@@ -20,7 +21,7 @@ from .tasks import Tasks
 CODE_KEY: Final = "code:"
 """The natural key of a task that a decorator declares begins with this."""
 _KIND: Final = "code"
-_NOTE: Final = "no function of this name is declared any more"
+_NOTE: Final = ORPHANED
 
 
 class Code:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +249,46 @@ def test_function_of_a_loaded_file_keeps_its_declaration(cli: Cli, tmp_path: Pat
     assert cli.process("up", "jobs.py", "--seconds", "0.1").code == 0
     made = cli("add", "every 1h", "--function", "report", "--json").json
     assert made["task"]["policies"]["retry"]["attempts"] == 2
+
+
+SHOP = """
+from horae import Horae
+
+app = Horae()
+
+{beat}
+
+@app.task("every 1d")
+async def pay() -> None: ...
+"""
+BEAT = '@app.task("every 1h")\nasync def bay() -> None: ...\n'
+
+
+def start_shop(cli: Cli, path: Path, *, with_beat: bool) -> str:
+    """Declares the functions of the file, as the start of a node does; the path of the file."""
+    file = path / "shop.py"
+    file.write_text(SHOP.format(beat=BEAT if with_beat else ""))
+    code = "import asyncio, shop\nasync def main():\n    async with shop.app: pass\nasyncio.run(main())\n"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=path, env={**os.environ, "HORAE_STORE": cli.url}, check=True, timeout=60
+    )
+    return str(file)
+
+
+def test_why_of_a_removed_declaration_offers_neither_resume_nor_another_function(cli: Cli, tmp_path: Path) -> None:
+    start_shop(cli, tmp_path, with_beat=True)
+    assert "not paused" in cli("resume", "shop.bay").out
+    assert "没有暂停" in cli("resume", "shop.bay", "--lang", "zh").out
+    file = start_shop(cli, tmp_path, with_beat=False)
+    told = cli("why", "shop.bay", "--json").json
+    assert told["verdict"] == "paused"
+    commands = [each["command"] for each in told["fixes"]]
+    assert "shop.py" in commands[0]
+    assert Path(file).name in commands[0]
+    assert not [each for each in commands if " resume " in each or "--function" in each]
+    cli("resume", "shop.bay")
+    cli("run", "shop.bay", "--no-wait")
+    waiting = cli("why", "shop.bay", "--json").json
+    assert "no longer declared in shop.py" in waiting["sentence"]
+    assert "Did you mean" not in waiting["sentence"]
+    assert not [each for each in waiting["fixes"] if "--function" in each["command"]]

@@ -363,8 +363,9 @@ class Horae(Running):
                 await self._keep(declared.name, self._declared_wish(declared))
         if modules:
             others = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
-            alone = not others
-            await self.service.code.started(self.who, modules, alone=alone, former_modules=former_modules_of)
+            announced = await self.service.functions.by_node() if others else {}
+            elsewhere = {name for node in others for name in announced.get(node.id) or announced.get(node.home, ())}
+            await self.service.code.started(self.who, modules, elsewhere=elsewhere, former_modules=former_modules_of)
 
     def _former_names(self) -> dict[str, FormerName]:
         """By present name: what an earlier version may have called the functions, where that is unambiguous."""

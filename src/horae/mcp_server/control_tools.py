@@ -19,6 +19,7 @@ from .lines import brief
 from .messages import (
     BECAUSE_OF,
     CANCELLED,
+    NOT_PAUSED,
     NOTE,
     PAUSED,
     RESUMED,
@@ -80,7 +81,8 @@ async def resume_task(call: Call, said: Said) -> Told:
         **approval_of(call, facts),
         **receipt.values(call),
     }
-    return Told(data, receipt.told(call, RESUMED, name=brief(facts.task.name), id=facts.task.id))
+    words = NOT_PAUSED if found.standing.state is TaskState.ACTIVE else RESUMED
+    return Told(data, receipt.told(call, words, name=brief(facts.task.name), id=facts.task.id))
 
 
 async def cancel_task(call: Call, said: Said) -> Told:

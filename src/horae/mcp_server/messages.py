@@ -92,6 +92,10 @@ STILL_WAITS: Final = Words(
 BECAUSE_OF: Final = Words("; reason: {reason}", ",原因:{reason}")
 UNTIL: Final = Words(" until {until}", ",直到 {until}")
 RESUMED: Final = Words("Resumed '{name}' ({id}). {next}{notes}", "已恢复“{name}”({id})。{next}{notes}")
+NOT_PAUSED: Final = Words(
+    "Nothing to resume: '{name}' ({id}) is not paused. {next}{notes}",
+    "无需恢复:“{name}”({id})没有暂停。{next}{notes}",
+)
 CANCELLED: Final = Words(
     "Cancelled '{name}' ({id}) for good; its history stays. schedule_task makes a new one{key}.",
     "已永久取消“{name}”({id}),历史保留。可用 schedule_task 重新创建{key}。",

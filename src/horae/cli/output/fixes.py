@@ -48,6 +48,9 @@ def fixes_for(
     closed = pause_fixes(why.facts)
     if closed:
         return closed
+    pause = why.facts.standing.pause
+    if pause is not None and pause.cause is PauseCause.ORPHANED:
+        return tuple(_for_orphan(why, name, start))
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
     if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts):
         fixes = (*_for_function(why, name), *_for_node(why, start))
@@ -64,6 +67,13 @@ def fixes_for(
 def _for_function(why: Why, name: str) -> Iterator[Fix]:
     if why.near_function is not None:
         yield Fix(f"horae edit {name} --function {shlex.quote(why.near_function)}", FIXES["function"])
+
+
+def _for_orphan(why: Why, name: str, start: Callable[[str | None], str]) -> Iterator[Fix]:
+    """`resume` alone would only make the task wait for the function that its code no longer declares."""
+    source = None if why.missing is None else why.missing.source
+    yield Fix(start(source), FIXES["declare_again"])
+    yield Fix(f"horae cancel {name}", FIXES["cancel_orphan"])
 
 
 def _for_node(why: Why, start: Callable[[str | None], str]) -> Iterator[Fix]:

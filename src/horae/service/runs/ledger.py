@@ -19,7 +19,7 @@ from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.route import is_route
 from ...model.run import Run
-from ...model.task import past_of
+from ...model.task import PauseCause, past_of
 from ...ports.lease_terms import agreed_lease
 from ...ports.records import Records
 from ...ports.store import Book, RunFilter
@@ -102,7 +102,7 @@ class Ledger:
             found = skipped_in_pause(facts, found, paused)
         outage = None if paused is not None else await self._outage(found, instant)
         why = Why(facts, instant, found, outage, nodes=nodes)
-        return await self._with_function(why) if found.verdict in _NOT_BEGUN else why
+        return await self._with_function(why) if found.verdict in _NOT_BEGUN or _is_orphaned(facts) else why
 
     async def _with_function(self, why: Why) -> Why:
         """Adds the function that no running node has, and the name that was probably meant."""
@@ -113,6 +113,8 @@ class Ledger:
         missing = catalogue.missing(target)
         if missing is None:
             return why
+        if _is_orphaned(why.facts):
+            return why._replace(missing=missing)
         told = why.explanation
         waits = told.verdict is Verdict.WAITING and is_waiting_for_node(why.facts)
         # The warning names what such an entry waits for.
@@ -183,6 +185,10 @@ class Ledger:
         if self._outages is None or not _might_be_missed(found.runs):
             return None
         return await self._outages.at(at)
+
+
+def _is_orphaned(facts: Facts) -> bool:
+    return facts.standing.pause is not None and facts.standing.pause.cause is PauseCause.ORPHANED
 
 
 def is_waiting_for_node(facts: Facts) -> bool:

@@ -18,6 +18,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No node has registered a function '{name}'. Did you mean '{near}'? The task waits until a node has it.",
         "没有节点注册过函数“{name}”。是不是“{near}”?任务会一直等待,直到有节点提供它。",
     ),
+    "function_removed": (
+        "The function '{name}' is no longer declared in {file}. The task waits until a node has it again.",
+        "{file} 中已不再声明函数“{name}”。任务会一直等待,直到有节点再次提供它。",
+    ),
     "function_completed": (
         "The function '{name}' is registered as '{whole}'.",
         "函数“{name}”的注册名是“{whole}”。",
@@ -62,7 +66,7 @@ _CODES: Final = {
     "function_not_running_anywhere": "function_not_running",
 }
 """Sentences that share a code."""
-FUNCTION_CODES: Final = frozenset({"function_unknown", "function_not_running", "function_draining"})
+FUNCTION_CODES: Final = frozenset({"function_unknown", "function_removed", "function_not_running", "function_draining"})
 """Warnings that no node can start the function now."""
 
 

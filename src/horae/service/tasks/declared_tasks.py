@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -41,13 +41,13 @@ class Code:
         who: Principal,
         declared: Mapping[str, Iterable[str]],
         *,
-        alone: bool = True,
+        elsewhere: Collection[str] = (),
         former_modules: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> tuple[str, ...]:
         """`declared` are the names of the tasks by module; the names that are orphaned by this start.
 
-        While other nodes run (not `alone`), one of them may have what is not declared here: then nothing is set aside, and
-        a later start looks again. `former_modules` are other identities that earlier versions noted for a module.
+        `elsewhere` are the functions of other running nodes: a task of one of those is not set aside, and a later start
+        checks again. `former_modules` are other identities that earlier versions noted for a module.
         """
         refuse_agent(who, "declared functions")
         who.must(Scope.WRITE)
@@ -59,11 +59,11 @@ class Code:
             before = await self._known(who, module)
             for former in former_modules.get(module, ()):
                 before |= await self._known(who, former)
-            left_out = before - names
-            if alone:
-                gone += [name for name in sorted(left_out - declared_somewhere) if await self._orphan(who, name)]
+            running = before & set(elsewhere)
+            left_out = before - names - running - declared_somewhere
+            gone += [name for name in sorted(left_out) if await self._orphan(who, name)]
             # Last: whoever dies before this finds the same left out again.
-            await self._know(who, module, names if alone else names | before)
+            await self._know(who, module, names | running)
             for former in former_modules.get(module, ()):
                 await self._forget(who, former)
         return tuple(gone)

@@ -60,10 +60,14 @@ class Registration(NamedTuple):
 
     @property
     def source(self) -> str | None:
-        """The path of its file or the dotted name of its module; None for an interactive prompt and for a script that
-        is no `.py` file: no node can be started with those."""
-        is_script = PurePath(self.module).name != self.module and not self.module.endswith(_PYTHON)
-        return None if self.module == _INTERACTIVE or is_script else self.module
+        return module_source(self.module)
+
+
+def module_source(module: str) -> str | None:
+    """The path of its file or the dotted name of its module; None for an interactive prompt and for a script that
+    is no `.py` file: no node can be started with those."""
+    is_script = PurePath(module).name != module and not module.endswith(_PYTHON)
+    return None if module == _INTERACTIVE or is_script else module
 
 
 class FormerName(NamedTuple):

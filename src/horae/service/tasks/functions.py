@@ -33,6 +33,7 @@ from .function_records import (
     Signature,
     defaults_json,
     digest,
+    module_source,
     read_registration,
     registration_json,
     signature_json,
@@ -43,6 +44,7 @@ from .task_request import MissedWish, Options, RetryWish, Wish
 LOG: Final = logging.getLogger("horae")
 _FUNCTION: Final = "function"
 _OF_NODE: Final = "node_functions"
+_REMOVED: Final = "removed_function"
 _CACHED: Final = 1.0
 """Seconds for which a process trusts what it has read; an answer that would warn or refuse is read anew."""
 _SHOWN: Final = 80
@@ -80,6 +82,8 @@ class Catalogue(NamedTuple):
     aliases: Mapping[str, str] = {}
     draining: Mapping[str, str] = {}
     """Functions of draining nodes, each with the id of one."""
+    removed: Mapping[str, str] = {}
+    """Functions that were registered and are no longer declared, each with its module."""
 
     def find(self, name: str) -> KnownFunction | None:
         whole = self.whole_name(name)
@@ -152,6 +156,9 @@ class Catalogue(NamedTuple):
         return replace(found, source=source)
 
     def _unknown(self, name: str) -> Advisory:
+        if name in self.removed:
+            found = advise("function_removed", name=name, file=PurePath(self.removed[name]).name)
+            return replace(found, source=module_source(self.removed[name]))
         near = self.nearest(name)
         if near is None:
             return advise("function_unknown", name=name)
@@ -201,6 +208,7 @@ class Functions:
             modules.update(was.modules)
         for name, old in known.items():
             if old.registration.module in modules and name not in declared and not old.nodes:
+                await self._replace(Record(_REMOVED, name, "", json.dumps({"module": old.registration.module})))
                 for forgotten in (name, *(alias for alias, whole in catalogue.aliases.items() if whole == name)):
                     await self._forget(forgotten)
         self._read = None
@@ -225,6 +233,9 @@ class Functions:
         self._read = None
 
     async def _put(self, registration: Registration) -> None:
+        removed = await self._store.get_record(_REMOVED, registration.name)
+        if removed is not None:
+            await self._store.drop_record(_REMOVED, registration.name, removed.version)
         body = json.dumps(registration_json(registration), default=str)
         await self._replace(Record(_FUNCTION, registration.name, "", body))
 
@@ -309,12 +320,13 @@ class Functions:
 
     async def _load(self) -> Catalogue:
         registrations = [read_registration(each.key, each.body) for each in await self._all(_FUNCTION)]
+        removed = {each.key: str(json.loads(each.body)["module"]) for each in await self._all(_REMOVED)}
         if not registrations:
-            return Catalogue()
+            return Catalogue(removed=removed)
         running, draining = await self._running()
         functions = {each.name: _known(each, running) for each in registrations if each.alias_of is None}
         aliases = {each.name: each.alias_of for each in registrations if each.alias_of is not None}
-        return Catalogue(functions, aliases, draining)
+        return Catalogue(functions, aliases, draining, removed)
 
     async def _running(self) -> tuple[list[dict[str, list[str]]], dict[str, str]]:
         """The functions of each node that holds a lease and is not draining; and those of draining nodes, with the node."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from horae import Horae
 from tests.app.declared_functions import declaring_app, register
 from tests.cli.driving import Cli
 from tests.cli.remote.served import ServedCli
@@ -292,3 +293,57 @@ def test_why_of_a_removed_declaration_offers_neither_resume_nor_another_function
     assert "no longer declared in shop.py" in waiting["sentence"]
     assert "Did you mean" not in waiting["sentence"]
     assert not [each for each in waiting["fixes"] if "--function" in each["command"]]
+
+
+NARROWED = """
+from horae import Horae
+
+app = Horae()
+
+@app.task()
+async def mail(user: int{more}) -> None: ...
+"""
+
+
+def run_with_signature(cli: Cli, path: Path, more: str, *deeds: str) -> None:
+    (path / "letters.py").write_text(NARROWED.format(more=more))
+    code = (
+        "import asyncio, letters\nasync def main():\n    async with letters.app as app:\n"
+        + "".join(f"        {each}\n" for each in deeds)
+        + "asyncio.run(main())\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=path, env={**os.environ, "HORAE_STORE": cli.url}, check=True, timeout=60
+    )
+
+
+def test_payload_that_no_longer_fits_is_told_as_not_called_and_how_to_change_it(cli: Cli, tmp_path: Path) -> None:
+    run_with_signature(cli, tmp_path, "", "await app.schedule('letters.mail', 'in 1d', {'user': 7})")
+    run_with_signature(
+        cli, tmp_path, ", subject: str", "run = await (await app.get('letters.mail')).run_now()", "await run.wait(30)"
+    )
+    told = cli("why", "letters.mail", "--json").json
+    assert told["reason"] == "not_called"
+    assert "was not called" in told["sentence"]
+    assert [each["command"].split()[1] for each in told["fixes"]] == ["edit", "retry"]
+    assert (
+        "未调用" in cli("runs", "letters.mail", "--lang", "zh").out
+        or "没有调用目标" in cli("why", "letters.mail", "--lang", "zh").out
+    )
+
+
+def test_missing_secret_is_told_as_not_called_with_the_command_that_sets_it(cli: Cli) -> None:
+    made = cli(
+        *("add", "in 1d", "--name", "call", "--http", "https://example.com/x", "--header", "A: @secret:tok", "--json")
+    )
+    assert made.code == 0, made.err
+    asyncio.run(run_once(cli.url))
+    told = cli("why", "call", "--json").json
+    assert told["reason"] == "not_called"
+    assert "secret set tok" in told["fixes"][0]["command"]
+
+
+async def run_once(url: str) -> None:
+    async with Horae(url, zone="UTC") as app:
+        run = await (await app.get("call")).run_now()
+        await run.wait(30)

@@ -63,6 +63,7 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
         "它曾有记录，但该记录已超出保留的历史范围。",
     ),
 }
+_UNCALLED: Final = ("It ended as {state}, {lateness} after it was due.", "它以“{state}”结束，比到期晚 {lateness}。")
 _TOOK_OVER: Final = (
     "Attempt {attempt} took over from attempt {before}, which was lost: {reason}",
     "第 {attempt} 次尝试接替了丢失的第 {before} 次：{reason}",
@@ -212,7 +213,7 @@ def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
     # The first attempt knows the jitter of the occurrence; later ones count from its planned instant.
     due = rows[0].occurrence_due
     late = f"{(started - due).total_seconds():.3f} s"
-    english, chinese = _SENTENCES[Verdict.RAN]
+    english, chinese = _UNCALLED if run.reason is Reason.NOT_CALLED else _SENTENCES[Verdict.RAN]
     answer = Explanation(
         Verdict.RAN,
         english.format(state=run.state.value, lateness=late),

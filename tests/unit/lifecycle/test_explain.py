@@ -19,7 +19,7 @@ from horae.lifecycle.explain import (
     with_pause,
 )
 from horae.model.accounts.principal import AGENT_LABEL
-from horae.model.outcome import Cancelled, Succeeded, Waiting
+from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.paused_stretch import PAUSED_STRETCH, read_pause
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, sentence
@@ -451,3 +451,13 @@ def test_resume_that_skips_writes_no_record_of_the_pause() -> None:
     change = resume(world.at(hour(16.5)).facts, world.now)
     assert [row.reason for row in change.born] == [Reason.PAUSED]
     assert change.beside == ()
+
+
+def test_run_whose_target_was_not_called_does_not_say_that_it_ran() -> None:
+    world = World().at(hour(13)).claim_all()
+    world.settle(Failed("argument 'user' of mail is missing; wanted: int", permanent=True, reason=Reason.NOT_CALLED))
+    answer = why(world, hour(13))
+    assert answer.reason is Reason.NOT_CALLED
+    assert "It ran" not in answer.english
+    assert "The target was not called" in answer.english
+    assert "运行了" not in answer.chinese

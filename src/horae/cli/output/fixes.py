@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -19,6 +20,8 @@ from ...wire.tasks import waiting_for
 from ..messages.messages import FIXES, Words
 
 _MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
+_COMMAND: Final = re.compile(r"(horae secret (?:set|grant) \S+(?: --\w+ \S+)*)")
+_MISFIT: Final = re.compile(r"argument '.*' of ")
 _FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
 
@@ -159,10 +162,25 @@ def _ran(run: Run, name: str) -> Iterator[Fix]:
     if run.reason is Reason.TARGET_NOT_ALLOWED:  # it has not begun, so there is no log; its error says what to set
         yield Fix(f"horae retry {run.id}", FIXES["retry_allowed"])
         return
+    if run.reason is Reason.NOT_CALLED:
+        yield from _not_called(run, name)
+        return
     yield Fix(f"horae logs {run.id}", FIXES["look"])
     yield Fix(f"horae retry {run.id}", FIXES["retry"])
     if run.state is RunState.TIMED_OUT:
         yield Fix(f"horae edit {name} --timeout 30m", FIXES["longer"])
+
+
+def _not_called(run: Run, name: str) -> Iterator[Fix]:
+    """A retry before the change that the error names would fail again."""
+    command = _COMMAND.search(run.error or "")
+    if command is not None:
+        yield Fix(command[1], FIXES["as_the_error_says"])
+    elif _MISFIT.match(run.error or ""):
+        yield Fix(f"horae edit {name} --payload JSON", FIXES["payload"])
+    else:
+        yield Fix(f"horae show {name}", FIXES["definition"])
+    yield Fix(f"horae retry {run.id}", FIXES["retry_changed"])
 
 
 def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:

@@ -38,10 +38,10 @@ class HttpTarget:
         except SecretMissing as missing:
             return missing.outcome
         except Refusal as refusal:
-            reason = Reason.TARGET_NOT_ALLOWED if refusal.code == _PRIVATE else Reason.TARGET_FAILED
+            reason = Reason.TARGET_NOT_ALLOWED if refusal.code == _PRIVATE else Reason.NOT_CALLED
             return Failed(str(refusal), permanent=True, reason=reason)
         except RecursionError:  # what can just be read may be too deep to look for secrets in
-            return Failed("the body is nested too deeply", permanent=True)
+            return Failed("the body is nested too deeply", permanent=True, reason=Reason.NOT_CALLED)
 
     async def aclose(self) -> None:
         await self._client.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,50 @@ async def test_pause_of_a_stopped_agent_is_told_in_chinese() -> None:
         line = await desk.line("get_task", id="水")
         assert "其智能体已被停止" in line
         assert "agent was stopped" not in line
+
+
+async def test_early_hour_is_a_warning_of_preview_and_receipt() -> None:
+    async with tools_for() as (_house, desk):
+        for tool, said in (("preview_schedule", {}), ("schedule_task", {"do": "喝水"})):
+            codes = [each["code"] for each in (await desk(tool, when="明天3点", **said))["warnings"]]
+            assert "early_hour" in codes
+            clear = [each["code"] for each in (await desk(tool, when="明天下午3点", **said))["warnings"]]
+            assert "early_hour" not in clear
+
+
+async def test_finished_task_is_not_told_that_it_would_run_at_once() -> None:
+    async with tools_for() as (house, desk):
+        await desk("schedule_task", when="in 10m", do="look", name="once")
+        await house.ran(timedelta(minutes=10))
+        seen = await desk("get_task", id="once")
+        assert seen["task"]["state"] == "completed"
+        assert "in_the_past" not in [each["code"] for each in seen["warnings"]]
+
+
+async def test_stopped_agent_learns_that_it_is_stopped() -> None:
+    async with tools_for(AGENT) as (house, desk):
+        await desk("schedule_task", when="every 1h, 3 times", do="look")
+        await house.service.approvals.stop_agent(Principal(AGENT.owner), str(AGENT.agent))
+        assert (await desk("whoami"))["active_tasks_left"] == 0
+        line = await desk.line("whoami")
+        assert "stopped" in line
+        assert "are left" not in line
+
+
+async def test_header_that_spells_a_secret_as_text_is_a_warning() -> None:
+    async with tools_for() as (_house, desk):
+        do = {"http": {"url": "https://example.com/x", "headers": {"Authorization": "@secret:tok"}}}
+        made = await desk("schedule_task", when="every 1h", do=do, name="call")
+        assert "literal_secret" in [each["code"] for each in made["warnings"]]
+        meant = {"http": {"url": "https://example.com/x", "headers": {"Authorization": {"secret": "tok"}}}}
+        changed = await desk("update_task", id="call", do=meant)
+        assert "literal_secret" not in [each["code"] for each in changed["warnings"]]
+        again = await desk("update_task", id="call", do=do)
+        assert "literal_secret" in [each["code"] for each in again["warnings"]]
+
+
+async def test_unclear_work_is_told_in_sentences() -> None:
+    async with tools_for() as (_house, desk):
+        line = await desk.line("schedule_task", when="每天9点", do={})
+        assert "{}。do 应为" in line
+        assert '"http": …' in line

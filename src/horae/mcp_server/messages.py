@@ -165,6 +165,10 @@ WHO: Final = Words(
 AN_AGENT: Final = Words(" as the agent '{agent}'", "(智能体“{agent}”)")
 NO_ZONE: Final = Words("none, so name one each time", "未设置,因此每次都要指明")
 LEFT: Final = Words("{left} of {most} active tasks are left", "活动任务还可新建 {left} 个(上限 {most})")
+STOPPED: Final = Words(
+    "its owner has stopped it, so nothing of it runs and it makes no tasks until: horae agent restart {agent} --owner {owner}",
+    "已被其所有者停止,不会运行也不能新建任务,直到:horae agent restart {agent} --owner {owner}",
+)
 NO_NODE: Final = Words(
     " No node is alive, so nothing runs until one is started with 'horae up'.",
     "没有节点在运行,用“horae up”启动之前不会执行任何任务。",

@@ -32,6 +32,7 @@ from .messages import (
     NO_TASKS,
     NO_ZONE,
     NONE_YET,
+    STOPPED,
     TASK,
     TASK_ROW,
     TASKS,
@@ -138,6 +139,9 @@ async def whoami(call: Call, said: Said) -> Told:
     used = await _used(call)
     most = who.quotas.active_tasks
     left = None if most is None else max(0, most - used)
+    is_stopped = await call.service.agents.is_stopped(who)
+    if is_stopped:
+        left = 0
     data = {
         "owner": who.owner,
         "agent": who.agent,
@@ -152,6 +156,8 @@ async def whoami(call: Call, said: Said) -> Told:
         "now_local": None if who.zone is None else local(call.clock.now(), who.zone),
     }
     told = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=most)
+    if is_stopped:
+        told = call.told(STOPPED, agent=who.agent, owner=who.owner)
     agent = "" if who.agent is None else AN_AGENT.told(call.language, agent=who.agent)
     zone = NO_ZONE if who.zone is None else who.zone
     notes = call.told(NO_NODE) if data["engine_running"] is False else ""

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from ..errors import InvalidSchedule
 from ..model.change import Facts
 from ..model.pause_notes import pause_note
 from ..model.state_names import state_word
@@ -16,6 +17,7 @@ from ..schedule.compat import Note
 from ..schedule.describe import sentence
 from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
+from ..schedule.text import read
 from ..schedule.warnings import ScheduleWarning
 from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
@@ -137,18 +139,32 @@ def moment_line(at: datetime, zone: str | None) -> str:
     return f"{shown[:10]} {shown[11:16] if at.second == 0 else shown[11:19]} {shown[-6:]}"
 
 
-def receipt_of(call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES) -> Receipt:
-    """Of a task that is there, or that would be."""
+def receipt_of(
+    call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES, when: object = None
+) -> Receipt:
+    """Of a task that is there, or that would be; `when` is the text that its schedule was just read from."""
     task, standing, now = facts.task, facts.standing, call.clock.now()
     is_held = standing.state is TaskState.PAUSED
     until = None if standing.pause is None else standing.pause.until
     after = max(now, until) if is_held and until is not None else now
     fires = list(_fires_of(facts, after, number)) if not is_held or until is not None else []
-    receipt = _receipt(call, task.schedule, fires, notes, now)._replace(at_once=_at_once(facts))
+    receipt = _receipt(call, task.schedule, fires, notes, now, _notes_of(when, task.schedule.zone, now))
+    receipt = receipt._replace(at_once=_at_once(facts))
+    if standing.state not in GOING:
+        # It speaks of a task that is made now.
+        receipt = receipt._replace(warnings=[each for each in receipt.warnings if each[0] != "in_the_past"])
     if not is_held:
         return receipt
     would = fires_in(receipt.zone, list(_fires_of(facts, now, number)))
     return receipt._replace(held=facts, would=would)
+
+
+def _notes_of(when: object, zone: str | None, now: datetime) -> tuple[str, ...]:
+    try:
+        return read(when, zone=zone, now=now).notes if isinstance(when, str) else ()
+    except InvalidSchedule:
+        # It was clear when the task was made, and its time has passed since.
+        return ()
 
 
 def _fires_of(facts: Facts, after: datetime, number: int) -> Iterable[datetime]:
@@ -176,10 +192,10 @@ def _receipt(
     instants: list[datetime],
     notes: Sequence[Note],
     now: datetime,
-    read: tuple[str, ...] = (),
+    read_notes: tuple[str, ...] = (),
 ) -> Receipt:
     zone = schedule.zone or "UTC"
-    warnings = [_told(call, each) for each in lint(schedule, now, notes=read) if each.code not in _TRUE_OF_ALL]
+    warnings = [_told(call, each) for each in lint(schedule, now, notes=read_notes) if each.code not in _TRUE_OF_ALL]
     warnings += [(each.code, each.english if call.language == "en" else each.chinese) for each in notes]
     means = plain(sentence(schedule, call.language))
     at_once = schedule.kind in ("now", "once")

@@ -43,7 +43,8 @@ async def schedule_task(call: Call, said: Said) -> Told:
     resolved, notes = await _wished(call, said)
     wish = resolved.wish
     made = await _tried(call, wish) if said.get("dry_run") else await _made(call, wish)
-    receipt = await with_cautions(call, receipt_of(call, made.facts, notes), made.facts, resolved.warnings)
+    receipt = receipt_of(call, made.facts, notes, when=said.get("when"))
+    receipt = await with_cautions(call, receipt, made.facts, resolved.warnings)
     receipt = with_assumed_zone(call, said, receipt)
     data = {
         "task": _task(call, made),
@@ -141,7 +142,7 @@ async def update_task(call: Call, said: Said) -> Told:
     done = await call.service.tasks.edit(call.who, found.task.id, edits, expected=said.get("version"), dry_run=dry_run)
     facts = found._replace(task=done.after) if dry_run else await call.service.tasks.get(call.who, found.task.id)
     advisories = await call.service.review(call.who, done, edits)
-    receipt = await with_cautions(call, receipt_of(call, facts, notes), facts, advisories)
+    receipt = await with_cautions(call, receipt_of(call, facts, notes, when=said.get("when")), facts, advisories)
     changed = _changed(done)
     data = {
         "before": definition_json(done.before),

@@ -40,6 +40,7 @@ from .tasks.declared_tasks import Code
 from .tasks.dry_run import unwritten
 from .tasks.edits import Edited, Edits, Keep
 from .tasks.functions import Functions, Resolved
+from .tasks.literal_secrets import literal_secrets
 from .tasks.operations import Operations
 from .tasks.task_quota import Seats
 from .tasks.task_request import Wish
@@ -104,15 +105,18 @@ class Service:
         who.must(Scope.WRITE)
         resolved = await self.functions.resolve(wish)
         heard = await self._heard(wish.owner or who.owner, "", wish.target)
-        return resolved if heard is None else resolved._replace(warnings=(*resolved.warnings, heard))
+        found = (*literal_secrets(wish.target), *(() if heard is None else (heard,)))
+        return resolved._replace(warnings=(*resolved.warnings, *found)) if found else resolved
 
     async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
         """Warnings about a task that was edited."""
         who.must(Scope.WRITE)
         task = done.after
         found = await self.functions.check_edits(task.target, task.payload, edits)
-        heard = None if isinstance(edits.target, Keep) else await self._heard(task.owner, task.id, task.target)
-        return found if heard is None else (*found, heard)
+        if isinstance(edits.target, Keep):
+            return found
+        heard = await self._heard(task.owner, task.id, task.target)
+        return (*found, *literal_secrets(task.target), *(() if heard is None else (heard,)))
 
     async def _heard(self, owner: str, task_id: str, target: Target) -> Advisory | None:
         """A warning for an event that no listener would receive now."""

@@ -51,9 +51,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "once_or_monthly": (
         '"{day}" could be once or every month.',
-        'Write 每月 or 本月 before the day, for example "每月5号 17:00".',
+        'Write whether it is every month or one month, for example "每月5号 17:00".',
         "“{day}”可能是一次，也可能是每月。",
-        "请在日期前写明“每月”“本月”或“下个月”，例如“每月5号 17:00”。",
+        "请写明是每月还是哪个月，例如“每月5号 17:00”。",
     ),
     "last_working_day": (
         "The last working day of a month is said in cron.",
@@ -195,9 +195,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "once_or_weekly": (
         '"{day}" could be once or every week.',
-        'Write "every" or "this" before the weekday, for example "every friday at 17:00".',
+        'Write whether it is every week or one week, for example "every friday at 17:00".',
         "“{day}”可能是一次，也可能是每周。",
-        "请在星期几前写明“每”“本”或“下”，例如“每周五 17:00”。",
+        "请写明是每周还是哪一周，例如“每周五 17:00”。",
     ),
     "every_what": (
         "Every what?",

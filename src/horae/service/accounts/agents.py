@@ -64,6 +64,10 @@ class Agents:
             await check_agent(self._store, who, whose, agent, SHOW)
         return await self._read(whose, agent)
 
+    async def is_stopped(self, who: Principal) -> bool:
+        """Whether the agent that is asking was stopped by its owner; never true of a person."""
+        return who.agent is not None and (await self._read(who.owner, who.agent)).stopped
+
     async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         """Of the limits those that are named change: a number, a duration, None for no limit, or `usual`."""
         refuse_agent(who, "agents")

@@ -11,9 +11,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "bad_token": Entry(
         NotAuthenticated,
         "This token is not valid here.",
-        "Give a token that has neither expired nor been revoked. On the server's machine, 'horae --store URL token make NAME' makes one.",
+        "Give a token that has neither expired nor been revoked. On the server's machine, an admin makes one for a member with 'horae --store URL token make NAME --owner OWNER'.",
         "此令牌在这里无效。",
-        "请提供未过期且未被撤销的令牌。在服务器所在的机器上可用“horae --store URL token make 名称”创建。",
+        "请提供未过期且未被撤销的令牌。由管理员在服务器所在的机器上用“horae --store URL token make 名称 --owner 所有者”为成员创建。",
     ),
     "not_for_agents": Entry(
         NotAllowed,

@@ -48,6 +48,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No listener is there to receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
     ),
+    "literal_secret": (
+        """The header '{header}' is sent as the text "@secret:{name}". For the secret write {{"secret": "{name}"}}.""",
+        '请求头“{header}”会按文字 "@secret:{name}" 发送。要使用机密,请写 `{{"secret": "{name}"}}`。',
+    ),
     "network_refused": (
         "No running node allows this network: nothing is sent until one does. {hint}",
         "正在运行的节点都不允许该网络:在允许之前不会发送。{hint}",

@@ -20,7 +20,7 @@ from ...wire.tasks import waiting_for
 from ..messages.messages import FIXES, Words
 
 _MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
-_COMMAND: Final = re.compile(r"(horae secret (?:set|grant) \S+(?: --\w+ \S+)*)")
+_COMMAND: Final = re.compile(r": (horae\s[^\n]+)")
 _MISFIT: Final = re.compile(r"argument '.*' of ")
 _FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 

@@ -58,8 +58,8 @@ class CommandTarget:
                 return Failed(error, permanent=True, reason=Reason.TARGET_NOT_ALLOWED)
             return Failed(str(refusal), permanent=True, reason=Reason.NOT_CALLED)
         except (ValueError, RecursionError) as error:
-            problem = shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS)
-            return Failed(problem, permanent=True, reason=Reason.NOT_CALLED)
+            unread = shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS)
+            return Failed(unread, permanent=True, reason=Reason.NOT_CALLED)
         except HoraeError as error:
             return Failed(shortened(f"its secrets cannot be read: {error}", ERROR_CHARACTERS), reason=Reason.NOT_CALLED)
         return await self._run(spec, ready, invocation)

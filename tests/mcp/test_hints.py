@@ -176,7 +176,10 @@ REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("schedule_task", {"when": "every 1h, 3 times", "do": "look", "key": "gone"}, "key_of_cancelled"),
     ("update_task", {"id": "kept", "when": "every 1s, 3 times"}, "interval_too_short"),
     ("schedule_task", {"when": "每天晚上12点, 共3次", "do": "喝水"}, "midnight_twice"),
+    ("schedule_task", {"when": "every 1h", "do": "look", "name": "endless"}, "life_too_long"),
+    ("schedule_task", {"when": "每小时", "do": "喝水", "name": "水"}, "life_too_long"),
     ("pause_task", {"id": "over"}, "task_over"),
+    ("run_task_now", {"id": "busy"}, "already_running"),
     ("list_tasks", {"cursor": "zzz"}, "bad_page"),
     ("list_runs", {"cursor": "zzz", "limit": 5}, "bad_page"),
     ("get_task", {"id": "nothing"}, "no_such_task"),
@@ -187,18 +190,54 @@ REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("tool", "said", "code"), REFUSED_CALLS)
 async def test_each_suggested_call_is_accepted_as_written(tool: str, said: dict[str, Any], code: str) -> None:
-    async with tools_for(AGENT) as (house, desk):
+    life = timedelta(days=30) if code == "life_too_long" else None
+    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(longest_life=life))) as (house, desk):
         await desk("schedule_task", when="every 1h, 3 times", do="look", name="kept")
         gone = await desk("schedule_task", when="every 1h, 3 times", do="look", key="gone")
         await desk("cancel_task", id=gone["task"]["id"])
         await desk("schedule_task", when="in 10m", do="look", name="over")
         await house.ran(TEN_MINUTES)
+        await desk("schedule_task", when="every 6h, 3 times", do="look", name="busy")
+        await desk("run_task_now", id="busy")
+        assert await house.claim()
         refused = await meet(desk, tool, **said)
         assert refused["code"] == code
         assert refused["suggested_calls"]
+        if code == "life_too_long":
+            assert refused["suggested_calls"][0]["arguments"]["when"].startswith(said["when"])
         for each in refused["suggested_calls"]:
             result = await desk.raw(each["tool"], **each["arguments"])
-            assert not result.is_error or (each["tool"] == "update_task" and code == "task_over"), text_of(result)
+            assert not result.is_error, text_of(result)
+
+
+NOT_A_TOOL = {"run_over": "no tool cancels a run", "task_paused": "no tool retries a run"}
+
+
+async def test_agent_with_all_its_tasks_is_led_to_a_list_of_them() -> None:
+    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(active_tasks=1))) as (_house, desk):
+        await desk("schedule_task", when="every 1h, 3 times", do="look")
+        refused = await meet(desk, "schedule_task", when="every 1h, 3 times", do="look")
+        assert refused["code"] == "too_many_tasks"
+        (call,) = refused["suggested_calls"]
+        assert len((await desk(call["tool"], **call["arguments"]))["tasks"]) == 1
+
+
+def test_every_hint_with_calls_is_tried() -> None:
+    tried = {code for _, _, code in REFUSED_CALLS} | {"too_many_tasks"} | NOT_A_TOOL.keys()
+    assert {code for code, hint in HINTS.items() if hint.calls} <= tried
+
+
+async def test_calls_that_an_explanation_suggests_are_accepted() -> None:
+    async with tools_for(AGENT) as (house, desk):
+        await desk("schedule_task", when="every 1h, 3 times", do="look", name="kept")
+        await desk("pause_task", id="kept")
+        paused = await desk("explain_task", id="kept", at="in 1h")
+        house.later(timedelta(hours=2))
+        overdue = await desk("explain_task", id="kept")
+        calls = [*paused["suggested_calls"], *overdue["suggested_calls"]]
+        assert calls
+        for each in calls:
+            await desk(each["tool"], **each["arguments"])
 
 
 async def test_refusals_name_arguments_that_the_tool_has() -> None:

@@ -5,12 +5,16 @@ What only a person can do is said as a request to that person, with the command 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from ..choices import Language
-from ..errors import Refusal
+from ..errors import InvalidSchedule, Refusal
 from ..model.refusals import CATALOGUE, refuse
+from ..schedule.text import read
+from ..schedule.text.parse import has_chinese
 from .messages import Words
 
 
@@ -32,6 +36,7 @@ _RENAMED: Final = {"missed": "if_late"}
 _OTHER_SPELLINGS: Final = {"when": ("schedule_type", "schedule_value"), "do": ("prompt",)}
 _OURS: Final = {"prompt": "do", "task_id": "id"}
 MAX_PAGE: Final = 100
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 HINTS: Final[dict[str, Hint]] = {
@@ -188,10 +193,11 @@ class Followable(NamedTuple):
 
 
 class RefusedCall(NamedTuple):
-    """The call that was refused: a tool and its arguments."""
+    """The call that was refused: a tool, its arguments and the moment of the call."""
 
     tool: str
     arguments: Mapping[str, Any]
+    at: datetime
 
     def changed(self, changes: Mapping[str, str | None]) -> dict[str, Any]:
         """The same call with other values for some arguments; None leaves an argument out."""
@@ -222,12 +228,26 @@ def followable(
     found = HINTS.get(refusal.code)
     if found is None:
         return None
+    facts = _with_own_schedule(refusal, facts, refused)
     try:
         calls = [_call(tool, arguments, facts, language, refused) for tool, arguments in found.calls]
         return Followable(found.words.told(language, **facts), calls)
     except KeyError:
         # A refusal of the same code with fewer facts keeps the hint of its catalogue.
         return None
+
+
+def _with_own_schedule(refusal: Refusal, facts: Mapping[str, object], refused: RefusedCall) -> Mapping[str, object]:
+    """For a task that must end: the schedule of the call with an end, where it can be read so."""
+    when, end = refused.arguments.get("when"), _DATE.search(str(facts.get("example", "")))
+    if refusal.code != "life_too_long" or not isinstance(when, str) or end is None:
+        return facts
+    ended = f"{when}，直到{end[0]}" if has_chinese(when) else f"{when} until {end[0]}"
+    try:
+        read(ended, zone="UTC", now=refused.at)
+    except InvalidSchedule:
+        return facts
+    return {**facts, "example": ended, "example_zh": ended}
 
 
 def _call(

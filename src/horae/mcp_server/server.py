@@ -86,7 +86,7 @@ async def _call_tool(
         raise _unknown_tool(params.name, language)
     known = house if caller.assumed is None else house._replace(assumed=caller.assumed)
     call = Call(known, caller.who, language)
-    refused = partial(_refused, call, RefusedCall(params.name, given))
+    refused = partial(_refused, call, RefusedCall(params.name, given, call.clock.now()))
     for left in reversed(range(MOST_QUESTIONS)):
         try:
             return _answer(call, await _done(call, params.name, given))

@@ -66,6 +66,7 @@ class Agents:
 
     async def is_stopped(self, who: Principal) -> bool:
         """Whether the agent that is asking was stopped by its owner; never true of a person."""
+        who.must(Scope.READ)
         return who.agent is not None and (await self._read(who.owner, who.agent)).stopped
 
     async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:

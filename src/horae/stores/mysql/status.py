@@ -46,7 +46,7 @@ async def _looked_at(connection: Any, server: Server, address: Address, clock: C
         offset,
         settings,
         tuple(name for name, value in settings.items() if value != "1"),
-        join([_DUMPS[server.kind], *address.dump_options, "--single-transaction", address.database]),
+        join([_DUMPS[server.kind], "--single-transaction", *address.dump_options, address.database]),
     )
 
 

@@ -52,8 +52,8 @@ async def _looked_at(connection: asyncpg.Connection[Any], address: Address, cloc
         tuple(name for name, value in settings.items() if value == "off"),
         join(
             [
-                *("pg_dump", *address.dump_options, f"--schema={address.schema}"),
-                *("--format=custom", "--file=horae.dump", database),
+                *("pg_dump", f"--schema={address.schema}", "--format=custom", "--file=horae.dump"),
+                *(*address.dump_options, database),
             ]
         ),
     )

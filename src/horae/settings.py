@@ -304,7 +304,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "text",
         None,
         "The agent that the orchestrator preset asks for",
-        "orchestrator 预设的默认代理",
+        "orchestrator 预设的默认智能体",
     ),
     Setting(
         "targets.http.mode",

@@ -30,6 +30,20 @@ async def test_zone_of_the_server_is_not_called_the_owners() -> None:
     await _owner_without_a_zone()
 
 
+async def _early_hour() -> None:
+    async with served() as api:
+        seen = (await api.post("/v1/schedules/preview", {"when": "明天3点"}, headers={"Accept-Language": "zh"})).json
+        made = (await api.post("/v1/tasks", {**NINE, "when": "明天3点"})).json
+        clear = (await api.post("/v1/tasks", {**NINE, "when": "明天下午3点"})).json
+        assert "按 03:00 理解；下午请写“下午3点”。" in [each["message"] for each in seen["warnings"]]
+        assert "early_hour" in [each["code"] for each in made["warnings"]]
+        assert "early_hour" not in [each["code"] for each in clear["warnings"]]
+
+
+async def test_early_hour_without_a_part_of_the_day_is_a_warning() -> None:
+    await _early_hour()
+
+
 async def _task_for_another_owner() -> None:
     async with served() as api:
         assert (await api.put("/v1/owners/bob", {"zone": "Europe/Berlin"}, who="admin")).status == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from horae import Horae, InvalidSchedule, InvalidTask
 from horae.model.reason import Reason
 from horae.model.task import PauseCause, TaskState
+from horae.service.tasks.advisories import Advisory
 from horae.testing import TimeTravel
 
 START = "2026-03-01 12:00"
@@ -95,3 +97,55 @@ def test_functions_are_scheduled_with_plain_arguments() -> None:
         with pytest.raises(InvalidTask):
             time.run(remind.later("in 1m", 1, "a", "too many"))
     assert reminders.heard == [(8, "hi"), (7, "stretch")]
+
+
+async def restart_beside_another_app(path: Path) -> dict[str, tuple[TaskState, PauseCause | None]]:
+    other = Horae(f"sqlite:///{path}/horae.db", zone="UTC")
+    other.task("every 1h", name="other.report")(_work)
+    async with other:
+        async with an_app(path, "a", "b"):
+            pass
+        async with an_app(path, "a"):
+            return await states(other)
+
+
+def test_removed_declaration_is_set_aside_while_another_app_runs(tmp_path: Path) -> None:
+    found = asyncio.run(restart_beside_another_app(tmp_path))
+    assert found["b"] == (TaskState.PAUSED, PauseCause.ORPHANED)
+    assert found["a"] == found["other.report"] == (TaskState.ACTIVE, None)
+
+
+async def restart_beside_an_older_version(path: Path) -> list[dict[str, tuple[TaskState, PauseCause | None]]]:
+    async with an_app(path, "a", "b"), an_app(path, "a") as newer:
+        during = await states(newer)
+    async with an_app(path, "a") as newer:
+        return [during, await states(newer)]
+
+
+def test_declaration_that_an_older_running_node_has_is_set_aside_by_a_later_start(tmp_path: Path) -> None:
+    during, after = asyncio.run(restart_beside_an_older_version(tmp_path))
+    assert during["b"] == (TaskState.ACTIVE, None)
+    assert after["b"] == (TaskState.PAUSED, PauseCause.ORPHANED)
+
+
+async def look_for_a_removed_function(path: Path) -> tuple[Advisory | None, Advisory | None]:
+    url = f"sqlite:///{path}/horae.db"
+    async with an_app(path, "shop.pay", "shop.may") as app:
+        task = await app.schedule("shop.may", "in 1h")
+        target = (await task.facts()).task.target
+    async with an_app(path, "shop.pay") as app:
+        gone = (await app.service.functions.load(fresh=True)).missing(target)
+    async with an_app(path, "shop.pay", "shop.may"):
+        pass
+    async with Horae(url, zone="UTC", engine=False) as app:
+        back = (await app.service.functions.load(fresh=True)).missing(target)
+    return gone, back
+
+
+def test_removed_function_is_not_taken_for_a_misspelled_name(tmp_path: Path) -> None:
+    gone, back = asyncio.run(look_for_a_removed_function(tmp_path))
+    assert gone is not None
+    assert gone.code == "function_removed"
+    assert "shop.pay" not in gone.in_language("en") + gone.in_language("zh")
+    assert back is not None
+    assert back.code == "function_not_running"

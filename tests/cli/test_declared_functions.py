@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from horae import Horae
 from tests.app.declared_functions import declaring_app, register
 from tests.cli.driving import Cli
 from tests.cli.remote.served import ServedCli
@@ -246,3 +250,100 @@ def test_function_of_a_loaded_file_keeps_its_declaration(cli: Cli, tmp_path: Pat
     assert cli.process("up", "jobs.py", "--seconds", "0.1").code == 0
     made = cli("add", "every 1h", "--function", "report", "--json").json
     assert made["task"]["policies"]["retry"]["attempts"] == 2
+
+
+SHOP = """
+from horae import Horae
+
+app = Horae()
+
+{beat}
+
+@app.task("every 1d")
+async def pay() -> None: ...
+"""
+BEAT = '@app.task("every 1h")\nasync def bay() -> None: ...\n'
+
+
+def start_shop(cli: Cli, path: Path, *, with_beat: bool) -> str:
+    """Declares the functions of the file, as the start of a node does; the path of the file."""
+    file = path / "shop.py"
+    file.write_text(SHOP.format(beat=BEAT if with_beat else ""))
+    code = "import asyncio, shop\nasync def main():\n    async with shop.app: pass\nasyncio.run(main())\n"
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=path, env={**os.environ, "HORAE_STORE": cli.url}, check=True, timeout=60
+    )
+    return str(file)
+
+
+def test_why_of_a_removed_declaration_offers_neither_resume_nor_another_function(cli: Cli, tmp_path: Path) -> None:
+    start_shop(cli, tmp_path, with_beat=True)
+    assert "not paused" in cli("resume", "shop.bay").out
+    assert "没有暂停" in cli("resume", "shop.bay", "--lang", "zh").out
+    file = start_shop(cli, tmp_path, with_beat=False)
+    told = cli("why", "shop.bay", "--json").json
+    assert told["verdict"] == "paused"
+    commands = [each["command"] for each in told["fixes"]]
+    assert "shop.py" in commands[0]
+    assert Path(file).name in commands[0]
+    assert not [each for each in commands if " resume " in each or "--function" in each]
+    cli("resume", "shop.bay")
+    cli("run", "shop.bay", "--no-wait")
+    waiting = cli("why", "shop.bay", "--json").json
+    assert "no longer declared in shop.py" in waiting["sentence"]
+    assert "Did you mean" not in waiting["sentence"]
+    assert not [each for each in waiting["fixes"] if "--function" in each["command"]]
+
+
+NARROWED = """
+from horae import Horae
+
+app = Horae()
+
+@app.task()
+async def mail(user: int{more}) -> None: ...
+"""
+
+
+def run_with_signature(cli: Cli, path: Path, more: str, *deeds: str) -> None:
+    (path / "letters.py").write_text(NARROWED.format(more=more))
+    code = (
+        "import asyncio, letters\nasync def main():\n    async with letters.app as app:\n"
+        + "".join(f"        {each}\n" for each in deeds)
+        + "asyncio.run(main())\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=path, env={**os.environ, "HORAE_STORE": cli.url}, check=True, timeout=60
+    )
+
+
+def test_payload_that_no_longer_fits_is_told_as_not_called_and_how_to_change_it(cli: Cli, tmp_path: Path) -> None:
+    run_with_signature(cli, tmp_path, "", "await app.schedule('letters.mail', 'in 1d', {'user': 7})")
+    run_with_signature(
+        cli, tmp_path, ", subject: str", "run = await (await app.get('letters.mail')).run_now()", "await run.wait(30)"
+    )
+    told = cli("why", "letters.mail", "--json").json
+    assert told["reason"] == "not_called"
+    assert "was not called" in told["sentence"]
+    assert [each["command"].split()[1] for each in told["fixes"]] == ["edit", "retry"]
+    assert (
+        "未调用" in cli("runs", "letters.mail", "--lang", "zh").out
+        or "没有调用目标" in cli("why", "letters.mail", "--lang", "zh").out
+    )
+
+
+def test_missing_secret_is_told_as_not_called_with_the_command_that_sets_it(cli: Cli) -> None:
+    made = cli(
+        *("add", "in 1d", "--name", "call", "--http", "https://example.com/x", "--header", "A: @secret:tok", "--json")
+    )
+    assert made.code == 0, made.err
+    asyncio.run(run_once(cli.url))
+    told = cli("why", "call", "--json").json
+    assert told["reason"] == "not_called"
+    assert "secret set tok" in told["fixes"][0]["command"]
+
+
+async def run_once(url: str) -> None:
+    async with Horae(url, zone="UTC") as app:
+        run = await (await app.get("call")).run_now()
+        await run.wait(30)

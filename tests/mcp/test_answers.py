@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from horae import Horae
 from horae.choices import Language
+from horae.model.accounts.principal import Principal
 from tests.cli.driving import Cli
 from tests.mcp.process import desk_of
 from tests.mcp.stage import AGENT, tools_for
@@ -147,3 +150,67 @@ async def test_dialogue_in_chinese_is_answered_in_chinese_throughout(tmp_path: P
     for line in await talk(Cli(tmp_path), language):
         assert not ENGLISH_STATE.search(line), line
         assert not HALF_WIDTH.search(re.sub(r"^\w+: ", "", line)), line
+
+
+async def test_unknown_tool_is_answered_in_the_language_of_the_dialogue() -> None:
+    async with tools_for() as (_house, desk):
+        await desk.line("preview_schedule", when="每天早上9点")
+        with pytest.raises(MCPError) as caught:
+            await desk.client.call_tool("delete_task", {"id": "x"})
+        assert "没有名为“delete_task”的工具" in str(caught.value)
+
+
+async def test_pause_of_a_stopped_agent_is_told_in_chinese() -> None:
+    async with tools_for(AGENT, "zh") as (house, desk):
+        await desk("schedule_task", when="每小时, 共3次", do="喝水", name="水")
+        await house.service.approvals.stop_agent(Principal(AGENT.owner), str(AGENT.agent))
+        line = await desk.line("get_task", id="水")
+        assert "其智能体已被停止" in line
+        assert "agent was stopped" not in line
+
+
+async def test_early_hour_is_a_warning_of_preview_and_receipt() -> None:
+    async with tools_for() as (_house, desk):
+        for tool, said in (("preview_schedule", {}), ("schedule_task", {"do": "喝水"})):
+            codes = [each["code"] for each in (await desk(tool, when="明天3点", **said))["warnings"]]
+            assert "early_hour" in codes
+            clear = [each["code"] for each in (await desk(tool, when="明天下午3点", **said))["warnings"]]
+            assert "early_hour" not in clear
+
+
+async def test_finished_task_is_not_told_that_it_would_run_at_once() -> None:
+    async with tools_for() as (house, desk):
+        await desk("schedule_task", when="in 10m", do="look", name="once")
+        await house.ran(timedelta(minutes=10))
+        seen = await desk("get_task", id="once")
+        assert seen["task"]["state"] == "completed"
+        assert "in_the_past" not in [each["code"] for each in seen["warnings"]]
+
+
+async def test_stopped_agent_learns_that_it_is_stopped() -> None:
+    async with tools_for(AGENT) as (house, desk):
+        await desk("schedule_task", when="every 1h, 3 times", do="look")
+        await house.service.approvals.stop_agent(Principal(AGENT.owner), str(AGENT.agent))
+        assert (await desk("whoami"))["active_tasks_left"] == 0
+        line = await desk.line("whoami")
+        assert "stopped" in line
+        assert "are left" not in line
+
+
+async def test_header_that_spells_a_secret_as_text_is_a_warning() -> None:
+    async with tools_for() as (_house, desk):
+        do = {"http": {"url": "https://example.com/x", "headers": {"Authorization": "@secret:tok"}}}
+        made = await desk("schedule_task", when="every 1h", do=do, name="call")
+        assert "literal_secret" in [each["code"] for each in made["warnings"]]
+        meant = {"http": {"url": "https://example.com/x", "headers": {"Authorization": {"secret": "tok"}}}}
+        changed = await desk("update_task", id="call", do=meant)
+        assert "literal_secret" not in [each["code"] for each in changed["warnings"]]
+        again = await desk("update_task", id="call", do=do)
+        assert "literal_secret" in [each["code"] for each in again["warnings"]]
+
+
+async def test_unclear_work_is_told_in_sentences() -> None:
+    async with tools_for() as (_house, desk):
+        line = await desk.line("schedule_task", when="每天9点", do={})
+        assert "{}。do 应为" in line
+        assert '"http": …' in line

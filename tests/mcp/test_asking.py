@@ -96,3 +96,29 @@ async def test_a_person_who_keeps_being_unclear_is_not_asked_for_ever() -> None:
     async with desk_of(House(), PERSON, mode="legacy", answering=person) as desk:
         assert await desk.refused("schedule_task", when="every day at 9", do="x") == "ambiguous_hour"
     assert len(person.asked) == 2
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize(
+    ("when", "chosen", "local"),
+    [("周五下午5点", "下", "17:00"), ("friday at 5pm", "next", "17:00"), ("明天半夜12点", "00:00", "00:00")],
+)
+async def test_person_says_which_day_was_meant(mode: str, when: str, chosen: str, local: str) -> None:
+    person = Answering(chosen)
+    async with desk_of(House(), PERSON, mode=mode, answering=person) as desk:
+        made = await desk("schedule_task", when=when, do="x")
+        assert made["next_runs"][0]["at_local"][11:16] == local
+        assert len(person.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "when", ["周五下午5点", "friday at 5pm", "tomorrow at midnight", "每隔两天 9点", "明天早上", "5 minutes"]
+)
+async def test_preview_lists_choices_that_have_a_meaning(when: str) -> None:
+    async with desk_of(House(), PERSON) as desk:
+        shown = await desk("preview_schedule", when=when)
+        assert len(shown["choices"]) > 1
+        assert all(each["means"] for each in shown["choices"])
+        refused = await desk.raw("schedule_task", when=when, do="x")
+        problem = (refused.meta or {})[PROBLEM]
+        assert problem["choices"] == {"argument": "when", "values": [each["when"] for each in shown["choices"]]}

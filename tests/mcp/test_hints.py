@@ -105,7 +105,9 @@ def test_calls_of_a_hint_fit_the_schemas_and_are_named_in_its_sentence(code: str
     for tool, arguments in hint.calls:
         properties = TOOLS[tool].takes["properties"]
         for name, value in arguments.items():
-            Draft202012Validator(properties[name]).validate(value)
+            for each in value if isinstance(value, Words) else (value,):
+                if each is not None and name in properties:
+                    Draft202012Validator(properties[name]).validate(each)
         for text in hint.words:
             assert tool in text or tool == "schedule_task", (code, text)
             assert all(name in text for name in arguments if name in ("key", "when", "version")), (code, text)
@@ -134,14 +136,15 @@ async def test_suggested_calls_of_refusals_work_as_written() -> None:
         said = {"when": "every 1h, 3 times", "do": "look"}
         short = await meet(desk, "schedule_task", when="every 1s, 3 times", do="look")
         (call,) = short["suggested_calls"]
-        await desk(call["tool"], **{**said, **call["arguments"]})
+        assert call["arguments"]["do"] == "look"
+        await desk(call["tool"], **call["arguments"])
         made = await desk("schedule_task", **said, key="k")
         await desk("cancel_task", id=made["task"]["id"])
         refused = await meet(desk, "schedule_task", **said, key="k")
         assert refused["code"] == "key_of_cancelled"
         (call,) = refused["suggested_calls"]
-        assert call == {"tool": "schedule_task", "arguments": {"key": another_key("k", made["task"]["id"])}}
-        assert (await desk(call["tool"], **{**said, **call["arguments"]}))["change"] == "new"
+        assert call == {"tool": "schedule_task", "arguments": {**said, "key": another_key("k", made["task"]["id"])}}
+        assert (await desk(call["tool"], **call["arguments"]))["change"] == "new"
         for tool in ("pause_task", "resume_task", "run_task_now", "update_task"):
             more = {"name": "other"} if tool == "update_task" else {}
             assert (await meet(desk, tool, id=made["task"]["id"], **more))["code"] == "task_cancelled"
@@ -164,6 +167,89 @@ async def test_task_that_is_over_leads_to_tools(language: Language) -> None:
         assert again == {"tool": "run_task_now", "arguments": {"id": made["task"]["id"]}}
         await desk(again["tool"], **again["arguments"])
         await desk(edited["tool"], **edited["arguments"])
+
+
+REFUSED_CALLS: list[tuple[str, dict[str, Any], str]] = [
+    ("schedule_task", {"when": "每分钟, 共3次", "do": "喝水", "name": "水"}, "interval_too_short"),
+    ("schedule_task", {"when": "every 1s, 3 times", "do": "look"}, "interval_too_short"),
+    ("schedule_task", {"schedule_type": "interval", "schedule_value": "1000", "prompt": "look"}, "interval_too_short"),
+    ("schedule_task", {"when": "every 1h, 3 times", "do": "look", "key": "gone"}, "key_of_cancelled"),
+    ("update_task", {"id": "kept", "when": "every 1s, 3 times"}, "interval_too_short"),
+    ("schedule_task", {"when": "每天晚上12点, 共3次", "do": "喝水"}, "midnight_twice"),
+    ("schedule_task", {"when": "every 1h", "do": "look", "name": "endless"}, "life_too_long"),
+    ("schedule_task", {"when": "每小时", "do": "喝水", "name": "水"}, "life_too_long"),
+    ("pause_task", {"id": "over"}, "task_over"),
+    ("run_task_now", {"id": "busy"}, "already_running"),
+    ("list_tasks", {"cursor": "zzz"}, "bad_page"),
+    ("list_runs", {"cursor": "zzz", "limit": 5}, "bad_page"),
+    ("get_task", {"id": "nothing"}, "no_such_task"),
+    ("get_run", {"id": "run_nothing"}, "no_such_run"),
+    ("schedule_task", {"when": "every day at 9am, from 2020-01-01 until 2020-01-02", "do": "look"}, "never_fires"),
+]
+
+
+@pytest.mark.parametrize(("tool", "said", "code"), REFUSED_CALLS)
+async def test_each_suggested_call_is_accepted_as_written(tool: str, said: dict[str, Any], code: str) -> None:
+    life = timedelta(days=30) if code == "life_too_long" else None
+    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(longest_life=life))) as (house, desk):
+        await desk("schedule_task", when="every 1h, 3 times", do="look", name="kept")
+        gone = await desk("schedule_task", when="every 1h, 3 times", do="look", key="gone")
+        await desk("cancel_task", id=gone["task"]["id"])
+        await desk("schedule_task", when="in 10m", do="look", name="over")
+        await house.ran(TEN_MINUTES)
+        await desk("schedule_task", when="every 6h, 3 times", do="look", name="busy")
+        await desk("run_task_now", id="busy")
+        assert await house.claim()
+        refused = await meet(desk, tool, **said)
+        assert refused["code"] == code
+        assert refused["suggested_calls"]
+        if code == "life_too_long":
+            assert refused["suggested_calls"][0]["arguments"]["when"].startswith(said["when"])
+        for each in refused["suggested_calls"]:
+            result = await desk.raw(each["tool"], **each["arguments"])
+            assert not result.is_error, text_of(result)
+
+
+NOT_A_TOOL = {"run_over": "no tool cancels a run", "task_paused": "no tool retries a run"}
+
+
+async def test_agent_with_all_its_tasks_is_led_to_a_list_of_them() -> None:
+    async with tools_for(AGENT._replace(quotas=AGENT.quotas._replace(active_tasks=1))) as (_house, desk):
+        await desk("schedule_task", when="every 1h, 3 times", do="look")
+        refused = await meet(desk, "schedule_task", when="every 1h, 3 times", do="look")
+        assert refused["code"] == "too_many_tasks"
+        (call,) = refused["suggested_calls"]
+        assert len((await desk(call["tool"], **call["arguments"]))["tasks"]) == 1
+
+
+def test_every_hint_with_calls_is_tried() -> None:
+    tried = {code for _, _, code in REFUSED_CALLS} | {"too_many_tasks"} | NOT_A_TOOL.keys()
+    assert {code for code, hint in HINTS.items() if hint.calls} <= tried
+
+
+async def test_calls_that_an_explanation_suggests_are_accepted() -> None:
+    async with tools_for(AGENT) as (house, desk):
+        await desk("schedule_task", when="every 1h, 3 times", do="look", name="kept")
+        await desk("pause_task", id="kept")
+        paused = await desk("explain_task", id="kept", at="in 1h")
+        house.later(timedelta(hours=2))
+        overdue = await desk("explain_task", id="kept")
+        calls = [*paused["suggested_calls"], *overdue["suggested_calls"]]
+        assert calls
+        for each in calls:
+            await desk(each["tool"], **each["arguments"])
+
+
+async def test_refusals_name_arguments_that_the_tool_has() -> None:
+    async with tools_for(AGENT) as (_house, desk):
+        refused = await meet(desk, "schedule_task", when="每天9点", do="喝水", if_late="跳过")
+        assert "if_late" in refused["detail"]
+        assert "missed" not in refused["detail"]
+        listed = await meet(desk, "list_tasks", cursor="zzz")
+        text = listed["detail"] + listed["hint"]
+        assert "cursor" in text
+        assert "after'" not in text
+        assert "1000" not in text
 
 
 async def cancel_and_schedule_again(cli: Cli, language: Language) -> tuple[str, str]:

@@ -175,11 +175,25 @@ async def test_runs_are_listed_explained_and_read_with_their_last_lines() -> Non
         ("昨天9点", "2026-02-28T09:00"),
     ],
 )
-async def test_explain_task_reads_moment_in_words_in_the_callers_zone(at: str, local: str) -> None:
+async def test_explain_task_reads_moment_in_words_in_the_zone_of_the_task(at: str, local: str) -> None:
     async with tools_for() as (_house, desk):
         await desk("schedule_task", when="every day at 08:00", do="x", name="tick", zone="UTC")
         why = await desk("explain_task", id="tick", at=at)
-        assert why["at_local"] == f"{local}:00.000+01:00"
+        assert why["at_local"] == f"{local}:00.000+00:00"
+        elsewhere = await desk("explain_task", id="tick", at=at, zone="Europe/Berlin")
+        assert elsewhere["at_local"] == f"{local}:00.000+01:00"
+
+
+async def test_pause_and_question_about_a_task_read_the_same_moment() -> None:
+    async with tools_for() as (_house, desk):
+        await desk("schedule_task", when="每天早上9点", do="x", name="tick", zone="Asia/Shanghai")
+        paused = await desk("pause_task", id="tick", until="后天早上8点半")
+        assert paused["task"]["pause"]["until"] == "2026-03-03T00:30:00.000Z"
+        why = await desk("explain_task", id="tick", at="明天早上8点半")
+        assert why["at"] == "2026-03-02T00:30:00.000Z"
+        assert "2026-03-03 08:30 +08:00" in why["sentence"]
+        assert (await desk("explain_task", id="tick", at="明天早上9点"))["verdict"] == "paused"
+        assert await desk.refused("explain_task", id="tick", at="明天早上9点", zone="Nowhere") == "unknown_zone"
 
 
 async def test_explain_task_offers_both_hours_as_its_own_argument() -> None:

@@ -370,9 +370,10 @@ class Horae(Running):
                     await self.service.code.rename(self.who, former[declared.name])
                 await self._upsert_declared(declared.name, self._declared_request(declared))
         if modules:
-            live_nodes = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
-            alone = not live_nodes
-            await self.service.code.started(self.who, modules, alone=alone, former_modules=former_modules_of)
+            others = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
+            announced = await self.service.functions.by_node() if others else {}
+            elsewhere = {name for node in others for name in announced.get(node.id) or announced.get(node.home, ())}
+            await self.service.code.started(self.who, modules, elsewhere=elsewhere, former_modules=former_modules_of)
 
     def _former_names(self) -> dict[str, FormerName]:
         """Map the current names of functions to the unambiguous names that earlier versions gave them."""

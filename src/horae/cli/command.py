@@ -32,7 +32,10 @@ _STORE: Final = typer.Option(
     None,
     "--store",
     metavar="URL",
-    help="Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, ./horae.db.",
+    help=(
+        "Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, "
+        "./horae.db where it exists, $XDG_DATA_HOME/horae/horae.db."
+    ),
 )
 _SERVER: Final = typer.Option(
     None,

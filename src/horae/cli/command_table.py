@@ -133,7 +133,7 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
                 "commands.approve",
                 Words(
                     "Let a task run that an agent made and that waits for a person.",
-                    "批准代理创建并等待人员确认的任务。",
+                    "批准智能体创建并等待人员确认的任务。",
                 ),
             ),
             "agent": Command(

@@ -11,7 +11,7 @@ from itertools import islice
 
 from ..choices import Fold, Gap, Language
 from ..errors import InvalidSchedule, Refusal, Sentence
-from ..model.task import Standing, Task, past_of
+from ..model.task import GOING, Standing, Task, past_of
 from ..schedule.canonical import read_moment, to_json
 from ..schedule.evaluate import iterate
 from ..schedule.instants import to_datetime
@@ -73,7 +73,7 @@ def ask_task(task: Task, standing: Standing, question: Question, now: datetime) 
         task.name,
         schedule,
         fires_in(zone, instants),
-        lint(schedule, after),
+        [each for each in lint(schedule, after) if each.code != "in_the_past" or standing.state in GOING],
         after,
         question.language,
         to_json(schedule),

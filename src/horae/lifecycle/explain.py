@@ -66,6 +66,7 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
         "它曾有记录，但该记录已超出保留的历史范围。",
     ),
 }
+_UNCALLED: Final = ("It ended as {state}, {lateness} after it was due.", "它以“{state}”结束，比到期晚 {lateness}。")
 _TOOK_OVER: Final = (
     "Attempt {attempt} took over from attempt {before}, which was lost: {reason}",
     "第 {attempt} 次尝试接替了丢失的第 {before} 次：{reason}",
@@ -331,7 +332,7 @@ def _explain_ran(
     facts: Facts, run: Run, started: datetime, rows: tuple[Run, ...], attempts: tuple[Run, ...]
 ) -> Explanation:
     late = f"{(started - _occurrence_due(run, rows)).total_seconds():.3f} s"
-    english, chinese = _SENTENCES[Verdict.RAN]
+    english, chinese = _UNCALLED if run.reason is Reason.NOT_CALLED else _SENTENCES[Verdict.RAN]
     answer = Explanation(
         Verdict.RAN,
         english.format(state=run.state.value, lateness=late),
@@ -434,7 +435,10 @@ def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningN
         if following is None:
             return _answer(Verdict.NOT_PLANNED, ("there is none after it", "之后也没有"))
         later = _format_instant(facts, following)
-        return _answer(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
+        answer = _answer(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
+        # A later one that falls into the pause does not run.
+        pause = facts.standing.pause
+        return with_pause(facts, answer) if pause is not None and pause.since <= following else answer
     for entry in facts.entries:
         if _precedes(entry, at):
             return _explain_entry(facts, entry, at, now, nodes)

@@ -154,6 +154,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
                 "type": "string",
                 "description": '"today at 9am", "yesterday", "last Monday 18:00", 昨天早上9点, "2026-11-15 02:00", "5m ago".',
             },
+            zone={"type": "string", "description": "Zone of at. Default: the task's own."},
         ),
         shape(
             task=TEXT,
@@ -204,7 +205,10 @@ TOOLS: Final[Mapping[str, Entry]] = {
             ("id",),
             id=ID,
             reason={"type": "string", "description": "Why: shown wherever the task is. Say it where you know it."},
-            until={"type": "string", "description": 'When it goes on by itself: "tomorrow 09:00", "in 2h".'},
+            until={
+                "type": "string",
+                "description": 'When it goes on by itself, in the zone of the task: "tomorrow 09:00", "in 2h".',
+            },
         ),
         shape(task=TASK),
         _changing("Pause a task", again=True),

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..errors import NotFound
 from ..model.change import Facts
+from ..model.pause_note import pause_note
 from ..model.run import Run
 from ..model.task import TaskState
 from ..service.query.instants import coming_moment
@@ -18,6 +19,7 @@ from .lines import brief
 from .messages import (
     BECAUSE_OF,
     CANCELLED,
+    NOT_PAUSED,
     NOTE,
     PAUSED,
     RESUMED,
@@ -52,7 +54,7 @@ async def pause_task(call: Call, arguments: Said) -> Told:
 def _paused_line(call: Call, facts: Facts) -> str:
     """Return the line for the stored pause: a second pause keeps the reason and end of the first."""
     pause = facts.standing.pause
-    until, note = (None, "") if pause is None else (pause.until, pause.note)
+    until, note = (None, "") if pause is None else (pause.until, pause_note(pause, call.language))
     zone = facts.task.schedule.zone or list_zone(call)
     return PAUSED.told(
         call.language,
@@ -79,7 +81,8 @@ async def resume_task(call: Call, arguments: Said) -> Told:
         **approval_of(call, facts),
         **receipt.values(call),
     }
-    return Told(data, receipt.told(call, RESUMED, name=brief(facts.task.name), id=facts.task.id))
+    words = NOT_PAUSED if before.standing.state is TaskState.ACTIVE else RESUMED
+    return Told(data, receipt.told(call, words, name=brief(facts.task.name), id=facts.task.id))
 
 
 async def cancel_task(call: Call, arguments: Said) -> Told:

@@ -19,6 +19,7 @@ from .lines import plain
 MOST_QUESTIONS: Final = 3
 _FIELD: Final = "choice"
 _WORD: Final = re.compile("[A-Za-z]+")
+_TASK_ID: Final = re.compile(r"\btsk_[0-9a-z]+")
 
 
 class Choices(NamedTuple):
@@ -40,14 +41,34 @@ def choices_of(refusal: Refusal, arguments: Said) -> Choices | None:
             return _replace_in_source(refusal, arguments, str(facts["zone"]), str(facts["one"]), str(facts["other"]))
         case "ambiguous_name":
             argument = "task_id" if "task_id" in arguments else "task" if "task" in arguments else "id"
-            return Choices(argument, tuple(str(facts["found"]).split(", ")))
+            found = str(facts["found"])
+            return Choices(argument, tuple(_TASK_ID.findall(found)) or tuple(found.split(", ")))
+        case "every_other" | "missing_hour":
+            return _instead_of(refusal, arguments, (str(facts["one"]), str(facts["other"])))
+        case "bare_duration":
+            return _instead_of(refusal, arguments, (str(facts["delay"]), str(facts["interval"])))
         case _:
-            return None
+            return _instead_of(refusal, arguments, whole_texts(refusal))
+
+
+def whole_texts(refusal: Refusal) -> tuple[str, ...]:
+    """What a schedule text may have meant, as the schedule language offers it; empty for anything else."""
+    found = refusal.facts.get("choices")
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def argument_with(text: str | None, said: Said) -> str:
+    """The argument that holds the text: a task is scheduled by its `when`, explained by its `at`, paused by its `until`."""
+    return next((name for name in ("at", "until") if said.get(name) == text), "when")
+
+
+def _instead_of(refusal: Refusal, said: Said, values: tuple[str, ...]) -> Choices | None:
+    """A single text is no question: the hint says it."""
+    return Choices(argument_with(refusal.source, said), values) if len(values) > 1 else None
 
 
 def _replace_in_source(refusal: Refusal, arguments: Said, ambiguous: str, *alternatives: str) -> Choices | None:
-    """Return the whole source text once per alternative, with the ambiguous part replaced. The text is the argument
-    `when` of a task, or `at` of an explanation."""
+    """Return the whole source text once per alternative, with the ambiguous part replaced."""
     source, start = refusal.source, refusal.position
     if source is None or start is None:
         return None
@@ -55,8 +76,8 @@ def _replace_in_source(refusal: Refusal, arguments: Said, ambiguous: str, *alter
     # The hour may be written as a word: `nine` for 9.
     is_word = word is not None and not source.startswith(ambiguous, start)
     end = word.end() if word is not None and is_word else start + len(ambiguous)
-    argument = "at" if arguments.get("at") == source else "when"
-    return Choices(argument, tuple(f"{source[:start]}{each}{source[end:]}" for each in alternatives))
+    texts = tuple(f"{source[:start]}{each}{source[end:]}" for each in alternatives)
+    return Choices(argument_with(source, arguments), texts)
 
 
 async def asked(

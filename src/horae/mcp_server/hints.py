@@ -5,19 +5,38 @@ Actions that only a person can take are phrased as a request to that person, wit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from ..choices import Language
-from ..errors import Refusal
+from ..errors import InvalidSchedule, Refusal
+from ..model.refusals import CATALOGUE, refuse
+from ..schedule.text import read
+from ..schedule.text.parse import has_chinese
 from .messages import Words
 
 
 class Hint(NamedTuple):
-    """A sentence, and the tool calls that it names; their `{placeholders}` are facts of the refusal."""
+    """A sentence, and the tool calls that it names; their `{placeholders}` are facts of the refusal.
+
+    A call of SAME_CALL repeats the refused call with these arguments changed; one that is None is left out.
+    """
 
     words: Words
-    calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    calls: tuple[tuple[str, Mapping[str, str | Words | None]], ...] = ()
+
+
+SAME_CALL: Final = "schedule_task"
+_DAILY: Final = Words("every day at 09:00", "每天9点")
+_NEAREST: Final = Words("{example}", "{example_zh}")
+_RENAMED: Final = {"missed": "if_late"}
+"""Names of the wire, and the argument of the tools that stands for each."""
+_OTHER_SPELLINGS: Final = {"when": ("schedule_type", "schedule_value"), "do": ("prompt",)}
+_OURS: Final = {"prompt": "do", "task_id": "id"}
+MAX_PAGE: Final = 100
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 HINTS: Final[dict[str, Hint]] = {
@@ -26,21 +45,20 @@ HINTS: Final[dict[str, Hint]] = {
             'Call schedule_task again with key "{other}": the cancelled task keeps its key.',
             '请用 key "{other}" 再次调用 schedule_task:已取消的任务保留原来的键。',
         ),
-        (("schedule_task", {"key": "{other}"}),),
+        ((SAME_CALL, {"key": "{other}"}),),
     ),
     "task_cancelled": Hint(
         Words(
             "Make a new task with schedule_task; where this one has a key, choose another key.",
             "请用 schedule_task 新建任务;若此任务有键,请换一个 key。",
         ),
-        (("schedule_task", {"key": "…"}),),
     ),
     "task_over": Hint(
         Words(
             'Call run_task_now with id {id} for one more run, or update_task with id {id} and a new when, such as "every day at 09:00".',
             '可用 id {id} 调用 run_task_now 再运行一次,或用 id {id} 和新的 when(例如 "每天9点")调用 update_task。',
         ),
-        (("run_task_now", {"id": "{id}"}), ("update_task", {"id": "{id}", "when": "every day at 09:00"})),
+        (("run_task_now", {"id": "{id}"}), ("update_task", {"id": "{id}", "when": _DAILY})),
     ),
     "nothing_to_retry": Hint(
         Words("Call run_task_now with id {task} for one extra run.", "请用 id {task} 调用 run_task_now 额外运行一次。"),
@@ -110,21 +128,21 @@ HINTS: Final[dict[str, Hint]] = {
             'Check the start, end and number of times in when; preview_schedule with when "every day at 09:00" shows what a schedule means.',
             '请检查 when 中的起止时间和次数;可用 when "每天9点" 调用 preview_schedule 查看计划的含义。',
         ),
-        (("preview_schedule", {"when": "every day at 09:00"}),),
+        (("preview_schedule", {"when": _DAILY}),),
     ),
     "interval_too_short": Hint(
         Words(
             'The nearest that is allowed: when "{example}". To allow less, ask the owner to run: {command}',
             '最接近的可用写法:when "{example_zh}"。如需更短,请所有者运行:{command}',
         ),
-        (("schedule_task", {"when": "{example}"}),),
+        ((SAME_CALL, {"when": _NEAREST}),),
     ),
     "life_too_long": Hint(
         Words(
             'Give it an end, such as when "{example}". To lift the limit, ask the owner to run: {command}',
             '请为它设定结束,例如 when "{example_zh}"。如需取消此限制,请所有者运行:{command}',
         ),
-        (("schedule_task", {"when": "{example}"}),),
+        ((SAME_CALL, {"when": _NEAREST}),),
     ),
     "retry_too_soon": Hint(
         Words(
@@ -134,10 +152,10 @@ HINTS: Final[dict[str, Hint]] = {
     ),
     "too_many_tasks": Hint(
         Words(
-            "End one with cancel_task first (paused tasks of an assistant count too). To allow more, ask the owner to run: {command}",
-            "请先用 cancel_task 结束一个任务(助手暂停的任务也计入)。如需更多,请所有者运行:{command}",
+            "Choose one with list_tasks and end it with cancel_task first (paused tasks of an agent count too). To allow more, ask the owner to run: {command}",
+            "请先用 list_tasks 选出一个任务,再用 cancel_task 结束它(智能体暂停的任务也计入)。如需更多,请所有者运行:{command}",
         ),
-        (("cancel_task", {"id": "…"}),),
+        (("list_tasks", {"q": "state:active"}),),
     ),
     "too_many_stored_tasks": Hint(
         Words(
@@ -187,6 +205,13 @@ HINTS: Final[dict[str, Hint]] = {
             "请询问所有者是否可以继续,并请其运行:horae agent restart {agent} --owner {owner}",
         ),
     ),
+    "bad_page": Hint(
+        Words(
+            "Leave cursor out for the first page, then pass next_cursor of the answer before; limit is 1 to 100.",
+            "第一页不要传 cursor,之后传上一个答复的 next_cursor;limit 为 1 到 100。",
+        ),
+        ((SAME_CALL, {"cursor": None}),),
+    ),
 }
 
 
@@ -195,21 +220,76 @@ class Followable(NamedTuple):
     calls: list[dict[str, Any]]
 
 
-def followable(refusal: Refusal, facts: Mapping[str, object], language: Language) -> Followable | None:
+class RefusedCall(NamedTuple):
+    """The call that was refused: a tool, its arguments and the moment of the call."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    at: datetime
+
+    def changed(self, changes: Mapping[str, str | None]) -> dict[str, Any]:
+        """Return the same call with other values for some arguments; None leaves an argument out."""
+        dropped = {other for name in changes for other in (name, *_OTHER_SPELLINGS.get(name, ()))}
+        kept = {_OURS.get(name, name): value for name, value in self.arguments.items() if name not in dropped}
+        return {
+            "tool": self.tool,
+            "arguments": kept | {name: value for name, value in changes.items() if value is not None},
+        }
+
+
+def in_tool_words(refusal: Refusal) -> Refusal:
+    """Return the same refusal with the names and limits that the tools have."""
+    facts = dict(refusal.facts)
+    if refusal.code == "bad_page":
+        facts |= {"wanted": "cursor" if facts.get("wanted") == "after" else facts.get("wanted"), "most": MAX_PAGE}
+    elif facts.get("name") in _RENAMED and refusal.code in CATALOGUE:
+        facts["name"] = _RENAMED[str(facts["name"])]
+    else:
+        return refusal
+    return refuse(refusal.code, **facts)
+
+
+def followable(
+    refusal: Refusal, facts: Mapping[str, object], language: Language, refused: RefusedCall
+) -> Followable | None:
     """Return the hint of a refusal for assistants; None where the catalogue's own hint applies."""
     hint = HINTS.get(refusal.code)
     if hint is None:
         return None
+    facts = _with_own_schedule(refusal, facts, refused)
     try:
-        calls = [
-            {"tool": tool, "arguments": {name: value.format_map(facts) for name, value in arguments.items()}}
-            for tool, arguments in hint.calls
-        ]
-        return Followable(hint.words.told(language, **facts), [each for each in calls if _is_complete(each)])
+        calls = [_call(tool, arguments, facts, language, refused) for tool, arguments in hint.calls]
+        return Followable(hint.words.told(language, **facts), calls)
     except KeyError:
         # A refusal of the same code with fewer facts keeps the hint of its catalogue.
         return None
 
 
-def _is_complete(call: Mapping[str, Any]) -> bool:
-    return "…" not in call["arguments"].values()
+def _with_own_schedule(refusal: Refusal, facts: Mapping[str, object], refused: RefusedCall) -> Mapping[str, object]:
+    """For a task that must end: the schedule of the call with an end, where it can be read so."""
+    when, end = refused.arguments.get("when"), _DATE.search(str(facts.get("example", "")))
+    if refusal.code != "life_too_long" or not isinstance(when, str) or end is None:
+        return facts
+    ended = f"{when}，直到{end[0]}" if has_chinese(when) else f"{when} until {end[0]}"
+    try:
+        read(ended, zone="UTC", now=refused.at)
+    except InvalidSchedule:
+        return facts
+    return {**facts, "example": ended, "example_zh": ended}
+
+
+def _call(
+    tool: str,
+    arguments: Mapping[str, str | Words | None],
+    facts: Mapping[str, object],
+    language: Language,
+    refused: RefusedCall,
+) -> dict[str, Any]:
+    filled = {name: _filled(value, facts, language) for name, value in arguments.items()}
+    return refused.changed(filled) if tool == SAME_CALL else {"tool": tool, "arguments": filled}
+
+
+def _filled(value: str | Words | None, facts: Mapping[str, object], language: Language) -> str | None:
+    if isinstance(value, Words):
+        return (value.en if language == "en" else value.zh).format_map(facts)
+    return None if value is None else value.format_map(facts)

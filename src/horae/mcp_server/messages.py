@@ -92,6 +92,10 @@ STILL_WAITS: Final = Words(
 BECAUSE_OF: Final = Words("; reason: {reason}", ",原因:{reason}")
 UNTIL: Final = Words(" until {until}", ",直到 {until}")
 RESUMED: Final = Words("Resumed '{name}' ({id}). {next}{notes}", "已恢复“{name}”({id})。{next}{notes}")
+NOT_PAUSED: Final = Words(
+    "Nothing to resume: '{name}' ({id}) is not paused. {next}{notes}",
+    "无需恢复:“{name}”({id})没有暂停。{next}{notes}",
+)
 CANCELLED: Final = Words(
     "Cancelled '{name}' ({id}) for good; its history stays. schedule_task makes a new one{key}.",
     "已永久取消“{name}”({id}),历史保留。可用 schedule_task 重新创建{key}。",
@@ -156,9 +160,17 @@ STILL_GOING: Final = Words(
 UNDERSTOOD_MANY: Final = Words("This can be meant in more than one way: {choices}.", "这可能有多种含义:{choices}。")
 CHOOSE: Final = Words("Choose one: {choices}.", "请选择其一:{choices}。")
 WHO: Final = Words(
-    "You act for {owner}{agent}, zone {zone}; {left}.", "你代表所有者 {owner}{agent},时区 {zone};{left}。"
+    "You act for {owner}{agent}, zone {zone}; {left}.{notes}", "你代表所有者 {owner}{agent},时区 {zone};{left}。{notes}"
 )
-AN_AGENT: Final = Words(" as the agent '{agent}'", "(代理“{agent}”)")
+AN_AGENT: Final = Words(" as the agent '{agent}'", "(智能体“{agent}”)")
 NO_ZONE: Final = Words("none, so name one each time", "未设置,因此每次都要指明")
 LEFT: Final = Words("{left} of {most} active tasks are left", "活动任务还可新建 {left} 个(上限 {most})")
+STOPPED: Final = Words(
+    "its owner has stopped it, so nothing of it runs and it makes no tasks until: horae agent restart {agent} --owner {owner}",
+    "已被其所有者停止,不会运行也不能新建任务,直到:horae agent restart {agent} --owner {owner}",
+)
+NO_NODE: Final = Words(
+    " No node is alive, so nothing runs until one is started with 'horae up'.",
+    "没有节点在运行,用“horae up”启动之前不会执行任何任务。",
+)
 NO_LIMIT: Final = Words("no limit on tasks", "任务数量不限")

@@ -29,16 +29,18 @@ from .messages import (
     NEXT_SHORT,
     NO_LIMIT,
     NO_NEXT_SHORT,
+    NO_NODE,
     NO_TASKS,
     NO_ZONE,
     NONE_YET,
+    STOPPED,
     TASK,
     TASK_ROW,
     TASKS,
     WHO,
 )
 from .receipt import list_zone, moment_line, receipt_of, task_row, with_cautions
-from .task_arguments import id_of
+from .task_arguments import id_of, zone_of
 
 _DEFAULT_LIMIT: Final = 20
 _MAX_COUNTED: Final = 1_000
@@ -110,8 +112,9 @@ _CAUSES_ONLY_OWNER_ENDS: Final = frozenset(
 async def explain_task(call: Call, arguments: Said) -> Told:
     """Explain why a task did or did not run: verdict, sentence, the runs that it rests on, and suggested calls."""
     facts = await call.service.tasks.named(call.who, id_of(arguments))
-    why = await call.service.ledger.explained(call.who, facts.task.id, arguments.get("at"), call.who.zone)
-    zone = call.who.zone or why.facts.task.schedule.zone or "UTC"
+    zone = zone_of(call, arguments) if "zone" in arguments else facts.task.schedule.zone or call.who.zone
+    zone = zone or "UTC"
+    why = await call.service.ledger.explained(call.who, facts.task.id, arguments.get("at"), zone)
     data = why_json(why.explanation, utc(why.at), facts.task.name, zone, call.language, why.outage)
     data["sentence"] = call.complete(data["sentence"])
     data |= {"task_id": facts.task.id, "at_local": local(why.at, zone), "suggested_calls": _suggested_calls(why)}
@@ -141,6 +144,9 @@ async def whoami(call: Call, arguments: Said) -> Told:
     used = await _count_active(call)
     quota = principal.quotas.active_tasks
     left = None if quota is None else max(0, quota - used)
+    is_stopped = await call.service.agents.is_stopped(principal)
+    if is_stopped:
+        left = 0
     data = {
         "owner": principal.owner,
         "agent": principal.agent,
@@ -155,9 +161,13 @@ async def whoami(call: Call, arguments: Said) -> Told:
         "now_local": None if principal.zone is None else local(call.clock.now(), principal.zone),
     }
     tasks_left = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=quota)
+    if is_stopped:
+        tasks_left = call.told(STOPPED, agent=principal.agent, owner=principal.owner)
     agent = "" if principal.agent is None else AN_AGENT.told(call.language, agent=principal.agent)
     zone = NO_ZONE if principal.zone is None else principal.zone
-    return Told(data, WHO.told(call.language, agent=agent, owner=principal.owner, zone=zone, left=tasks_left))
+    notes = call.told(NO_NODE) if data["engine_running"] is False else ""
+    text = WHO.told(call.language, agent=agent, owner=principal.owner, zone=zone, left=tasks_left, notes=notes)
+    return Told(data, text)
 
 
 async def _count_active(call: Call) -> int:

@@ -7,7 +7,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from ..errors import InvalidSchedule
 from ..model.change import Facts
+from ..model.pause_note import pause_note
 from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
@@ -15,6 +17,7 @@ from ..schedule.compat import Note
 from ..schedule.describe import sentence
 from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
+from ..schedule.text import read
 from ..schedule.warnings import ScheduleWarning
 from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
@@ -107,7 +110,8 @@ class Receipt(NamedTuple):
         shown = would.told(call.language, fires=fires) if fires else ""
         if awaits:
             return call.told(WAITS_AND_WOULD, id=held.task.id, would=shown)
-        note = "" if pause is None or not pause.note else PAUSE_REASON.told(call.language, reason=brief(pause.note))
+        said = "" if pause is None else brief(pause_note(pause, call.language))
+        note = PAUSE_REASON.told(call.language, reason=said) if said else ""
         if pause is not None and pause.until is not None and self.fires:
             until = moment_line(pause.until, self.zone)
             after = self._fires_line(call, self.fires, 1)
@@ -139,18 +143,32 @@ def moment_line(at: datetime, zone: str | None) -> str:
     return f"{shown[:10]} {shown[11:16] if at.second == 0 else shown[11:19]} {shown[-6:]}"
 
 
-def receipt_of(call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES) -> Receipt:
-    """Build the receipt of an existing task, or of one that would be created."""
+def receipt_of(
+    call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES, when: object = None
+) -> Receipt:
+    """Build the receipt of an existing task, or of one that would be created; `when` is the text of its schedule."""
     task, status, now = facts.task, facts.standing, call.clock.now()
     is_held = status.state is TaskState.PAUSED
     until = None if status.pause is None else status.pause.until
     after = max(now, until) if is_held and until is not None else now
     fires = list(_next_fires(facts, after, number)) if not is_held or until is not None else []
-    receipt = _build_receipt(call, task.schedule, fires, notes, now)._replace(at_once=_is_due_at_once(facts))
+    receipt = _build_receipt(call, task.schedule, fires, notes, now, _reading_notes(when, task.schedule.zone, now))
+    receipt = receipt._replace(at_once=_is_due_at_once(facts))
+    if status.state not in GOING:
+        # This warning is about a task that is created now.
+        receipt = receipt._replace(warnings=[each for each in receipt.warnings if each[0] != "in_the_past"])
     if not is_held:
         return receipt
     would = fires_in(receipt.zone, list(_next_fires(facts, now, number)))
     return receipt._replace(held=facts, would=would)
+
+
+def _reading_notes(when: object, zone: str | None, now: datetime) -> tuple[str, ...]:
+    try:
+        return read(when, zone=zone, now=now).notes if isinstance(when, str) else ()
+    except InvalidSchedule:
+        # The text was clear when the task was created, and its time has passed since.
+        return ()
 
 
 def _next_fires(facts: Facts, after: datetime, number: int) -> Iterable[datetime]:

@@ -24,10 +24,10 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "bad_do": Entry(
         InvalidTask,
-        "What is to be done is not clear: {problem}",
+        "What is to be done is not clear: {problem}.",
         'Give do a text, which is a prompt to yourself, or one of {{"http": …}}, {{"command": […]}}, {{"function": "…"}}.',
-        "要做什么不清楚:{problem}",
-        'do 应为文本(给自己的提示),或 {{"http": …}}、{{"command": […]}}、{{"function": "…"}} 之一。',
+        "要做什么不清楚:{problem}。",
+        'do 应为文本(给自己的提示),或 `{{"http": …}}`、`{{"command": […]}}`、`{{"function": "…"}}` 之一。',
     ),
     "two_spellings": Entry(
         InvalidTask,

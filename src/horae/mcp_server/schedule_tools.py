@@ -43,7 +43,8 @@ async def schedule_task(call: Call, arguments: Said) -> Told:
     resolved, notes = await _resolve_request(call, arguments)
     request = resolved.wish
     result = await _dry_run(call, request) if arguments.get("dry_run") else await _create(call, request)
-    receipt = await with_cautions(call, receipt_of(call, result.facts, notes), result.facts, resolved.warnings)
+    receipt = receipt_of(call, result.facts, notes, when=arguments.get("when"))
+    receipt = await with_cautions(call, receipt, result.facts, resolved.warnings)
     receipt = with_assumed_zone(call, arguments, receipt)
     data = {
         "task": _task_json(call, result),
@@ -147,7 +148,7 @@ async def update_task(call: Call, arguments: Said) -> Told:
     )
     facts = before._replace(task=edited.after) if dry_run else await call.service.tasks.get(call.who, before.task.id)
     advisories = await call.service.review(call.who, edited, edits)
-    receipt = await with_cautions(call, receipt_of(call, facts, notes), facts, advisories)
+    receipt = await with_cautions(call, receipt_of(call, facts, notes, when=arguments.get("when")), facts, advisories)
     changed = _changed_fields(edited)
     data = {
         "before": definition_json(edited.before),

@@ -22,8 +22,8 @@ from ..wire.problems import problem_json
 from .arguments import checked
 from .call import Call, House, LanguageMemory, Said, Told
 from .catalogue import TOOLS, Entry, arguments_of, listed
-from .elicitation import MOST_QUESTIONS, Choices, answered, asked, choices_of
-from .hints import followable
+from .elicitation import MOST_QUESTIONS, Choices, answered, argument_with, asked, choices_of, whole_texts
+from .hints import RefusedCall, followable, in_tool_words
 from .lines import whole
 from .messages import CHOOSE
 from .refusals import refuse
@@ -79,30 +79,32 @@ async def _call_tool(
 ) -> types.CallToolResult | types.InputRequiredResult:
     resolved = who_asks(context)
     caller = resolved if isinstance(resolved, Caller) else await resolved
+    arguments = answered(params, dict(params.arguments or {}))
+    language = languages.choose(caller.who, arguments, caller.language, is_stated=caller.states_language)
     if params.name not in TOOLS:
         # A protocol error, not a tool error: the client called a tool that was never listed.
-        raise _unknown_tool(params.name, caller.language)
-    arguments = answered(params, dict(params.arguments or {}))
+        raise _unknown_tool(params.name, language)
     call_context = tool_context if caller.assumed is None else tool_context._replace(assumed=caller.assumed)
-    language = languages.choose(caller.who, arguments, caller.language, is_stated=caller.states_language)
     call = Call(call_context, caller.who, language)
+    failure = partial(_failure, call, RefusedCall(params.name, arguments, call.clock.now()))
     for questions_left in reversed(range(MOST_QUESTIONS)):
         try:
             return _success(call, await _run_tool(call, params.name, arguments))
-        except Refusal as refusal:
+        except Refusal as raised:
+            refusal = in_tool_words(raised)
             choices = choices_of(refusal, arguments)
             if choices is None or not questions_left:
-                return _failure(call, refusal, choices)
+                return failure(refusal, choices)
             answer = await asked(context, params, refusal, choices, call.language)
             if not isinstance(answer, str):
-                return _failure(call, refusal, choices) if answer is None else answer
+                return failure(refusal, choices) if answer is None else answer
             arguments[choices.argument] = answer
         except HoraeError as error:
-            return _failure(call, error)
+            return failure(error)
         except Exception:
             LOG.exception("the tool %s broke", params.name[:50])
             break
-    return _failure(call, refuse("tool_broke"))
+    return failure(refuse("tool_broke"))
 
 
 def _unknown_tool(name: str, language: Language) -> MCPError:
@@ -122,7 +124,9 @@ def _success(call: Call, result: Told) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=line)], structured_content=result.data)
 
 
-def _failure(call: Call, error: HoraeError, choices: Choices | None = None) -> types.CallToolResult:
+def _failure(
+    call: Call, refused: RefusedCall, error: HoraeError, choices: Choices | None = None
+) -> types.CallToolResult:
     problem = problem_json(error, call.language)
     if isinstance(error, StoreError) and not isinstance(error, Refusal):
         # A driver's message may name hosts, files and tables.
@@ -130,19 +134,20 @@ def _failure(call: Call, error: HoraeError, choices: Choices | None = None) -> t
         problem["detail"] = problem["title"]
     problem["suggested_calls"] = []
     if isinstance(error, Refusal):
-        _use_tool_hint(call, error, problem)
+        _use_tool_hint(call, refused, error, problem)
     problem["hint"] = call.complete(problem["hint"])
     space = " " if call.language == "en" else ""
     line = f"{problem['code']}: {problem['detail']}{space}{problem['hint']}"
-    if choices is not None:
+    if choices is not None and not all(each in problem["hint"] for each in choices.values):
         shown = (", " if call.language == "en" else "、").join(f'"{each}"' for each in choices.values)
         line += space + CHOOSE.told(call.language, choices=shown)
+    if choices is not None:
         problem["choices"] = {"argument": choices.argument, "values": list(choices.values)}
     text = types.TextContent(text=whole(line, call.language))
     return types.CallToolResult(content=[text], is_error=True, _meta={PROBLEM: problem})
 
 
-def _use_tool_hint(call: Call, refusal: Refusal, problem: dict[str, Any]) -> None:
+def _use_tool_hint(call: Call, refused: RefusedCall, refusal: Refusal, problem: dict[str, Any]) -> None:
     """Replace a hint that names commands or HTTP requests by one that names tools; an agent's keys are shown as it
     passed them."""
     key_prefix = "" if call.who.agent is None else f"agent:{call.who.agent}/"
@@ -150,6 +155,10 @@ def _use_tool_hint(call: Call, refusal: Refusal, problem: dict[str, Any]) -> Non
     if key_prefix:
         facts = {name: fact.removeprefix(key_prefix) if isinstance(fact, str) else fact for name, fact in facts.items()}
         problem["detail"] = problem["detail"].replace(key_prefix, "")
-    hint = followable(refusal, facts, call.language)
+    hint = followable(refusal, facts, call.language, refused)
     if hint is not None:
         problem["hint"], problem["suggested_calls"] = hint
+    texts = whole_texts(refusal)
+    if len(texts) == 1:
+        argument = argument_with(refusal.source, refused.arguments)
+        problem["suggested_calls"] = [refused.changed({argument: texts[0]})]

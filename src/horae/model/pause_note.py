@@ -14,6 +14,11 @@ _CHINESE: Final[dict[PauseCause, tuple[tuple[re.Pattern[str], str], ...]]] = {
         (re.compile("it is declared as (.+) now"), r"现已声明为 \1"),
     ),
     PauseCause.QUOTA: ((re.compile("quota (.+)"), r"配额 \1"),),
+    PauseCause.AWAITING_APPROVAL: (
+        (re.compile("an agent made it: (?:a person|somebody) must approve it first"), "由智能体创建，须先获批准"),
+    ),
+    PauseCause.AGENT_STOPPED: ((re.compile("its agent was stopped"), "其智能体已被停止"),),
+    PauseCause.OWNER_REVOKED: ((re.compile("owner_revoked"), "其令牌已被撤销"),),
 }
 
 

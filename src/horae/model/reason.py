@@ -24,6 +24,7 @@ class Reason(StrEnum):
     OWNER_REVOKED = "owner_revoked"
     TARGET_UNKNOWN = "target_unknown"
     TARGET_NOT_ALLOWED = "target_not_allowed"
+    NOT_CALLED = "not_called"
     TARGET_FAILED = "target_failed"
     NO_ANSWER = "no_answer"
     DEADLINE = "deadline"
@@ -77,6 +78,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "Its target is not allowed by the node that was to run it.",
         "执行它的节点不允许该目标。",
     ),
+    Reason.NOT_CALLED: (
+        "The target was not called; the error says what to change.",
+        "没有调用目标;错误信息说明了需要更改什么。",
+    ),
     Reason.TARGET_FAILED: ("The target ran and failed.", "目标已运行,但失败了。"),
     Reason.NO_ANSWER: ("The target gave no usable answer.", "目标没有给出可用的答复。"),
     Reason.DEADLINE: ("It said nothing until its deadline had passed.", "直到截止时间它都没有任何回应。"),
@@ -116,6 +121,7 @@ _CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.OWNER_REVOKED: "权限已撤销",
     Reason.TARGET_UNKNOWN: "目标未知",
     Reason.TARGET_NOT_ALLOWED: "目标不允许",
+    Reason.NOT_CALLED: "未调用",
     Reason.TARGET_FAILED: "目标失败",
     Reason.NO_ANSWER: "没有答复",
     Reason.DEADLINE: "超过时限",

@@ -270,9 +270,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "task_over": Entry(
         Conflict,
         "The task is {state}: nothing of it is left to {wish}.",
-        "Run it once more with 'horae run {id}' (run_task_now in MCP), or give it a new schedule, such as: horae edit {id} --when 'every day at 09:00'",
+        "Run it once more with 'horae run {id}', or give it a new schedule, such as: horae edit {id} --when 'every day at 09:00'",
         "任务处于“{state}”状态,没有可以{wish_zh}的内容。",
-        "可用“horae run {id}”(MCP 中为 run_task_now)再运行一次,或设置新的计划,例如:horae edit {id} --when '每天9点'",
+        "可用“horae run {id}”再运行一次,或设置新的计划,例如:horae edit {id} --when '每天9点'",
     ),
     "already_running": Entry(
         Conflict,
@@ -298,9 +298,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "run_over": Entry(
         Conflict,
         "The run has already ended as {state}.",
-        "An end is final. For another run use 'horae run {task}' (run_task_now in MCP).",
+        "An end is final. For another run use 'horae run {task}'.",
         "该运行已以 {state} 结束。",
-        "结束状态不可更改;如需再次运行请用“horae run {task}”(MCP 中为 run_task_now)。",
+        "结束状态不可更改;如需再次运行请用“horae run {task}”。",
     ),
     "run_going": Entry(
         Conflict,
@@ -312,9 +312,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "task_paused": Entry(
         Conflict,
         "The task is paused.",
-        "Resume it first with 'horae resume {id}' (resume_task in MCP), or run it once with 'horae run {id}' (run_task_now).",
+        "Resume it first with 'horae resume {id}', or run it once with 'horae run {id}'.",
         "任务已暂停。",
-        "请先用“horae resume {id}”(MCP 中为 resume_task)恢复它,或用“horae run {id}”(run_task_now)额外运行一次。",
+        "请先用“horae resume {id}”恢复它,或用“horae run {id}”额外运行一次。",
     ),
     "nothing_to_retry": Entry(
         Conflict,

@@ -57,10 +57,10 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "'{host}' leads to an address that is not public.",
         "Where the node runs, write outgoing_networks = {toml} at the top of horae.toml or set "
         "HORAE_OUTGOING_NETWORKS={networks} in its environment, then restart the node. "
-        "It counts for tasks and webhooks.",
+        "A command at the store itself (--store) needs the same setting where it runs. It counts for tasks and webhooks.",
         "“{host}”指向非公网地址。",
         "请在节点运行的地方,于 horae.toml 开头写 outgoing_networks = {toml},或设置环境变量 "
-        "HORAE_OUTGOING_NETWORKS={networks},然后重新启动节点。对任务和 webhook 同时生效。",
+        "HORAE_OUTGOING_NETWORKS={networks},然后重新启动节点。直接访问存储(--store)的命令也需在其运行的地方做同样的设置。对任务和 webhook 同时生效。",
     ),
     "bad_network": Entry(
         InvalidTask,

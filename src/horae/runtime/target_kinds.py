@@ -30,8 +30,8 @@ _NETWORKS: Final = "allow_networks"
 
 
 def kind_names() -> tuple[str, ...]:
-    """The kinds that this installation knows, without loading them."""
-    return tuple(sorted({*_OURS, *(each.name for each in entry_points(group=ENTRY_POINTS)), FUNCTION}))
+    """Return the kinds that this installation knows, without loading them."""
+    return tuple(sorted({*_BUILT_IN, *(each.name for each in entry_points(group=ENTRY_POINTS)), FUNCTION}))
 
 
 class Kinds:

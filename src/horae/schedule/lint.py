@@ -21,7 +21,7 @@ from .instants import SECOND, to_instant, wall_reading
 from .once import Once
 from .rrule import RRule
 from .value import Past, Schedule, last_instant
-from .warnings import ScheduleWarning, warn, warn_each
+from .warnings import ScheduleWarning, warn, warn_each, warn_note
 from .zones import find_zone
 
 TWO_YEARS: Final = timedelta(days=731)
@@ -34,7 +34,7 @@ _MINUTE: Final = timedelta(minutes=1)
 def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> list[ScheduleWarning]:
     """Warnings for a schedule with a zone, created now."""
     past = Past(anchor=now)
-    found = [warn(note) for note in notes]
+    found = [warn_note(note) for note in notes]
     found += _about_fields(schedule)
     found += _about_pace(schedule, now, past)
     found += _about_clock_changes(schedule, now, past)

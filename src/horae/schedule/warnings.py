@@ -114,6 +114,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "DTSTART is a date: BYHOUR, BYMINUTE and BYSECOND are ignored, as RFC 5545 says, and it runs at 00:00.",
         "DTSTART 只是日期：按 RFC 5545 忽略 BYHOUR、BYMINUTE、BYSECOND，在 00:00 执行。",
     ),
+    "early_hour": (
+        'Read as {time}; for the afternoon write "{afternoon}".',
+        "按 {time} 理解；下午请写“{afternoon}”。",
+    ),
     "next_weekday": (
         '"next" is read as that day of next week, weeks beginning on Monday.',
         "“next”按下一周的那一天理解，一周从周一开始。",
@@ -132,6 +136,18 @@ class ScheduleWarning:
 
 def warn(code: str, **facts: object) -> ScheduleWarning:
     return warn_each(code, facts, facts)
+
+
+def early_hour_note(hour: int, minute: int, said: str) -> str:
+    """The note of a reading in which an early hour was said without a part of the day."""
+    return f"early_hour {hour:02}:{minute:02} 下午{said}"
+
+
+def warn_note(note: str) -> ScheduleWarning:
+    """The warning for a note of a reading: a code, and for an early hour its facts."""
+    code, _, facts = note.partition(" ")
+    clock, _, afternoon = facts.partition(" ")
+    return warn(code, time=clock, afternoon=afternoon)
 
 
 def warn_each(code: str, english: dict[str, object], chinese: dict[str, object]) -> ScheduleWarning:

@@ -42,6 +42,7 @@ from .tasks.declared_tasks import Code
 from .tasks.dry_run import unwritten
 from .tasks.edits import Edited, Edits, Keep
 from .tasks.functions import Functions, Resolved
+from .tasks.literal_secrets import literal_secrets
 from .tasks.operations import Operations
 from .tasks.task_quota import Seats
 from .tasks.task_request import Wish
@@ -118,18 +119,19 @@ class Service:
         """Apply the declaration of its function to a request, and return it with warnings."""
         who.must(Scope.WRITE)
         resolved = await self.functions.resolve(wish)
-        warning = await self._warn_no_listener(wish.owner or who.owner, "", wish.target)
-        return resolved if warning is None else resolved._replace(warnings=(*resolved.warnings, warning))
+        no_listener = await self._warn_no_listener(wish.owner or who.owner, "", wish.target)
+        warnings = (*literal_secrets(wish.target), *(() if no_listener is None else (no_listener,)))
+        return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
     async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
         """Return warnings about an edited task."""
         who.must(Scope.WRITE)
         task = done.after
         warnings = await self.functions.check_edits(task.target, task.payload, edits)
-        warning = (
-            None if isinstance(edits.target, Keep) else await self._warn_no_listener(task.owner, task.id, task.target)
-        )
-        return warnings if warning is None else (*warnings, warning)
+        if isinstance(edits.target, Keep):
+            return warnings
+        no_listener = await self._warn_no_listener(task.owner, task.id, task.target)
+        return (*warnings, *literal_secrets(task.target), *(() if no_listener is None else (no_listener,)))
 
     async def _warn_no_listener(self, owner: str, task_id: str, target: Target) -> Advisory | None:
         """Return a warning for an event target that no listener would receive now."""

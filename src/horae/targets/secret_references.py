@@ -61,7 +61,7 @@ class SecretMissing(Exception):  # noqa: N818 - it says what is missing
 
     @property
     def outcome(self) -> Failed:
-        return Failed(str(self), permanent=True, reason=Reason.TARGET_FAILED)
+        return Failed(str(self), permanent=True, reason=Reason.NOT_CALLED)
 
 
 async def fill(value: Any, owner: str, secrets: Secrets) -> Filled:

@@ -46,6 +46,7 @@ def test_a_sound_server(served: Cli) -> None:
     assert "schema version" in found["store"]["message"]
     assert "synchronous_commit on" in found["durability"]["message"]
     assert "pg_dump --schema=horae" in found["backup"]["message"]
+    assert " --host=" in found["backup"]["message"]
     assert found["backup"]["grade"] == "ok"
     assert "asyncpg" in found["python"]["message"]
     assert "SQLite" not in found["python"]["message"]

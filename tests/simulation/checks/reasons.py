@@ -170,6 +170,7 @@ _JUSTIFIED: Final[dict[Reason, Callable[[Case], bool]]] = {
     Reason.AGENT_QUOTA: _never,
     Reason.TARGET_UNKNOWN: _never,
     Reason.TARGET_NOT_ALLOWED: _never,
+    Reason.NOT_CALLED: _never,
     Reason.NO_ANSWER: _never,
     Reason.AWAITING_APPROVAL: _never,
 }

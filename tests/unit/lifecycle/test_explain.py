@@ -21,7 +21,7 @@ from horae.lifecycle.explain import (
 )
 from horae.lifecycle.resume import can_start_again
 from horae.model.accounts.principal import AGENT_LABEL
-from horae.model.outcome import Cancelled, Succeeded, Waiting
+from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.paused_stretch import PAUSED_STRETCH, read_pause
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, sentence
@@ -404,6 +404,14 @@ def test_pause_with_an_end_says_when_the_task_goes_on() -> None:
     assert answer.chinese.endswith("它将于 2026-03-01 14:00 +00:00 恢复。")
 
 
+def test_moment_between_occurrences_of_a_paused_task_names_the_pause() -> None:
+    answer = why(paused_until(), hour(13) - timedelta(minutes=5))
+    assert answer.verdict is Verdict.NOT_PLANNED
+    assert "the nearest later one is 2026-03-01 13:00 +00:00" in answer.english
+    assert "The task has been paused since" in answer.english
+    assert "它将于 2026-03-01 14:00 +00:00 恢复。" in answer.chinese
+
+
 def test_newest_row_of_a_paused_task_is_explained_with_the_pause() -> None:
     world = succeeded()
     answer = why(world, hour(13))
@@ -463,3 +471,13 @@ def test_a_task_that_gave_up_says_so_and_whether_it_can_be_resumed(schedule: Sch
     over = explain(world.facts, (), hour(14), hour(14))
     assert with_end(world.facts, over) == over
     assert can_start_again(world.facts, hour(13.5)) is resumable
+
+
+def test_run_whose_target_was_not_called_does_not_say_that_it_ran() -> None:
+    world = World().at(hour(13)).claim_all()
+    world.settle(Failed("argument 'user' of mail is missing; wanted: int", permanent=True, reason=Reason.NOT_CALLED))
+    answer = why(world, hour(13))
+    assert answer.reason is Reason.NOT_CALLED
+    assert "It ran" not in answer.english
+    assert "The target was not called" in answer.english
+    assert "运行了" not in answer.chinese

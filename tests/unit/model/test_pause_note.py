@@ -8,6 +8,8 @@ import pytest
 
 from horae.model.pause_note import pause_note
 from horae.model.task import Pause, PauseCause
+from horae.service.accounts.approval_policy import _PAUSE_NOTE
+from horae.service.accounts.approvals import _STOP_NOTE
 from horae.service.tasks.declared_tasks import _ORPHAN_NOTE
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,6 +22,9 @@ SINCE = datetime(2026, 1, 1, tzinfo=UTC)
         (PauseCause.ORPHANED, "it is declared as jobs.new now", "现已声明为 jobs.new"),
         (PauseCause.ORPHANED, "something else", "something else"),
         (PauseCause.QUOTA, "quota active_tasks", "配额 active_tasks"),
+        (PauseCause.AWAITING_APPROVAL, _PAUSE_NOTE, "由智能体创建，须先获批准"),
+        (PauseCause.AGENT_STOPPED, _STOP_NOTE, "其智能体已被停止"),
+        (PauseCause.OWNER_REVOKED, "owner_revoked", "其令牌已被撤销"),
         (PauseCause.REQUESTED, _ORPHAN_NOTE, _ORPHAN_NOTE),
     ],
 )

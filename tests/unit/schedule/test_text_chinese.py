@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import horae
+from horae.schedule.lint import lint
+from horae.schedule.text import read
 from horae.schedule.text.chinese_words import chinese_number
 from tests.unit.schedule.test_text_english import NOW, WORKING, ZONE, calendar, every, once, understood
 
@@ -181,3 +183,33 @@ def test_the_choices_of_a_refusal_are_understood_as_written(text: str, choices: 
     for choice in choices:
         assert f"“{choice}”" in hint
         assert horae.parse(choice, zone=ZONE, now=NOW).zone == ZONE
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("明天3点", ("early_hour 03:00 下午3点",)),
+        ("每天五点半", ("early_hour 05:30 下午五点半",)),
+        ("每天1点和2点", ("early_hour 01:00 下午1点", "early_hour 02:00 下午2点")),
+        ("明天下午3点", ()),
+        ("明天凌晨3点", ()),
+        ("凌晨1点到5点 每10分钟", ()),
+        ("明天7点", ()),
+        ("明天 03:00", ()),
+    ],
+)
+def test_early_hour_without_a_part_of_the_day_is_noted(text: str, notes: tuple[str, ...]) -> None:
+    assert read(text, zone="Asia/Shanghai", now=NOW).notes == notes
+
+
+def test_early_hour_is_explained_in_both_languages() -> None:
+    reading = read("明天3点", zone="Asia/Shanghai", now=NOW)
+    found = lint(reading.schedule, NOW, notes=reading.notes)
+    assert [each.in_language("zh") for each in found] == ["按 03:00 理解；下午请写“下午3点”。"]
+    assert [each.in_language("en") for each in found] == ['Read as 03:00; for the afternoon write "下午3点".']
+
+
+def test_text_that_is_not_understood_is_quoted_whole() -> None:
+    with pytest.raises(horae.InvalidSchedule) as caught:
+        read("下个月最后一个工作日", zone="Asia/Shanghai", now=NOW)
+    assert "“下个月最后一个工作日”" in caught.value.in_language("zh").message

@@ -188,7 +188,7 @@ def test_a_zone_in_the_text_wins(text: str, zone: str) -> None:
         ("every day at 24:00", "hour_24", 13, "00:00"),
         ("every day at 13pm", "hour_does_not_fit", 13, "24-hour"),
         ("tomorrow at midnight", "midnight_twice", 12, "00:00"),
-        ("friday at 9:00", "once_or_weekly", 0, "every Friday"),
+        ("friday at 9:00", "once_or_weekly", 0, "every friday at 9:00"),
         ("every 2nd tuesday at 10:00", "nth_of_what", 0, "2nd Tuesday"),
         ("every 0.5ms", "sub_millisecond", 6, "whole milliseconds"),
         ("every 0s", "sub_millisecond", 6, "whole milliseconds"),

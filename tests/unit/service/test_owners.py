@@ -209,6 +209,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (SecretBox, "grant"): "test_a_secret_of_somebody_else_is_not_there",
     (SecretBox, "revoke_grant"): "test_a_secret_of_somebody_else_is_not_there",
     (Agents, "get"): "test_agents_of_another_owner_are_not_shown_or_limited",
+    (Agents, "is_stopped"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "put"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "quotas"): "test_what_is_the_operators_tells_nothing_of_owners",
     (FireRights, "refused"): "test_what_is_the_operators_tells_nothing_of_owners",
@@ -665,5 +666,8 @@ async def agents_of_another_owner(house: House) -> None:
         for owner in (None, "ada"):
             foreign = told(await answer_to(call(BOB, "robot", owner)), "robot")
             assert foreign == told(await answer_to(call(BOB, "absent", owner)), "absent")
+    await approvals.stop_agent(CHIEF, "robot", "ada")
+    assert await agents.is_stopped(BOB._replace(owner="ada", agent="robot"))
+    assert not await agents.is_stopped(BOB._replace(agent="robot"))
     assert await house.service.approvals.pause_revoked(BOB, "ada", "robot") == 0
     assert (await agents.put(CHIEF, "robot", {"active_tasks": 1}, "ada")).quotas.active_tasks == 1

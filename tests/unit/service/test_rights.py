@@ -139,6 +139,9 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.WRITE, lambda house, who, things: house.service.secrets.revoke_grant(who, "token", "robot", things.owner)
     ),
     (Agents, "get"): Call(Scope.READ, lambda house, who, things: house.service.agents.get(who, "robot", things.owner)),
+    (Agents, "is_stopped"): Call(
+        Scope.READ, lambda house, who, _things: house.service.agents.is_stopped(who), owned=False
+    ),
     (Agents, "put"): Call(
         Scope.ADMIN,
         lambda house, who, things: house.service.agents.put(who, "robot", {"active_tasks": 3}, things.owner),

@@ -84,7 +84,7 @@ def test_a_missing_secret_and_somebody_elses_fail_alike_and_for_good() -> None:
     assert str(absent) == str(foreign)
     assert absent.outcome == foreign.outcome
     assert absent.outcome.permanent
-    assert absent.outcome.reason is Reason.TARGET_FAILED
+    assert absent.outcome.reason is Reason.NOT_CALLED
     assert "horae secret set token --owner" in absent.outcome.error
 
 

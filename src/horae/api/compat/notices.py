@@ -11,7 +11,7 @@ from ...schedule.compat import Note
 KEYS_DROPPED: Final = Note(
     "compat_keys_dropped",
     "Which agent works, and on which items, is the orchestrator's to choose: agent, forced_agent and items were left out.",
-    "由编排器选择执行的代理和条目：已略去 agent、forced_agent 和 items。",
+    "由编排器选择执行的智能体和条目：已略去 agent、forced_agent 和 items。",
 )
 NOTHING_LEFT: Final = Note(
     "compat_nothing_left",

@@ -82,7 +82,10 @@ def resume(
     told = messages.RESUMED_MISSED.told(out.language, number=number, mode=messages.MISSED_MODES[mode])
     if not number:
         told = out.told(messages.RESUMED_NOTHING)
-    _tell(out, facts, out.told(messages.RESUMED, name=facts.task.name, missed=told))
+    said = out.told(messages.RESUMED, name=facts.task.name, missed=told)
+    if before.standing.state is TaskState.ACTIVE:
+        said = out.told(messages.NOT_PAUSED, name=facts.task.name)
+    _tell(out, facts, said)
 
 
 def skip(

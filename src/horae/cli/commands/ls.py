@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import typer
 
+from ...errors import NotAllowed
 from ...model.change import Facts
 from ...model.events.delivery_count import reached_no_listener
 from ...model.ids import EPOCH, SHORT_TASK_DIGITS
@@ -100,15 +101,28 @@ async def _listed(app: Workplace, asking: _Asking) -> Listed:
         # Without anything to hide, the plain filter is the cheaper one.
         query = query._replace(states=_UNFINISHED) if hidden else query
     tasks, following = await _tasks(app, query, asking.sort, asking.limit, asking.after)
-    overview = await app.service.overview.now(app.who)
-    now = app.clock.now()
-    counts = {state.value: number for state, number in overview.tasks.items()} | {"missed": _all_missed(overview)}
+    now, counts = app.clock.now(), await _counts(app)
     missed, whole = await _missed(app, now) if counts["missed"] else (Counter[str](), True)
     if whole:
         # The counts of the last day include tasks that were removed since.
         counts["missed"] = missed.total()
     last = await app.service.tasks.latest(app.who, tasks)
     return Listed(tasks, last, missed, following, counts, now, app.zone, hidden)
+
+
+async def _counts(app: Workplace) -> dict[str, int]:
+    """Of all tasks, by state; and of what was missed. An agent has no overview: its own tasks are counted."""
+    try:
+        overview = await app.service.overview.now(app.who)
+    except NotAllowed as refusal:
+        if refusal.code != "not_for_agents":
+            raise
+        found = {
+            state.value: (await app.service.tasks.count(app.who, TaskFilter(states=frozenset({state})))).number
+            for state in TaskState
+        }
+        return found | {"missed": 1}
+    return {state.value: number for state, number in overview.tasks.items()} | {"missed": _all_missed(overview)}
 
 
 async def _tasks(

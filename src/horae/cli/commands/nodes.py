@@ -66,7 +66,7 @@ def nodes(
         _show(out, node)
         return
     if deed != _DRAIN or (node is None) is (host is None) or (undo and wait):
-        raise refuse("nodes_usage", said=" ".join(each for each in (deed, node, host) if each))
+        raise refuse("nodes_usage", said=" ".join(["nodes", *(each for each in (deed, node, host) if each)]))
     _drain(out, wish, None if timeout is None else read_duration("timeout", timeout).total_seconds(), wait=wait)
 
 

@@ -147,8 +147,8 @@ def show_quotas(out: Out, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:
         out.row(out.told(words.QUOTAS), out.told(words.NO_QUOTAS))
 
 
-def _shown(limit: Limit) -> str | Words:
-    return in_sentence(fine(limit)) if isinstance(limit, timedelta) else str(limit)
+def _shown(limit: Limit) -> int | str | Words:
+    return in_sentence(fine(limit)) if isinstance(limit, timedelta) else limit or 0
 
 
 def add(

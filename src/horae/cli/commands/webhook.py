@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from typing import Final
 
 import typer
 
+from ...choices import Language
+from ...encryption.refusals import refuse as refuse_key
+from ...errors import Refusal, Sentence
 from ...model.events.webhook import NO_KEY, Delivery, Disabled, Webhook
 from ...model.page import Page
+from ...outgoing.refusals import NOT_PUBLIC
+from ...runtime.process_settings import chosen_settings, store_url
+from ...runtime.url_schemes import is_on_server
 from ...service.tasks.advisories import Advisory
 from ...wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from ..command import command
@@ -20,6 +27,7 @@ from ..output.next_page import offer_more
 from ..output.printer import Out
 from ..output.styled_text import Cell, Piece
 from ..output.table import Fit
+from ..session.servers import server_of
 from ..session.workplace import Workplace, at_work, is_there
 
 _ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
@@ -58,12 +66,33 @@ def add(
     types = [part.strip() for each in kind or () for part in each.split(",") if part.strip()]
 
     async def work(app: Workplace) -> tuple[Webhook, str, tuple[Advisory, ...]]:
-        made = await app.service.webhooks.create(app.who, url, types, note, owner)
+        try:
+            made = await app.service.webhooks.create(app.who, url, types, note, owner)
+        except Refusal as refusal:
+            raise with_key_hint(out, refusal) from None
         return *made, await app.webhook_advisories(url)
 
     webhook, secret, warnings = at_work(out, work, create=True)
     _show_secret(out, webhook, secret, out.told(words.WEBHOOK_MADE, id=webhook.id))
     _warn_of_nodes(out, warnings)
+
+
+def with_key_hint(out: Out, refusal: Refusal) -> Refusal:
+    """A store on a database server also needs a key file for webhooks: said with the first refusal, not after it."""
+    if refusal.code != NOT_PUBLIC or server_of(out) is not None:
+        return refusal
+    settings = chosen_settings(os.environ)
+    url = out.store or store_url(settings)
+    if not is_on_server(url) or settings.value("key_file"):
+        return refusal
+    key = refuse_key("key_file_not_named")
+    languages: tuple[Language, ...] = ("en", "zh")
+    sentences = {}
+    for each in languages:
+        message, hint = refusal.in_language(each)
+        also, separator = key.in_language(each).hint, " " if each == "en" else ""
+        sentences[each] = Sentence(message, f"{hint}{separator}{also}")
+    return type(refusal)(refusal.code, sentences, facts=refusal.facts)
 
 
 def _warn_of_nodes(out: Out, warnings: tuple[Advisory, ...]) -> None:

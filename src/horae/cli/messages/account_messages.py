@@ -51,7 +51,7 @@ TOKEN_STAYS: Final = Words(
 # --- tokens ------------------------------------------------------------------------------------------------------------
 
 TOKEN_TITLES: Final = Words(
-    "ID|NAME|OWNER|SCOPES|AGENT|CREATED|EXPIRES|STATE", "标识|名称|所有者|权限|代理|创建|到期|状态"
+    "ID|NAME|OWNER|SCOPES|AGENT|CREATED|EXPIRES|STATE", "标识|名称|所有者|权限|智能体|创建|到期|状态"
 )
 TOKEN_STATES: Final = {
     "valid": Words("valid", "有效"),

@@ -155,8 +155,11 @@ _REFUSED_TOKENS: Final[dict[str, Entry]] = {
     ),
 }
 _NEW_TOKEN: Final = (
-    "On the server's machine, 'horae --store {store} token make NAME' makes a new one; give it to '{login}'.",
-    "在服务器所在的机器上可用“horae --store {store} token make 名称”新建令牌;再交给“{login}”。",
+    (
+        "On the server's machine, an admin makes a new one with 'horae --store {store} token make NAME --owner OWNER', "
+        "where OWNER is the member who uses it; give it to '{login}'."
+    ),
+    "由管理员在服务器所在的机器上用“horae --store {store} token make 名称 --owner 所有者”新建令牌,“所有者”为使用它的成员;再交给“{login}”。",
 )
 
 

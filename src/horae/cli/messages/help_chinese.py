@@ -64,8 +64,12 @@ OPTIONS: Final[dict[str, str]] = {
     "Which store, for any command.": "使用哪个存储，适用于所有命令。",
     "Which server, for any command.": "使用哪个服务器，适用于所有命令。",
     "Language of the answers.": "回答的语言。",
-    "Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, ./horae.db.": (
-        "存储地址：sqlite:///file.db、postgresql://…、mysql://…。 默认：HORAE_STORE、horae.toml、./horae.db。"
+    (
+        "Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, "
+        "./horae.db where it exists, $XDG_DATA_HOME/horae/horae.db."
+    ): (
+        "存储地址：sqlite:///file.db、postgresql://…、mysql://…。 "
+        "默认依次为：HORAE_STORE、horae.toml、当前目录已有的 ./horae.db、$XDG_DATA_HOME/horae/horae.db。"
     ),
     "A server instead of a store: https://…, or the name of a context. Default: HORAE_SERVER, 'horae login URL'.": (
         "用服务器代替存储：https://…，或上下文的名称。 默认：HORAE_SERVER 或 horae login URL。"

@@ -153,6 +153,7 @@ REMOVE: Final = Words("remove", "删除")
 RUN: Final = Words("run", "运行")
 PAUSED: Final = Words("✓ {name} is paused{until}", "✓ {name} 已暂停{until}")
 RESUMED: Final = Words("✓ {name} goes on; {missed}", "✓ {name} 已恢复;{missed}")
+NOT_PAUSED: Final = Words("{name} is not paused; nothing to resume", "{name} 没有暂停,无需恢复")
 RESUMED_NOTHING: Final = Words("nothing was missed", "没有错过任何一次")
 RESUMED_MISSED: Final = Words("{number} missed: {mode}", "错过 {number} 次:{mode}")
 CANCELLED: Final = Words("✓ {name} is cancelled; its history stays", "✓ {name} 已取消,历史保留")
@@ -286,8 +287,14 @@ FIXES: Final[dict[str, Words]] = {
     "make_up": Words("make up for what is missed from now on", "以后错过的自动补跑"),
     "look": Words("see what it said", "查看它的输出"),
     "retry": Words("try it again", "再试一次"),
+    "retry_changed": Words("try it again, after that change", "更改之后再试一次"),
+    "as_the_error_says": Words("set what was missing", "补上缺少的内容"),
+    "payload": Words("give it arguments that fit its function", "改为与其函数相符的参数"),
+    "definition": Words("see how it is defined", "查看它的定义"),
     "retry_allowed": Words("try it again, after the node was restarted", "节点重新启动后再试一次"),
     "resume": Words("let it go on", "恢复任务"),
+    "declare_again": Words("declare its function again, then start its node", "重新声明其函数,然后启动其节点"),
+    "cancel_orphan": Words("end it, where its function is gone for good", "若其函数不再需要,结束该任务"),
     "approve": Words("its owner or an admin lets it run as it is", "由其所有者或管理员批准按现状运行"),
     "restart_agent": Words("its owner or an admin lets the agent go on", "由其所有者或管理员恢复该智能体"),
     "owner": Words("an admin sees why nothing of this owner runs", "管理员可查看该所有者为何不能运行"),

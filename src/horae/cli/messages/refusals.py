@@ -209,9 +209,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "nodes_usage": Entry(
         BadUsage,
-        "It is not said which nodes to drain, or whether to: '{said}'.",
+        "'{said}' does not say what to do with which node.",
         "horae nodes; horae nodes show NODE; horae nodes drain NODE; horae nodes drain --host NAME; with --undo, or with --wait.",
-        "没有说明要排空哪些节点,或是否要排空:“{said}”。",
+        "“{said}”没有说明对哪个节点做什么。",
         "horae nodes;horae nodes show 节点;horae nodes drain 节点;horae nodes drain --host 主机名;可加 --undo 或 --wait。",
     ),
     "awaited_run_skipped": Entry(

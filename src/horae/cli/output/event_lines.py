@@ -148,7 +148,7 @@ class Following:
 
     def _because(self, reason: Reason | None) -> str:
         """Why a task has given up, where the failure itself does not say it."""
-        if reason in (None, Reason.TARGET_FAILED):
+        if reason in (None, Reason.TARGET_FAILED, Reason.NOT_CALLED):
             return ""
         english = self._out.language == "en"
         text = sentence(reason, self._out.language).rstrip("." if english else "。")

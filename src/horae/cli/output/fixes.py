@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from ...wire.tasks import waiting_for
 from ..messages.messages import FIXES, Words
 
 _MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
+_COMMAND: Final = re.compile(r": (horae\s[^\n]+)")
+_MISFIT: Final = re.compile(r"argument '.*' of ")
 _FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
 
@@ -50,6 +53,9 @@ def fixes_for(
     closed = pause_fixes(why.facts)
     if closed:
         return closed
+    pause = why.facts.standing.pause
+    if pause is not None and pause.cause is PauseCause.ORPHANED:
+        return tuple(_for_orphan(why, name, start))
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
     if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts):
         fixes = (*_for_function(why, name), *_for_node(why, start))
@@ -72,6 +78,13 @@ def _ended(facts: Facts) -> datetime:
 def _for_function(why: Why, name: str) -> Iterator[Fix]:
     if why.near_function is not None:
         yield Fix(f"horae edit {name} --function {shlex.quote(why.near_function)}", FIXES["function"])
+
+
+def _for_orphan(why: Why, name: str, start: Callable[[str | None], str]) -> Iterator[Fix]:
+    """`resume` alone would only make the task wait for the function that its code no longer declares."""
+    source = None if why.missing is None else why.missing.source
+    yield Fix(start(source), FIXES["declare_again"])
+    yield Fix(f"horae cancel {name}", FIXES["cancel_orphan"])
 
 
 def _for_node(why: Why, start: Callable[[str | None], str]) -> Iterator[Fix]:
@@ -171,10 +184,25 @@ def _ran(run: Run, name: str) -> Iterator[Fix]:
     if run.reason is Reason.TARGET_NOT_ALLOWED:  # it has not begun, so there is no log; its error says what to set
         yield Fix(f"horae retry {run.id}", FIXES["retry_allowed"])
         return
+    if run.reason is Reason.NOT_CALLED:
+        yield from _not_called(run, name)
+        return
     yield Fix(f"horae logs {run.id}", FIXES["look"])
     yield Fix(f"horae retry {run.id}", FIXES["retry"])
     if run.state is RunState.TIMED_OUT:
         yield Fix(f"horae edit {name} --timeout 30m", FIXES["longer"])
+
+
+def _not_called(run: Run, name: str) -> Iterator[Fix]:
+    """A retry before the change that the error names would fail again."""
+    command = _COMMAND.search(run.error or "")
+    if command is not None:
+        yield Fix(command[1], FIXES["as_the_error_says"])
+    elif _MISFIT.match(run.error or ""):
+        yield Fix(f"horae edit {name} --payload JSON", FIXES["payload"])
+    else:
+        yield Fix(f"horae show {name}", FIXES["definition"])
+    yield Fix(f"horae retry {run.id}", FIXES["retry_changed"])
 
 
 def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:

@@ -51,9 +51,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "once_or_monthly": (
         '"{day}" could be once or every month.',
-        'Write "每月{day} 9点" or "本月{day} 9点".',
+        'Write whether it is every month or one month, for example "每月5号 17:00".',
         "“{day}”可能是一次，也可能是每月。",
-        "是“每月{day} 9点”，还是“本月{day} 9点”或“下个月{day} 9点”？",
+        "请写明是每月还是哪个月，例如“每月5号 17:00”。",
     ),
     "last_working_day": (
         "The last working day of a month is said in cron.",
@@ -201,9 +201,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "once_or_weekly": (
         '"{day}" could be once or every week.',
-        'Did you mean "every {day} at …" or "this {day} at …"?',
+        'Write whether it is every week or one week, for example "every friday at 17:00".',
         "“{day}”可能是一次，也可能是每周。",
-        "是“每{day} 9点”，还是“本{day} 9点”或“下{day} 9点”？",
+        "请写明是每周还是哪一周，例如“每周五 17:00”。",
     ),
     "every_what": (
         "Every what?",

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from ...errors import InvalidSchedule
+from ...truncation import truncate
 from ..refusals import refuse
 from ..value import Moment
 from .chinese_cursor import choice
@@ -29,6 +30,7 @@ _SKIPPED: Final = (",", ";", "。", "、", "的", "(", ")", "在", "于", "之�
 _DAY_PART: Final = re.compile(choice(DAY_PARTS))
 _NOW: Final = ("现在", "立即", "马上", "立刻", "此刻")
 _DAY: Final = timedelta(days=1)
+_SHOWN_CHARACTERS: Final = 24
 
 
 def read_chinese(text: str, offset: int = 0) -> Draft:
@@ -46,6 +48,7 @@ class _Grammar(Days):
                 self._clause()
         self._check_rate()
         self._check_part()
+        self.draft.notes += dict.fromkeys(self._early_hours.values())
         return self.draft
 
     def _clause(self) -> None:
@@ -71,14 +74,15 @@ class _Grammar(Days):
             raise self._unknown()
 
     def _unknown(self) -> InvalidSchedule:
-        word = re.split(r"[\s,、。;]", self._text[self._index :], maxsplit=1)[0][:8]
+        shown = truncate(re.split(r"[\s,、。;]", self._text[self._index :], maxsplit=1)[0], _SHOWN_CHARACTERS)
+        word = shown[:8]
         city = next((each for each in CHINESE_CITIES if word.startswith(each)), None)
         if city is not None:
-            return refuse("unknown_word", self.place, word=word, nearest=f"{city}时间")
+            return refuse("unknown_word", self.place, word=shown, nearest=f"{city}时间")
         close = get_close_matches(word, VOCABULARY, n=1, cutoff=0.75)
         if close and close[0] != word:
-            return refuse("unknown_word", self.place, word=word, nearest=close[0])
-        return refuse("not_understood", self.place, word=word)
+            return refuse("unknown_word", self.place, word=shown, nearest=close[0])
+        return refuse("not_understood", self.place, word=shown)
 
     # --- fixed words and modifiers -------------------------------------------------------------------------------
 

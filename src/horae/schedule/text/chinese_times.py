@@ -7,6 +7,7 @@ from datetime import time, timedelta
 from typing import Final
 
 from ..refusals import refuse
+from ..warnings import early_hour_note
 from .chinese_cursor import Cursor, choice
 from .chinese_words import DAY_PARTS, ENGLISH_UNITS, EXACT_DAYS, NUMBER, SECONDS
 from .clock_words import DayPart, a_time, bare_hour, fits_day_part, in_day_part, twelve_hour
@@ -25,6 +26,7 @@ _DURATION: Final = re.compile(
     rf"(?:({NUMBER})(?:\.(\d+))?\s*(?:个(半)?)?|(半)个?)\s*({choice(_UNITS)})(半)?", re.IGNORECASE
 )
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_EARLY_HOURS: Final = range(1, 7)
 _AFTERNOON: Final = ("afternoon", "evening", "night")
 
 
@@ -32,6 +34,10 @@ class Times(Cursor):
     """Knows of a part of the day that was said before the time: 今晚, 每晚, or the item before it in a list."""
 
     _part: DayPart | None = None
+
+    def __init__(self, text: str, offset: int = 0) -> None:
+        super().__init__(text, offset)
+        self._early_hours: dict[int, str] = {}
 
     # --- lengths -------------------------------------------------------------------------------------------------
 
@@ -158,7 +164,15 @@ class Times(Cursor):
         minute = 30 if match[2] else 15 if match[3] else 45 if match[4] else self.number(match[5]) if match[5] else 0
         second = self.number(match[6]) if match[6] else 0
         a_time(min(hour, 23), minute, second, place)
+        self._note_early_hour(part, hour, minute, match.group().strip(), place)
         return in_day_part(part, hour, minute, second, place) if part else a_time(hour, minute, second, place)
+
+    def _note_early_hour(self, part: DayPart | None, hour: int, minute: int, said: str, place: int) -> None:
+        """3点 is 03:00, and many mean the afternoon. A place may be read again once its part of the day is known."""
+        if part is None and hour in _EARLY_HOURS:
+            self._early_hours[place] = early_hour_note(hour, minute, "".join(said.split()))
+        else:
+            self._early_hours.pop(place, None)
 
     def offset(self) -> timedelta | None:
         match = self.match(_OFFSET)

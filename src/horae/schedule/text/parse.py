@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from ...choices import Language
 from ...errors import InvalidSchedule
+from ..evaluate import next as next_after
 from ..refusals import refuse
 from ..rrule import RRule, refuse_if_endless
-from ..value import Schedule
+from ..value import Past, Schedule
 from .assemble import assemble, modifiers_of
 from .draft import Draft
 from .icalendar import read_icalendar
@@ -29,6 +30,7 @@ from .machine import (
 from .zone_words import zone_named
 
 LONGEST_TEXT: Final = 2000
+_QUESTIONS: Final = frozenset({"once_or_weekly", "once_or_monthly", "midnight_twice", "hour_24"})
 _MOST_PARTS: Final = 64  # more than any sentence has commas
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
@@ -62,7 +64,7 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
         reading = _read(plain_signs(text), zone, now)
         refuse_if_endless(reading.schedule)
     except InvalidSchedule as refusal:
-        raise (_bare_duration(text, zone, now) or refusal).located(text) from None
+        raise (_bare_duration(text, zone, now) or _offer_choices(refusal, text, zone, now)).located(text) from None
     except OverflowError:
         raise refuse("out_of_calendar", 0).located(text) from None
     return reading
@@ -81,6 +83,23 @@ def _bare_duration(text: str, zone: str | None, now: datetime) -> InvalidSchedul
     except (InvalidSchedule, OverflowError):
         return None
     return refuse("bare_duration", 0, value=plain, delay=delay, interval=interval)
+
+
+def _offer_choices(refusal: InvalidSchedule, text: str, zone: str | None, now: datetime) -> InvalidSchedule:
+    """The refusal with the texts that the person may have meant, where there are any."""
+    if refusal.code not in _QUESTIONS:
+        return refusal
+    from .choices import find_choices, with_choices  # noqa: PLC0415 - few texts need it
+
+    def parse(candidate: str) -> Schedule:
+        schedule = _read(candidate, zone or "UTC", now).schedule
+        if schedule.kind == "once" and next_after(schedule, now, Past(anchor=now)) is None:
+            raise refuse("already_past", 0, value=candidate, later="")
+        return schedule
+
+    plain = plain_signs(text)
+    choices = find_choices(refusal, plain, parse, chinese=has_chinese(plain))
+    return with_choices(refusal, choices) if choices else refusal
 
 
 def plain_signs(text: str) -> str:

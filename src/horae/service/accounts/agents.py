@@ -64,6 +64,11 @@ class Agents:
             await check_agent(self._store, who, account, agent, SHOW)
         return await self._load_agent(account, agent)
 
+    async def is_stopped(self, who: Principal) -> bool:
+        """Return whether the calling agent was stopped by its owner; False for a person."""
+        who.must(Scope.READ)
+        return who.agent is not None and (await self._load_agent(who.owner, who.agent)).stopped
+
     async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         """Change the named limits: a number, a duration, None for no limit, or `usual` for the default."""
         refuse_agent(who, "agents")

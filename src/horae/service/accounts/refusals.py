@@ -11,16 +11,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "bad_token": Entry(
         NotAuthenticated,
         "This token is not valid here.",
-        "Give a token that has neither expired nor been revoked. On the server's machine, 'horae --store URL token make NAME' makes one.",
+        "Give a token that has neither expired nor been revoked. On the server's machine, an admin makes one for a member with 'horae --store URL token make NAME --owner OWNER'.",
         "此令牌在这里无效。",
-        "请提供未过期且未被撤销的令牌。在服务器所在的机器上可用“horae --store URL token make 名称”创建。",
+        "请提供未过期且未被撤销的令牌。由管理员在服务器所在的机器上用“horae --store URL token make 名称 --owner 所有者”为成员创建。",
     ),
     "not_for_agents": Entry(
         NotAllowed,
         "An agent may not do that: {what} belong to its owner.",
         "An agent has its own tasks and their runs, and nothing else; ask its owner.",
-        "代理不能这样做:{what} 属于其所有者。",
-        "代理只能处理自己的任务及其运行;请联系其所有者。",
+        "智能体不能这样做:{what} 属于其所有者。",
+        "智能体只能处理自己的任务及其运行;请联系其所有者。",
     ),
     "too_many_lanes": Entry(
         TooMuch,
@@ -47,7 +47,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         InvalidTask,
         "An agent cannot be called '{name}'.",
         "Use 1 to {most} letters, digits or - _ . : @, beginning with a letter or digit.",
-        "代理不能命名为“{name}”。",
+        "智能体不能命名为“{name}”。",
         "请使用 1 到 {most} 个字母、数字或 - _ . : @,以字母或数字开头。",
     ),
     "no_such_agent": Entry(
@@ -236,7 +236,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         NotAllowed,
         "The agent '{agent}' was stopped by its owner.",
         "Its owner starts it again when it may go on.",
-        "代理“{agent}”已被其所有者停止。",
+        "智能体“{agent}”已被其所有者停止。",
         "可以继续时,由其所有者重新启动。",
     ),
 }

@@ -34,7 +34,7 @@ class FireRights:
         missing = await self._grants.missing(task.owner, agent, task.target, task.payload)
         if missing is not None:
             refusal = refuse("secret_not_granted", agent=agent, name=missing, owner=task.owner)
-            return Failed(f"{refusal.message} {refusal.hint}", permanent=True, reason=Reason.TARGET_FAILED)
+            return Failed(f"{refusal.message} {refusal.hint}", permanent=True, reason=Reason.NOT_CALLED)
         return None
 
     async def _is_revoked(self, owner: str, agent: str) -> bool:

@@ -20,7 +20,7 @@ from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.route import is_route
 from ...model.run import Run
-from ...model.task import past_of
+from ...model.task import PauseCause, past_of
 from ...ports.lease_terms import agreed_lease
 from ...ports.records import Records
 from ...ports.store import Book, RunFilter
@@ -106,7 +106,8 @@ class Ledger:
             explanation = skipped_in_pause(facts, explanation, paused)
         outage = None if paused is not None else await self._find_outage(explanation, instant)
         why = Why(facts, instant, explanation, outage, nodes=nodes)
-        return await self._with_function(why) if explanation.verdict in _NOT_STARTED else why
+        is_about_function = explanation.verdict in _NOT_STARTED or _is_orphaned(facts)
+        return await self._with_function(why) if is_about_function else why
 
     async def _with_function(self, why: Why) -> Why:
         """Add the function that no running node has, and the closest registered name."""
@@ -117,6 +118,8 @@ class Ledger:
         missing = catalogue.missing(target)
         if missing is None:
             return why
+        if _is_orphaned(why.facts):
+            return why._replace(missing=missing)
         explanation = why.explanation
         is_waiting = explanation.verdict is Verdict.WAITING and is_waiting_for_node(why.facts)
         # The warning that follows names what such an entry waits for.
@@ -206,6 +209,10 @@ class Ledger:
         if self._outages is None or not _may_follow_outage(explanation.runs):
             return None
         return await self._outages.at(at)
+
+
+def _is_orphaned(facts: Facts) -> bool:
+    return facts.standing.pause is not None and facts.standing.pause.cause is PauseCause.ORPHANED
 
 
 def is_waiting_for_node(facts: Facts) -> bool:

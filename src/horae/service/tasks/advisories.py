@@ -18,6 +18,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No node has registered a function '{name}'. Did you mean '{near}'? The task waits until a node has it.",
         "没有节点注册过函数“{name}”。是不是“{near}”?任务会一直等待,直到有节点提供它。",
     ),
+    "function_removed": (
+        "The function '{name}' is no longer declared in {file}. The task waits until a node has it again.",
+        "{file} 中已不再声明函数“{name}”。任务会一直等待,直到有节点再次提供它。",
+    ),
     "function_completed": (
         "The function '{name}' is registered as '{whole}'.",
         "函数“{name}”的注册名是“{whole}”。",
@@ -51,6 +55,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No listener would receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
     ),
+    "literal_secret": (
+        """The header '{header}' is sent as the text "@secret:{name}". For the secret write {{"secret": "{name}"}}.""",
+        '请求头“{header}”会按文字 "@secret:{name}" 发送。要使用机密,请写 `{{"secret": "{name}"}}`。',
+    ),
     "network_refused": (
         "No running node allows this network: nothing is sent until one does. {hint}",
         "正在运行的节点都不允许该网络:在允许之前不会发送。{hint}",
@@ -69,7 +77,7 @@ _CODES: Final = {
     "function_not_running_anywhere": "function_not_running",
 }
 """Code of each sentence whose code differs from its name."""
-FUNCTION_CODES: Final = frozenset({"function_unknown", "function_not_running", "function_draining"})
+FUNCTION_CODES: Final = frozenset({"function_unknown", "function_removed", "function_not_running", "function_draining"})
 """Warnings that no node can start the function now."""
 
 

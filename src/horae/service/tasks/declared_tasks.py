@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -40,15 +40,15 @@ class Code:
         who: Principal,
         declared: Mapping[str, Iterable[str]],
         *,
-        alone: bool = True,
+        elsewhere: Collection[str] = (),
         former_modules: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> tuple[str, ...]:
         """Process the declarations of a start: `declared` are task names by module.
 
         Returns the names that became orphans.
 
-        While other nodes run (not `alone`), one of them may have a declaration that is missing here: then nothing is
-        orphaned, and a later start checks again. `former_modules` are identities of a module in earlier versions.
+        `elsewhere` are the functions of other running nodes: a task of one of those is not orphaned, and a later start
+        checks again. `former_modules` are identities of a module in earlier versions.
         """
         refuse_agent(who, "declared functions")
         who.must(Scope.WRITE)
@@ -60,11 +60,11 @@ class Code:
             before = await self._read_names(who, module)
             for former in former_modules.get(module, ()):
                 before |= await self._read_names(who, former)
-            missing = before - names
-            if alone:
-                orphaned += [name for name in sorted(missing - declared_somewhere) if await self._orphan(who, name)]
+            running = before & set(elsewhere)
+            missing = before - names - running - declared_somewhere
+            orphaned += [name for name in sorted(missing) if await self._orphan(who, name)]
             # Written last: after a crash before this, the next start finds the same names missing.
-            await self._write_names(who, module, names if alone else names | before)
+            await self._write_names(who, module, names | running)
             for former in former_modules.get(module, ()):
                 await self._drop_names(who, former)
         return tuple(orphaned)

@@ -64,12 +64,16 @@ class Registration(NamedTuple):
 
     @property
     def source(self) -> str | None:
-        """Path of its file or dotted name of its module; None if no node can be started with it.
+        return module_source(self.module)
 
-        That is an interactive prompt, or a script without `.py`.
-        """
-        is_script = PurePath(self.module).name != self.module and not self.module.endswith(_PYTHON)
-        return None if self.module == _INTERACTIVE or is_script else self.module
+
+def module_source(module: str) -> str | None:
+    """Return the path of its file or the dotted name of its module; None if no node can be started with it.
+
+    That is an interactive prompt, or a script without `.py`.
+    """
+    is_script = PurePath(module).name != module and not module.endswith(_PYTHON)
+    return None if module == _INTERACTIVE or is_script else module
 
 
 class FormerName(NamedTuple):

@@ -33,6 +33,7 @@ from .function_records import (
     Signature,
     defaults_json,
     digest,
+    module_source,
     read_registration,
     registration_json,
     signature_json,
@@ -43,6 +44,7 @@ from .task_request import MissedWish, Options, RetryWish, Wish
 LOG: Final = logging.getLogger("horae")
 _FUNCTION: Final = "function"
 _NODE_FUNCTIONS: Final = "node_functions"
+_REMOVED: Final = "removed_function"
 _CACHE_SECONDS: Final = 1.0
 """Cache lifetime in seconds; a result that would warn or refuse is always read again."""
 _MAX_EXCERPT: Final = 80
@@ -80,6 +82,8 @@ class Catalogue(NamedTuple):
     aliases: Mapping[str, str] = {}
     draining: Mapping[str, str] = {}
     """Functions of draining nodes, each with the id of one such node."""
+    removed: Mapping[str, str] = {}
+    """Functions that were registered and are no longer declared, each with its module."""
 
     def find(self, name: str) -> KnownFunction | None:
         whole = self.whole_name(name)
@@ -156,6 +160,9 @@ class Catalogue(NamedTuple):
         return replace(warning, source=source)
 
     def _unknown(self, name: str) -> Advisory:
+        if name in self.removed:
+            advisory = advise("function_removed", name=name, file=PurePath(self.removed[name]).name)
+            return replace(advisory, source=module_source(self.removed[name]))
         nearest = self.nearest(name)
         if nearest is None:
             return advise("function_unknown", name=name)
@@ -207,6 +214,7 @@ class Functions:
             modules.update(former_name.modules)
         for name, old in known.items():
             if old.registration.module in modules and name not in declared and not old.nodes:
+                await self._replace(Record(_REMOVED, name, "", json.dumps({"module": old.registration.module})))
                 for dropped in (name, *(alias for alias, whole in catalogue.aliases.items() if whole == name)):
                     await self._drop(dropped)
         self._cache = None
@@ -231,6 +239,9 @@ class Functions:
         self._cache = None
 
     async def _put(self, registration: Registration) -> None:
+        removed = await self._store.get_record(_REMOVED, registration.name)
+        if removed is not None:
+            await self._store.drop_record(_REMOVED, registration.name, removed.version)
         body = json.dumps(registration_json(registration), default=str)
         await self._replace(Record(_FUNCTION, registration.name, "", body))
 
@@ -315,12 +326,13 @@ class Functions:
 
     async def _load_catalogue(self) -> Catalogue:
         registrations = [read_registration(each.key, each.body) for each in await self._read_all(_FUNCTION)]
+        removed = {each.key: str(json.loads(each.body)["module"]) for each in await self._read_all(_REMOVED)}
         if not registrations:
-            return Catalogue()
+            return Catalogue(removed=removed)
         running, draining = await self._load_running()
         functions = {each.name: _with_node_counts(each, running) for each in registrations if each.alias_of is None}
         aliases = {each.name: each.alias_of for each in registrations if each.alias_of is not None}
-        return Catalogue(functions, aliases, draining)
+        return Catalogue(functions, aliases, draining, removed)
 
     async def _load_running(self) -> tuple[list[dict[str, list[str]]], dict[str, str]]:
         """Return the functions of each node that holds a lease and is not draining; and those of draining nodes."""

@@ -12,7 +12,7 @@ from ...choices import Fold, Gap
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
 from ...model.refusals import refuse
-from ...model.task import Standing, Task, past_of
+from ...model.task import GOING, Standing, Task, past_of
 from ...schedule import Schedule, from_wish, iterate
 from ...schedule.canonical import read_moment
 from ...schedule.instants import to_datetime
@@ -110,7 +110,14 @@ def preview_of(task: Task, standing: Standing, now: datetime, number: int = 5, a
     schedule, zone = task.schedule, task.schedule.zone or "UTC"
     start = now.replace(microsecond=0) if after is None else _parse_instant(after, zone)
     instants = islice(iterate(schedule, start, past_of(task, standing)), number)
-    return Preview(task.name, schedule, start, tuple(fires_in(zone, instants)), tuple(lint(schedule, start)))
+    return Preview(
+        task.name, schedule, start, tuple(fires_in(zone, instants)), tuple(_lasting(lint(schedule, start), standing))
+    )
+
+
+def _lasting(warnings: Sequence[ScheduleWarning], standing: Standing) -> list[ScheduleWarning]:
+    """Without the warning of a new task that it would be due at once: an ended task is not made again."""
+    return [each for each in warnings if each.code != "in_the_past" or standing.state in GOING]
 
 
 def _read_text(text: str, zone: str, now: datetime) -> Reading:

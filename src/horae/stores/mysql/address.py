@@ -53,6 +53,12 @@ class Address(NamedTuple):
         )
 
     @property
+    def dump_options(self) -> list[str]:
+        """How `mariadb-dump` and `mysqldump` reach the server, without the password: they ask for it."""
+        place = [f"--host={self.host}", f"--port={self.port}"] if self.socket is None else [f"--socket={self.socket}"]
+        return [*place, f"--user={self.user}", *(["--password"] if self.password else [])]
+
+    @property
     def shown(self) -> str:
         """The URL without credentials, for messages."""
         return f"mysql://{self.host}:{self.port}/{self.database}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from shlex import quote
+from shlex import join
 from typing import Any, Final
 
 from ...clock import Clock
@@ -46,7 +46,7 @@ async def _read_status(connection: Any, server: Server, address: Address, clock:
         offset,
         settings,
         tuple(name for name, value in settings.items() if value != "1"),
-        f"{_DUMP_COMMANDS[server.kind]} --single-transaction {quote(address.database)}",
+        join([_DUMP_COMMANDS[server.kind], "--single-transaction", *address.dump_options, address.database]),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any, Final, NamedTuple, Self
-from urllib.parse import SplitResult, parse_qsl, quote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from ...errors import Refusal
 from ..masked_url import masked
@@ -52,6 +52,18 @@ class Address(NamedTuple):
             else None,
             _render_shown(parts, dict(query)),
         )
+
+    @property
+    def dump_options(self) -> list[str]:
+        """How `pg_dump` reaches the server past a pooler: what the URL names, without the password."""
+        parts = urlsplit(self.direct)
+        query = dict(parse_qsl(parts.query))
+        named = {
+            "host": parts.hostname or query.get("host"),
+            "port": parts.port or query.get("port"),
+            "username": unquote(parts.username or "") or query.get("user"),
+        }
+        return [f"--{name}={value}" for name, value in named.items() if value]
 
     @property
     def is_pooled(self) -> bool:

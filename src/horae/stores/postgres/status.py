@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shlex import quote
+from shlex import join
 from typing import TYPE_CHECKING, Any, Final
 
 from ...clock import Clock
@@ -50,5 +50,10 @@ async def _read_status(connection: asyncpg.Connection[Any], address: Address, cl
         offset,
         settings,
         tuple(name for name, value in settings.items() if value == "off"),
-        f"pg_dump --schema={address.schema} --format=custom --file=horae.dump {quote(database)}",
+        join(
+            [
+                *("pg_dump", f"--schema={address.schema}", "--format=custom", "--file=horae.dump"),
+                *(*address.dump_options, database),
+            ]
+        ),
     )

@@ -56,11 +56,12 @@ class CommandTarget:
             if refusal.code in _NOT_ALLOWED_CODES:
                 error = f"not allowed by this node: {refusal}"
                 return Failed(error, permanent=True, reason=Reason.TARGET_NOT_ALLOWED)
-            return Failed(str(refusal), permanent=True)
+            return Failed(str(refusal), permanent=True, reason=Reason.NOT_CALLED)
         except (ValueError, RecursionError) as error:
-            return Failed(shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS), permanent=True)
+            unread = shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS)
+            return Failed(unread, permanent=True, reason=Reason.NOT_CALLED)
         except HoraeError as error:
-            return Failed(shortened(f"its secrets cannot be read: {error}", ERROR_CHARACTERS))
+            return Failed(shortened(f"its secrets cannot be read: {error}", ERROR_CHARACTERS), reason=Reason.NOT_CALLED)
         return await self._run(spec, command, invocation)
 
     async def aclose(self) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from ...model.limits import ERROR_CHARACTERS
 from ...model.outcome import Failed, Outcome
+from ...model.reason import Reason
 from .arguments.binding import told
 from .arguments.converter import Mismatch
 from .context import Context
@@ -123,7 +124,7 @@ def _call(function: Function, order: Order, relay: Relay) -> Outcome:
     try:
         arguments = binding.read(order.occasion.payload)
     except Mismatch as mismatch:
-        return Failed(kept(told(mismatch, order.name), ERROR_CHARACTERS), permanent=True)
+        return Failed(kept(told(mismatch, order.name), ERROR_CHARACTERS), permanent=True, reason=Reason.NOT_CALLED)
     if binding.context is not None:
         arguments[binding.context] = Context(order.occasion, relay)
     call = partial(function.call, **arguments)

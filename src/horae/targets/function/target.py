@@ -176,7 +176,7 @@ def _arguments(function: Function, invocation: Invocation) -> dict[str, Any]:
 
 
 def _mismatch_outcome(function: Function, mismatch: Mismatch) -> Failed:
-    return Failed(kept(told(mismatch, function.name), ERROR_CHARACTERS), permanent=True)
+    return Failed(kept(told(mismatch, function.name), ERROR_CHARACTERS), permanent=True, reason=Reason.NOT_CALLED)
 
 
 def _is_being_cancelled(error: BaseException, invocation: Invocation) -> bool:

@@ -38,10 +38,10 @@ class HttpTarget:
         except SecretMissing as missing:
             return missing.outcome
         except Refusal as refusal:
-            reason = Reason.TARGET_NOT_ALLOWED if refusal.code == _NOT_PUBLIC else Reason.TARGET_FAILED
+            reason = Reason.TARGET_NOT_ALLOWED if refusal.code == _NOT_PUBLIC else Reason.NOT_CALLED
             return Failed(str(refusal), permanent=True, reason=reason)
         except RecursionError:  # JSON that parses may still be too deep for the search for secrets
-            return Failed("the body is nested too deeply", permanent=True)
+            return Failed("the body is nested too deeply", permanent=True, reason=Reason.NOT_CALLED)
 
     async def aclose(self) -> None:
         await self._client.close()

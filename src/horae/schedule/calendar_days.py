@@ -1,4 +1,4 @@
-"""Days that a calendar schedule needs beyond weeks and months: every nth period, dates left out, hours past midnight."""
+"""Day sets of calendar schedules: every nth period from an origin, excluded dates, and windows of hours past midnight."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .wall import DaysAndTimes, Times
 
 Unit = Literal["day", "week", "month", "year"]
 
-_LONGEST_SEARCH: Final = 146_097  # days in 400 years, after which the calendar repeats
+_MAX_SEARCH_DAYS: Final = 146_097  # days in 400 years, after which the calendar repeats
 
 
 def month_mask(
     numbers: tuple[int, ...], nths: tuple[tuple[int, int], ...], weekdays: int, weekday_of_first: int, length: int
 ) -> int:
-    """Days beyond the month's end clamp to its last day, negative ones before the 1st clamp to the 1st."""
+    """Bit mask of the days in a month; days beyond its end clamp to its last day, negative ones before the 1st to the 1st."""
     window = weekday_days(weekday_of_first, length, weekdays)
     if not numbers and not nths:
         return window
@@ -32,7 +32,7 @@ def month_mask(
 
 @dataclass(frozen=True, slots=True)
 class CountedPeriods:
-    """Only the days of every nth day, week, month or year, counted from the period of an origin."""
+    """The days of every nth day, week, month or year, counted from the period that holds `origin`."""
 
     days: Days
     unit: Unit
@@ -41,7 +41,7 @@ class CountedPeriods:
 
     def on_or_after(self, day: int) -> int | None:
         found = self.days.on_or_after(day)
-        while found is not None and found <= day + _LONGEST_SEARCH:
+        while found is not None and found <= day + _MAX_SEARCH_DAYS:
             behind = (self._period(found) - self._period(self.origin)) % self.every
             if behind == 0:
                 return found
@@ -78,7 +78,7 @@ class CountedPeriods:
 
 @dataclass(frozen=True, slots=True)
 class ExcludingDates:
-    """All days but a few."""
+    """A day set without certain dates."""
 
     days: Days
     excluded: frozenset[int]
@@ -90,13 +90,13 @@ class ExcludingDates:
         return found
 
     def count(self, first: int, last: int) -> int:
-        left_out = sum(self.days.count(day, day) for day in self.excluded if first <= day <= last)
-        return self.days.count(first, last) - left_out
+        removed = sum(self.days.count(day, day) for day in self.excluded if first <= day <= last)
+        return self.days.count(first, last) - removed
 
 
 @dataclass(frozen=True, slots=True)
 class SpillingPattern:
-    """A window of hours that runs past midnight: it belongs to the day on which it opened."""
+    """Wall times of a window of hours that runs past midnight and belongs to the day on which it opened."""
 
     days: Days
     times: Times
@@ -104,26 +104,26 @@ class SpillingPattern:
     excluded: frozenset[int]
 
     def next_local(self, local: int) -> int | None:
-        found = self._next_of_all(local)
+        found = self._next_unfiltered(local)
         while found is not None and found // DAY in self.excluded:
-            found = self._next_of_all((found // DAY + 1) * DAY - 1)
+            found = self._next_unfiltered((found // DAY + 1) * DAY - 1)
         return found
 
     def count_local(self, first: int, last: int) -> int | None:
-        """A window is shorter than a day: what runs late never meets what opens."""
-        total = self._count_all(first, last)
+        """Count both parts separately: a window is shorter than a day, so they never overlap."""
+        total = self._count_unfiltered(first, last)
         for day in self.excluded:
-            total -= self._count_all(max(first, day * DAY), min(last, day * DAY + DAY - 1))
+            total -= self._count_unfiltered(max(first, day * DAY), min(last, day * DAY + DAY - 1))
         return total
 
-    def _count_all(self, first: int, last: int) -> int:
+    def _count_unfiltered(self, first: int, last: int) -> int:
         if last < first:
             return 0
-        on_the_day = DaysAndTimes(self.days, self.times).count_local(first, last)
+        same_day = DaysAndTimes(self.days, self.times).count_local(first, last)
         late = DaysAndTimes(self.days, self.late).count_local(first - DAY, last - DAY)
-        return (on_the_day or 0) + (late or 0)
+        return (same_day or 0) + (late or 0)
 
-    def _next_of_all(self, local: int) -> int | None:
+    def _next_unfiltered(self, local: int) -> int | None:
         day, second = divmod(local, DAY)
         candidates = []
         if self.days.on_or_after(day - 1) == day - 1 and (late := self.late.after(second)) is not None:

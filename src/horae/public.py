@@ -61,7 +61,7 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     if limit == 1 and until is None and after.__class__ is datetime:
         # The short way: a cron that was asked before, as a value or as text. One look-up, and nothing left to check.
         try:
-            asked = schedule_or_text._remembered if schedule_or_text.__class__ is Cron else _asked[schedule_or_text]  # type: ignore[index]  # noqa: SLF001
+            asked = schedule_or_text._cache if schedule_or_text.__class__ is Cron else _asked[schedule_or_text]  # type: ignore[index]  # noqa: SLF001
             found = answer(asked[zone, gap, fold], after)
         except (KeyError, TypeError):
             pass

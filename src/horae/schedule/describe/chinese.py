@@ -1,4 +1,4 @@
-"""Chinese sentences. Plain Monday to Friday is 周一至周五: 工作日 would promise public holidays."""
+"""Chinese descriptions; Monday to Friday is 周一至周五, since 工作日 would imply public holidays."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def duration(length: timedelta) -> str:
 
 
 def _interval(length: timedelta) -> str:
-    said = duration(length)
-    return f"每{said[2:]}" if said in ("1 小时", "1 分钟", "1 秒", "1 毫秒") else f"每 {said}"
+    text = duration(length)
+    return f"每{text[2:]}" if text in ("1 小时", "1 分钟", "1 秒", "1 毫秒") else f"每 {text}"
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def calendar_core(calendar: Calendar) -> str:
         return f"{days} {'、'.join(clock(each) for each in calendar.at)}"
     window = f"{clock(calendar.hours.opens)} 至 {clock(calendar.hours.closes)} {_interval(calendar.step)}"
     if calendar.hours.days and calendar.unit == "day" and calendar.every == 1:
-        # The days of the window are the days of the schedule.
+        # The window's days are the days of the schedule.
         return f"{_in_months(calendar)}{_each_weekday(calendar.hours.days)} {window}"
     only = f"，限{_weekdays(calendar.hours.days)}" if calendar.hours.days else ""
     return f"{days}{only}，{window}"
@@ -94,22 +94,26 @@ def _days(calendar: Calendar) -> str:
             return _in_months(calendar) + ("每天" if every == 1 else f"每 {every} 天")
         case "week":
             weekdays = cast("tuple[int, ...]", calendar.on)
-            said = _each_weekday(weekdays) if every == 1 else f"每 {every} 周的{_weekdays(weekdays)}"
-            return _in_months(calendar) + said
+            text = _each_weekday(weekdays) if every == 1 else f"每 {every} 周的{_weekdays(weekdays)}"
+            return _in_months(calendar) + text
         case "month":
             days = _on_days(calendar.on)
             if every > 1:
-                return f"{_in_months(calendar)}每 {every} 个月的{_spaced(days)}"
-            return f"{_in_months(calendar)}{_spaced(days)}" if calendar.months else f"每月{_spaced(days)}"
+                return f"{_in_months(calendar)}每 {every} 个月的{_space_before_digit(days)}"
+            return (
+                f"{_in_months(calendar)}{_space_before_digit(days)}"
+                if calendar.months
+                else f"每月{_space_before_digit(days)}"
+            )
         case "year":
             years = "每年" if every == 1 else f"每 {every} 年的"
             days = _on_days(calendar.on)
             plain = len(calendar.months) == 1 and days[0].isdigit()
-            return f"{years} {_months(calendar.months)}{'' if plain else '的'}{_spaced(days)}"
+            return f"{years} {_months(calendar.months)}{'' if plain else '的'}{_space_before_digit(days)}"
 
 
-def _spaced(text: str) -> str:
-    """A blank stands between Chinese signs and digits, and nowhere else."""
+def _space_before_digit(text: str) -> str:
+    """Put a blank between Chinese characters and digits."""
     return f" {text}" if text[0].isdigit() else text
 
 
@@ -118,18 +122,18 @@ def _in_months(calendar: Calendar) -> str:
 
 
 def _each_weekday(weekdays: Sequence[int]) -> str:
-    said = _weekdays(weekdays)
-    return said if "至" in said and "、" not in said else f"每{said}"
+    text = _weekdays(weekdays)
+    return text if "至" in text and "、" not in text else f"每{text}"
 
 
 def _weekdays(weekdays: Sequence[int]) -> str:
-    said = []
+    parts = []
     for first, last in runs(list(weekdays)):
         if last - first >= 2:
-            said.append(f"{WEEKDAYS[first]}至{WEEKDAYS[last]}")
+            parts.append(f"{WEEKDAYS[first]}至{WEEKDAYS[last]}")
         else:
-            said.extend(WEEKDAYS[day] for day in range(first, last + 1))
-    return "、".join(said)
+            parts.extend(WEEKDAYS[day] for day in range(first, last + 1))
+    return "、".join(parts)
 
 
 def _months(months: Sequence[int]) -> str:
@@ -137,10 +141,10 @@ def _months(months: Sequence[int]) -> str:
 
 
 def _on_days(on: Sequence[On]) -> str:
-    return "、".join(_on_day(each) for each in sorted(on, key=_from_first_to_last))
+    return "、".join(_on_day(each) for each in sorted(on, key=_day_sort_key))
 
 
-def _from_first_to_last(each: On) -> tuple[bool, bool, int]:
+def _day_sort_key(each: On) -> tuple[bool, bool, int]:
     number = each.nth if isinstance(each, NthWeekday) else each
     return isinstance(each, NthWeekday), number < 0, number
 

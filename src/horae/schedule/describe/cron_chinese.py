@@ -1,4 +1,4 @@
-"""Chinese for cron, field by field, from the fields as understood."""
+"""Chinese descriptions of cron expressions, built from the parsed fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def cron_core(fields: CronFields) -> str:
         return f"每年 {months} {min(fields.day.values)} 日 {times}"
     if months:
         days = days.removeprefix("每月").strip()
-        return f"{months}的{_spaced(days)} {times}"
+        return f"{months}的{_space_before_digit(days)} {times}"
     return times if days == "每天" and times.startswith("每") else f"{days} {times}"
 
 
@@ -23,7 +23,7 @@ def _times(fields: CronFields) -> str:
         return "、".join(_clock(h, m, s) for h in hours for m in minutes for s in seconds)
     if seconds == [0]:
         return _minutes(minutes, hours)
-    during = _named_minutes(minutes, hours)
+    during = _list_minutes(minutes, hours)
     step = whole_step(seconds, 60)
     if step is None:
         return f"{during}的第 {_numbers(seconds)} 秒"
@@ -31,8 +31,8 @@ def _times(fields: CronFields) -> str:
     return often if during == "每分钟" else f"{during}内{often}"
 
 
-def _named_minutes(minutes: list[int], hours: list[int]) -> str:
-    """The minutes that seconds belong to, by number: 每 5 分钟内 would claim all five."""
+def _list_minutes(minutes: list[int], hours: list[int]) -> str:
+    """Name the minutes by number: 每 5 分钟内 would include all five."""
     during = _during(hours)
     if len(minutes) == 60:
         return f"{during}每分钟"
@@ -49,7 +49,7 @@ def _minutes(minutes: list[int], hours: list[int]) -> str:
         if hour_step is not None and hour_step > 1:
             return f"每 {hour_step} 小时整点（从 0 点起）"
         return f"{during}整点" if during else "每小时整点"
-    return _named_minutes(minutes, hours)
+    return _list_minutes(minutes, hours)
 
 
 def _during(hours: list[int]) -> str:
@@ -70,37 +70,37 @@ def _days(fields: CronFields) -> str:
     by_day = None if fields.day.values == frozenset(range(1, 32)) else _day_part(fields.day)
     by_weekday = None if fields.weekday.values == frozenset(range(7)) else _weekday_part(fields.weekday)
     if not fields.both_day_fields:
-        return "每天" if by_day is None or by_weekday is None else f"每月{_spaced(by_day)}或{by_weekday}"
+        return "每天" if by_day is None or by_weekday is None else f"每月{_space_before_digit(by_day)}或{by_weekday}"
     if by_day is None:
         return by_weekday or "每天"
-    return f"每月{_spaced(by_day)}" + ("" if by_weekday is None else f"且为{by_weekday.removeprefix('每')}")
+    return f"每月{_space_before_digit(by_day)}" + ("" if by_weekday is None else f"且为{by_weekday.removeprefix('每')}")
 
 
-def _spaced(text: str) -> str:
+def _space_before_digit(text: str) -> str:
     return f" {text}" if text[0].isdigit() else text
 
 
 def _day_part(field: Field) -> str:
-    said = [f"{_numbers(sorted(field.values))} 日"] if field.values else []
-    said += [f"距 {day} 日最近的非周末日" for day in sorted(field.nearest_working)]
-    said += [f"倒数第 {days + 1} 天" for days in sorted(field.before_last, reverse=True)]
+    parts = [f"{_numbers(sorted(field.values))} 日"] if field.values else []
+    parts += [f"距 {day} 日最近的非周末日" for day in sorted(field.nearest_working)]
+    parts += [f"倒数第 {days + 1} 天" for days in sorted(field.before_last, reverse=True)]
     if field.last_working:
-        said.append("最后一个非周末日")
+        parts.append("最后一个非周末日")
     if field.last:
-        said.append("最后一天")
-    return "、".join(said)
+        parts.append("最后一天")
+    return "、".join(parts)
 
 
 def _weekday_part(field: Field) -> str:
-    said: list[str] = []
+    parts: list[str] = []
     for first, last in runs(sorted((weekday - 1) % 7 for weekday in field.values)):
-        ranged = last - first >= 2
-        said += [f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"] if ranged else list(WEEKDAYS[first : last + 1])
+        is_range = last - first >= 2
+        parts += [f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"] if is_range else list(WEEKDAYS[first : last + 1])
     counted = [f"第 {nth} 个{WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
     counted += [f"最后一个{WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
     if counted:
-        said.append("每月" + "、".join(counted))
-    plain = "、".join(said)
+        parts.append("每月" + "、".join(counted))
+    plain = "、".join(parts)
     return plain if plain.startswith("每月") or ("至" in plain and "、" not in plain) else f"每{plain}"
 
 

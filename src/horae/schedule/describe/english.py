@@ -1,4 +1,4 @@
-"""English sentences."""
+"""English descriptions of schedules."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class English:
 
 def duration(length: timedelta) -> str:
     units = ("hour", "minute", "second", "millisecond")
-    said = [f"{amount} {units[unit]}{'' if amount == '1' else 's'}" for amount, unit in duration_parts(length)]
-    return " ".join(said)
+    parts = [f"{amount} {units[unit]}{'' if amount == '1' else 's'}" for amount, unit in duration_parts(length)]
+    return " ".join(parts)
 
 
 def _interval(length: timedelta) -> str:
-    said = duration(length)
-    return said.removeprefix("1 ") if said in ("1 hour", "1 minute", "1 second", "1 millisecond") else said
+    text = duration(length)
+    return text.removeprefix("1 ") if text in ("1 hour", "1 minute", "1 second", "1 millisecond") else text
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------
@@ -110,12 +110,12 @@ def _month_days(calendar: Calendar, months: str) -> str:
 
 
 def _on_days(on: Sequence[On]) -> str:
-    """Days first, from the 1st to the last; beside nth weekdays they are called days, lest they count weekdays too."""
+    """Name days first, then nth weekdays; next to nth weekdays, days are called days, so that they do not read as weekdays."""
     mixed = any(isinstance(each, NthWeekday) for each in on)
     numbers = sorted((each for each in on if isinstance(each, int)), key=lambda each: (each < 0, each))
-    said = [f"the {_on_day(each, mixed=mixed)}" for each in numbers]
-    said += [f"the {_nth(each.nth)} {WEEKDAYS[each.weekday]}" for each in on if isinstance(each, NthWeekday)]
-    return joined(said)
+    parts = [f"the {_on_day(each, mixed=mixed)}" for each in numbers]
+    parts += [f"the {_nth(each.nth)} {WEEKDAYS[each.weekday]}" for each in on if isinstance(each, NthWeekday)]
+    return joined(parts)
 
 
 def _on_day(each: int, *, mixed: bool) -> str:
@@ -131,13 +131,13 @@ def _nth(number: int) -> str:
 
 
 def _weekdays(weekdays: Sequence[int]) -> str:
-    said = []
+    parts = []
     for first, last in runs(list(weekdays)):
         if last - first >= 2:
-            said.append(f"{WEEKDAYS[first]} to {WEEKDAYS[last]}")
+            parts.append(f"{WEEKDAYS[first]} to {WEEKDAYS[last]}")
         else:
-            said.extend(WEEKDAYS[day] for day in range(first, last + 1))
-    return joined(said)
+            parts.extend(WEEKDAYS[day] for day in range(first, last + 1))
+    return joined(parts)
 
 
 def _months(months: Sequence[int]) -> str:

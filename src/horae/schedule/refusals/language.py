@@ -1,4 +1,4 @@
-"""Refusals of the schedule language: what a person wrote."""
+"""Refusals of text in the schedule language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusals that any schedule may meet."""
+"""Refusals that apply to every kind of schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses one moment that a question names, past or future, in English or Chinese: `yesterday at 9am`, `昨天早上9点`, `5m ago`."""
+"""Parser for one past or future moment in a question, in English or Chinese: `yesterday at 9am`, `昨天早上9点`, `5m ago`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .dates import ComingWeekday, LatestWeekday, MonthDay, NamedDay, to_date
 from .parse import has_chinese, plain_signs, read_draft
 
 LONGEST_MOMENT: Final = 200
-"""Characters. Bounds the time that parsing can take."""
+"""Maximum length in characters; bounds the parsing time."""
 _DAYS_AGO: Final = {"today": 0, "yesterday": 1, "tomorrow": -1, "今天": 0, "昨天": 1, "前天": 2, "明天": -1, "后天": -2}
 _NOW: Final = ("now", "现在")
 _AGO: Final = re.compile(r"(.+?)\s+ago|(.+?)\s*(?:之前|以前|前)")
@@ -40,14 +40,14 @@ _PART_HOURS: Final[dict[DayPart, tuple[int, int]]] = {
     "evening": (17, 24),
     "night": (19, 24),
 }
-"""Hours of the day that `this morning` or `昨晚` without a time covers: from the first up to the second."""
-_PASSED_ON: Final = frozenset({"ambiguous_hour"})
-"""Refusals of the grammar that tell more than that the moment is not understood."""
+"""First hour and end hour of a part of the day without a time, such as `this morning` or `昨晚`."""
+_FORWARDED_REFUSALS: Final = frozenset({"ambiguous_hour"})
+"""Refusals that are passed on, since they say more than that the moment is not understood."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Stretch(NamedTuple):
-    """From and to, both included; for an instant they are the same."""
+    """A time span, both ends included; for an instant they are equal."""
 
     first: datetime
     last: datetime
@@ -58,7 +58,7 @@ class Stretch(NamedTuple):
 
 
 class MomentWords(NamedTuple):
-    """What a grammar found: a day, a time or a part of the day, an offset, a zone."""
+    """The parts of a moment that a grammar recognised: a day, a time or part of the day, an offset, a zone."""
 
     day: NamedDay | None
     at: time | None = None
@@ -68,7 +68,7 @@ class MomentWords(NamedTuple):
 
 
 def read_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
-    """The instant, or the stretch of a day, that `text` names in `zone`; None where it names none.
+    """The instant or the span of a day that `text` names in `zone`; None where it names none.
 
     An hour that could be morning or evening is refused with both choices.
     """
@@ -76,7 +76,7 @@ def read_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
 
 
 def read_exact_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
-    """The same without phrases of the schedule language: ISO 8601, `02:00`, `yesterday 02:00`, `5m ago`."""
+    """Like `read_stretch`, without phrases of the schedule language: ISO 8601, `02:00`, `yesterday 02:00`, `5m ago`."""
     return _checked(text, zone, now, in_words=False)
 
 
@@ -88,12 +88,12 @@ def _checked(text: str, zone: str, now: datetime, *, in_words: bool) -> Stretch 
         if found is None and in_words and not _AGO.fullmatch(text.strip().lower()):
             found = _read_words(text, zone, now)
     except InvalidSchedule as refusal:
-        if refusal.code in _PASSED_ON:
+        if refusal.code in _FORWARDED_REFUSALS:
             raise refusal.located(text) from None
         return None
     except (OverflowError, ValueError):
         return None
-    # Beyond the ends of the calendar nothing can be counted.
+    # Later computations need a margin at both ends of the calendar.
     is_countable = found is not None and found.first.year > MINYEAR and found.last.year < MAXYEAR
     return found if is_countable else None
 
@@ -143,7 +143,7 @@ def _read_words(text: str, zone: str, now: datetime) -> Stretch | None:
 
 
 def _moment_words(plain: str) -> MomentWords | None:
-    """Each grammar loads when it is first needed, as for schedules."""
+    """Parse with the grammar of the language, imported on first use."""
     if has_chinese(plain):
         from .chinese_moment import read_chinese_moment  # noqa: PLC0415
 

@@ -66,10 +66,10 @@ class SingleWallTime:
 
 def _resolve_wall_time(local: int, setting: Setting) -> list[int]:
     zone = setting.require_zone()
-    instants: list[int] = []
+    found: list[int] = []
     after = local - 2 * 86_400
     pattern = SingleWallTime(local)
-    while (instant := zone.next_match(pattern.next_local, after, setting.gap, setting.fold)) is not None:
-        instants.append(instant)
-        after = instant
-    return instants
+    while (each := zone.next_match(pattern.next_local, after, setting.gap, setting.fold)) is not None:
+        found.append(each)
+        after = each
+    return found

@@ -38,34 +38,34 @@ class Assembled:
 
 
 def assemble(draft: Draft, zone: str | None, now: datetime) -> Assembled:
-    resolver = _MomentResolver(draft.zone or zone, now)
-    schedule = _make_schedule(draft, resolver)
-    return Assembled(schedule, resolver.uses_now)
+    setting = _Moments(draft.zone or zone, now)
+    schedule = _core(draft, setting)
+    return Assembled(schedule, setting.uses_now)
 
 
 def modifiers_of(draft: Draft, zone: str | None, now: datetime, *, exclude: bool) -> tuple[dict[str, Any], bool]:
     """The modifiers in a draft for a schedule whose kind is known; refuses everything else in the draft."""
-    resolver = _MomentResolver(draft.zone or zone, now)
-    modifiers = _modifiers(draft, resolver, *(["exclude"] if exclude else []))
+    setting = _Moments(draft.zone or zone, now)
+    modifiers = _modifiers(draft, setting, *(["exclude"] if exclude else []))
     if draft.exclude:
         modifiers["exclude"] = draft.exclude
-    return modifiers, resolver.uses_now
+    return modifiers, setting.uses_now
 
 
-def _make_schedule(draft: Draft, resolver: _MomentResolver) -> Schedule:
+def _core(draft: Draft, setting: _Moments) -> Schedule:
     if draft.now:
-        return Now(**_modifiers(draft, resolver, "now"))
+        return Now(**_modifiers(draft, setting, "now"))
     if draft.delay is not None:
-        return Once(resolver.after_delay(draft.delay), **_modifiers(draft, resolver, "delay"))
+        return Once(setting.after_delay(draft.delay), **_modifiers(draft, setting, "delay"))
     if draft.minutes_past is not None:
-        return _make_hourly(draft, resolver)
+        return _make_hourly(draft, setting)
     if draft.interval is not None and draft.window is None and not _has_calendar_words(draft):
-        modifiers = _modifiers(draft, resolver, "interval", "after_end")
+        modifiers = _modifiers(draft, setting, "interval", "after_end")
         return Every(draft.interval, "end" if draft.after_end else "grid", **modifiers)
     if _has_calendar_words(draft) or draft.window is not None:
-        return _make_calendar(draft, resolver)
+        return _make_calendar(draft, setting)
     if draft.day is not None or draft.times is not None:
-        return _make_once(draft, resolver)
+        return _make_once(draft, setting)
     raise refuse("nothing_said", draft.place(*draft.filled()))
 
 
@@ -74,28 +74,28 @@ def _has_calendar_words(draft: Draft) -> bool:
     return any(each is not None for each in slots)
 
 
-def _make_hourly(draft: Draft, resolver: _MomentResolver) -> Cron:
+def _make_hourly(draft: Draft, setting: _Moments) -> Cron:
     """`every hour at :30` is tied to the clock, not to a grid, so it becomes cron."""
-    modifiers = _modifiers(draft, resolver, "interval", "minutes_past")
+    modifiers = _modifiers(draft, setting, "interval", "minutes_past")
     if draft.interval != timedelta(hours=1):
         raise refuse("minutes_past_what", draft.place("minutes_past"))
     return Cron(f"{draft.minutes_past} * * * *", **modifiers)
 
 
-def _make_once(draft: Draft, resolver: _MomentResolver) -> Once:
-    modifiers = _modifiers(draft, resolver, "day", "times", "offset")
+def _make_once(draft: Draft, setting: _Moments) -> Once:
+    modifiers = _modifiers(draft, setting, "day", "times", "offset")
     if draft.times is None:
         raise refuse("missing_time", draft.place("day"))
     if len(draft.times) > 1:
         raise refuse("one_time_only", draft.place("times"))
     if draft.recurring:
         raise refuse("every_what", draft.place("recurring"))
-    return Once(resolver.at(draft.day, draft.times[0], draft.offset), **modifiers)
+    return Once(setting.at(draft.day, draft.times[0], draft.offset), **modifiers)
 
 
-def _make_calendar(draft: Draft, resolver: _MomentResolver) -> Calendar:
+def _make_calendar(draft: Draft, setting: _Moments) -> Calendar:
     _resolve_days(draft)
-    modifiers = _modifiers(draft, resolver, *_CALENDAR_SLOTS)
+    modifiers = _modifiers(draft, setting, *_CALENDAR_SLOTS)
     unit, every = _unit(draft)
     on = draft.weekdays if unit == "week" else draft.month_days if unit in ("month", "year") else ()
     _check_days(draft, unit)
@@ -176,19 +176,19 @@ def _times(draft: Draft, unit: str) -> dict[str, Any]:
     return {"hours": Hours(*draft.window, tuple(sorted(days))), "step": draft.interval}
 
 
-def _modifiers(draft: Draft, resolver: _MomentResolver, *allowed: str) -> dict[str, Any]:
+def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]:
     extra = draft.filled() - set(allowed) - ALWAYS_ALLOWED
     if extra:
         slot = min(extra, key=lambda each: draft.places.get(each, 0))
         raise refuse("does_not_fit", draft.place(slot), what=slot_name(slot))
-    end = None if draft.end is None else resolver.bound(draft.end, opens=False)
+    end = None if draft.end is None else setting.bound(draft.end, opens=False)
     if draft.lasting is not None:
         if end is not None or draft.start is not None:
             raise refuse("does_not_fit", draft.place("lasting"), what=slot_name("lasting"))
-        end = resolver.after_delay(draft.lasting)
+        end = setting.after_delay(draft.lasting)
     given = {
-        "zone": resolver.zone,
-        "start": None if draft.start is None else resolver.bound(draft.start, opens=True),
+        "zone": setting.zone,
+        "start": None if draft.start is None else setting.bound(draft.start, opens=True),
         "end": end,
         "repeat": draft.repeat,
         "counting": draft.counting,
@@ -199,7 +199,7 @@ def _modifiers(draft: Draft, resolver: _MomentResolver, *allowed: str) -> dict[s
     return {name: value for name, value in given.items() if value is not None}
 
 
-class _MomentResolver:
+class _Moments:
     """Resolves named days and times to moments, and records whether the current time was needed."""
 
     def __init__(self, zone: str | None, now: datetime) -> None:

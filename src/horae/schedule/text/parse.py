@@ -29,7 +29,7 @@ from .machine import (
 from .zone_words import zone_named
 
 LONGEST_TEXT: Final = 2000
-_MAX_PARTS: Final = 64  # limits the number of comma-separated parts
+_MOST_PARTS: Final = 64  # more than any sentence has commas
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _BRACKETED_SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?\s*[a-zA-Z]+\s*)+|\d+(?:\.\d+)?\s*个?[\u3400-\u9fff]{1,2}")
@@ -170,7 +170,7 @@ def _read_with_source(front: str, source: str, zone: str | None, now: datetime) 
     """Parse a description with its source in brackets: the source is used, and the words must describe the same schedule."""
     reading = _read_machine(source, zone, now)
     ends = [match.start() for match in re.finditer(",|$", front)] if reading else []
-    if len(ends) > _MAX_PARTS:
+    if len(ends) > _MOST_PARTS:
         raise refuse("source_differs", 0)
     for end in ends:
         # Try each comma as the end of the core description; modifiers follow it, and a start may change the core.

@@ -1,4 +1,4 @@
-"""Cuts English text into tokens that know their place."""
+"""Tokenizer for English text: tokens with their kind and position."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Token:
 
 
 def tokens_of(text: str, offset: int = 0) -> list[Token]:
-    """The tokens, with number words as numbers; `offset` is where the text stands in what the person typed."""
+    """Split text into tokens, with number words as numbers; `offset` is its position in the text that the user typed."""
     found: list[Token] = []
     place, dated = 0, False
     while place < len(text):
@@ -56,13 +56,13 @@ def tokens_of(text: str, offset: int = 0) -> list[Token]:
             raise refuse("unknown_sign", place + offset, sign=text[place])
         kind: TokenKind = match.lastgroup  # type: ignore[assignment]
         dated = dated or kind == "date"
-        found += _cut(Token(kind, match.group(), place + offset), dated=dated)
+        found += _split_ambiguous(Token(kind, match.group(), place + offset), dated=dated)
         place = match.end()
-    return _with_numbers(found)
+    return _merge_number_words(found)
 
 
-def _cut(token: Token, *, dated: bool) -> list[Token]:
-    """Two signs that look like one thing and are another: mon/wed/fri is no zone, 9:00-17:00 has no offset."""
+def _split_ambiguous(token: Token, *, dated: bool) -> list[Token]:
+    """Split tokens with two readings: mon/wed/fri is no zone, and 9:00-17:00 has no offset."""
     parts = token.text.split("/")
     if token.kind == "zone" and all(part.lower() in WEEKDAYS for part in parts):
         places = [token.place + len("/".join(parts[:index])) + bool(index) for index in range(len(parts))]
@@ -75,7 +75,7 @@ def _cut(token: Token, *, dated: bool) -> list[Token]:
     return [token]
 
 
-def _with_numbers(tokens: list[Token]) -> list[Token]:
+def _merge_number_words(tokens: list[Token]) -> list[Token]:
     """`five` is 5, `twenty-five` and `twenty five` are 25."""
     found: list[Token] = []
     for token in tokens:

@@ -49,7 +49,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "TZ={value} 只交给命令,与 cron 相同;时间按 {zone} 理解。要改变时间请用 CRON_TZ。",
     ),
     "cron_secret": (
-        "The value of {names} looks like a secret and would be kept in clear: store it with 'horae secret set NAME'.",
+        "The value of {names} looks like a secret and would be stored in plain text: store it with 'horae secret set NAME'.",
         "{names} 的值像是机密,会以明文保存:请用“horae secret set 名称”保存它。",
     ),
     "cron_reserved": (
@@ -74,7 +74,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     ),
     "cron_no_command": ("There is a schedule, but no command.", "有计划,但没有命令。"),
     "cron_bad_variable": (
-        "'{name}' cannot be the name of an environment variable; the line was passed over.",
+        "'{name}' cannot be the name of an environment variable; the line was ignored.",
         "“{name}”不能作为环境变量名;已略过此行。",
     ),
     # --- any scheduler -------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     ),
     # --- OpenClaw ------------------------------------------------------------------------------------------------
     "openclaw_ignored": (
-        "These fields have no counterpart here and were passed over: {keys}.",
+        "These fields have no counterpart here and were ignored: {keys}.",
         "以下字段在这里没有对应,已略过:{keys}。",
     ),
     "openclaw_system_event": (
@@ -133,7 +133,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "会话“{session}”不会接管;它在其群组的会话中执行。",
     ),
     "openclaw_delivery": (
-        "Delivery by {mode} is kept in the payload, and is up to what runs there.",
+        "The delivery settings ({mode}) are kept in the payload; the target decides whether to use them.",
         "以 {mode} 投递的设置保留在负载中,由执行者决定是否使用。",
     ),
     "openclaw_shell": (

@@ -74,13 +74,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "import_bad_json": Entry(
         InvalidTask,
         "This is not JSON: {problem}.",
-        "Export the file again, or mend that place.",
+        "Export the file again, or correct that place.",
         "这不是 JSON:{problem}。",
         "请重新导出文件,或修正该处。",
     ),
     "import_duplicate_key": Entry(
         InvalidTask,
-        "The key '{key}' stands twice in one object.",
+        "The key '{key}' appears twice in one object.",
         "Remove one of the two: it is not clear which one is meant.",
         "键“{key}”在同一对象中出现了两次。",
         "请删除其中之一:无法判断以哪个为准。",

@@ -66,7 +66,7 @@ def loading(counts: Counts) -> list[Section]:
 
 def forget() -> None:
     """Empty every cache that reading text may have filled; loaded zones stay."""
-    public._readings.clear()  # noqa: SLF001 - a cold start is what this is about
+    public._parsed_texts.clear()  # noqa: SLF001 - a cold start is what this is about
     for clear in _cache_clearers():
         clear()
 

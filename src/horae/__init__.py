@@ -45,7 +45,7 @@ __all__ = [
     "preview",
 ]
 
-_WHERE: Final = {
+_LAZY_EXPORTS: Final = {
     "Happening": "app",
     "Horae": "app",
     "Missed": "model.policy",
@@ -67,12 +67,12 @@ _WHERE: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Parts load on first use, so that importing Horae costs next to nothing where only a name is needed."""
-    if name not in _WHERE:
+    """Import an exported name on first use, so that `import horae` alone stays cheap."""
+    if name not in _LAZY_EXPORTS:
         raise AttributeError(f"module 'horae' has no attribute {name!r}")
-    module, _, other = _WHERE[name].partition(":")
-    found = globals()[name] = getattr(import_module(f".{module}", __name__), other or name)
-    return found
+    module, _, other = _LAZY_EXPORTS[name].partition(":")
+    value = globals()[name] = getattr(import_module(f".{module}", __name__), other or name)
+    return value
 
 
 def __dir__() -> list[str]:

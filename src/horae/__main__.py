@@ -1,4 +1,4 @@
-"""`python -m horae` is the `horae` command."""
+"""Entry point of `python -m horae`: runs the `horae` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The few words that a person may choose from, as types; light enough for every door to import."""
+"""Literal types for language, gap and fold, in a module without imports so that every front end can use it cheaply."""
 
 from __future__ import annotations
 

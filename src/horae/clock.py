@@ -1,4 +1,4 @@
-"""The only file that reads the time or sleeps."""
+"""System clock behind a protocol: the only file that reads the time or sleeps, so that tests can replace it."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from datetime import UTC, datetime
 from typing import Final, Protocol
 
 # Linux can count the time that a machine was suspended; elsewhere the plain monotonic clock is the best there is.
-_STEADY: Final = getattr(time, "CLOCK_BOOTTIME", None)
+_BOOTTIME: Final = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """This instant, in UTC. It may step, in both directions."""
+        """Return the current instant in UTC. It may step in both directions."""
 
     def steady(self) -> float:
-        """Seconds from some point on: never steps, and goes on while the machine is suspended where that is possible."""
+        """Return monotonic seconds since an arbitrary point: never steps, and counts suspended time where the OS can."""
 
     def sleep(self, seconds: float) -> None:
-        """Block for so long; used by the command line, never by the engine."""
+        """Block the thread; used by the command line, never by the engine."""
 
     async def pause(self, seconds: float) -> None:
-        """Let others run for so long."""
+        """Suspend the calling coroutine; other coroutines run meanwhile."""
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """Clock of the operating system."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)  # noqa: TID251 - this is the one place
 
     def steady(self) -> float:
-        return time.monotonic() if _STEADY is None else time.clock_gettime(_STEADY)  # noqa: TID251 - this is the one place
+        return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)  # noqa: TID251 - this is the one place
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: TID251 - this is the one place

@@ -1,4 +1,4 @@
-"""Chance from the operating system, fetched for many at once: each visit there gives up the interpreter to other threads."""
+"""Buffered random bytes from `os.urandom`: one system call serves many requests, since each call releases the GIL."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import os
 from threading import Lock
 from typing import Final
 
-_STOCK: Final = 4_096
-"""Bytes fetched at a time."""
+_BUFFER_BYTES: Final = 4_096
+"""Bytes per system call."""
 
 
 class Entropy:
-    """As good as what the system gives, since it is that; nothing is given twice, not even to two threads or after a fork."""
+    """Thread-safe buffer of `os.urandom` bytes. No byte is handed out twice, neither to two threads nor after a fork."""
 
     def __init__(self) -> None:
-        self._stock = b""
-        self._at = 0
-        self._taking = Lock()
-        os.register_at_fork(after_in_child=self._empty)
+        self._buffer = b""
+        self._offset = 0
+        self._lock = Lock()
+        os.register_at_fork(after_in_child=self._reset)
 
     def __call__(self, size: int) -> bytes:
-        with self._taking:
-            if self._at + size > len(self._stock):
-                self._stock, self._at = os.urandom(max(_STOCK, size)), 0
-            begin, self._at = self._at, self._at + size
-            return self._stock[begin : self._at]
+        with self._lock:
+            if self._offset + size > len(self._buffer):
+                self._buffer, self._offset = os.urandom(max(_BUFFER_BYTES, size)), 0
+            start, self._offset = self._offset, self._offset + size
+            return self._buffer[start : self._offset]
 
-    def _empty(self) -> None:
-        self._stock, self._at, self._taking = b"", 0, Lock()
+    def _reset(self) -> None:
+        # A new lock: one that another thread held during the fork would never be released.
+        self._buffer, self._offset, self._lock = b"", 0, Lock()
 
 
 entropy: Final = Entropy()

@@ -1,24 +1,24 @@
-"""Every exception that Horae raises, as one tree.
+"""Exception hierarchy of Horae.
 
 HoraeError
-├── Refusal                 something that was asked cannot be done: a stable code, a sentence and a hint, in two languages
+├── Refusal                 a request that cannot be done: a stable code, a message and a hint, in two languages
 │   ├── InvalidSchedule     a schedule that cannot be understood, or that can never fire
 │   ├── InvalidTask         a task whose parts do not fit: payload too large, policy out of range, unknown target
-│   ├── UnknownAttribute    an attribute that the library does not have, but another scheduler (an AttributeError)
-│   ├── NotFound            no such task or run; a foreign one answers exactly alike
-│   ├── Conflict            it is there, but its state does not allow this now
-│   ├── NotAuthenticated    nobody knows who is asking: no token, or one that is not valid (any more)
-│   ├── NotAllowed          who is asking may not do this
+│   ├── UnknownAttribute    an attribute of another scheduler library that Horae does not have (an AttributeError)
+│   ├── NotFound            no such task or run; the same answer for one of another owner
+│   ├── Conflict            the state of a task or run does not allow the request now
+│   ├── NotAuthenticated    the caller is unknown: no token, or one that is not valid (any more)
+│   ├── NotAllowed          the caller is known and lacks the right
 │   └── TooMuch             more than a limit allows, for now or at once
-└── StoreError              the store broke a promise, and nothing of the request was kept
-    ├── StoreUnavailable    it cannot be reached, or is closed
-    │   ├── StoreReadOnly   it answers, but takes no writes: a standby, or a disk that was mounted so
-    │   ├── UnknownStore    its address names no store (a Refusal too)
-    │   ├── UnusableStore   it is there, but not for us: wrong password, too old, read-only (a Refusal too)
-    │   ├── ServerUnreachable   a server that has it does not answer, or not as ours do (a Refusal too)
-    │   └── UnfitNode       this machine may not take part: its clock is too far from the store's (a Refusal too)
+└── StoreError              the store failed, and nothing of the request was written
+    ├── StoreUnavailable    the store cannot be reached, or is closed
+    │   ├── StoreReadOnly   the store takes no writes: a standby, or a disk mounted read-only
+    │   ├── UnknownStore    an address that names no store (a Refusal too)
+    │   ├── UnusableStore   a store that refuses this use: wrong password, too old, read-only (a Refusal too)
+    │   ├── ServerUnreachable   the Horae server that owns the store does not answer, or not as Horae (a Refusal too)
+    │   └── UnfitNode       this machine may not run a node: its clock is too far from the store's (a Refusal too)
     ├── StoreFull           no space left for another write
-    └── StoreDamaged        an integrity check failed, or the file is not ours
+    └── StoreDamaged        an integrity check failed, or the file is no Horae store
 """
 
 from __future__ import annotations
@@ -30,18 +30,21 @@ from .choices import Language
 
 
 class Sentence(NamedTuple):
-    """What went wrong and what would work instead, in one language."""
+    """Message of an error and a hint that says what would work, in one language."""
 
     message: str
     hint: str
 
 
 class HoraeError(Exception):
-    """The root: catching this catches everything that Horae raises."""
+    """Root of all exceptions that Horae raises."""
 
 
 class Refusal(HoraeError):
-    """A stable code for programs, a sentence and a hint for people, a place in the text where there is one."""
+    """Request that cannot be done: a stable code for programs, a message and a hint for people, in two languages.
+
+    `position` is an index into `source`, the text at fault, where there is one.
+    """
 
     def __init__(
         self,
@@ -71,16 +74,16 @@ class Refusal(HoraeError):
         return self.sentences[language]
 
     def located(self, source: str, offset: int = 0) -> Self:
-        """The same refusal, pointing into the text that the person typed."""
-        place = None if self.position is None else min(self.position + offset, len(source))
-        return type(self)(self.code, self.sentences, position=place, source=source, facts=self.facts)
+        """Return a copy whose `position` points into `source`, the full text that the user typed."""
+        moved = None if self.position is None else min(self.position + offset, len(source))
+        return type(self)(self.code, self.sentences, position=moved, source=source, facts=self.facts)
 
     def __reduce__(self) -> tuple[Callable[..., Refusal], tuple[object, ...]]:
-        """Exceptions are copied by their arguments, and these have names."""
-        return _again, (type(self), self.code, self.sentences, self.position, self.source, self.facts)
+        """Pickle and copy call an exception with positional arguments; these are keyword-only."""
+        return _rebuild, (type(self), self.code, self.sentences, self.position, self.source, self.facts)
 
 
-def _again(
+def _rebuild(
     kind: type[Refusal],
     code: str,
     sentences: Mapping[Language, Sentence],
@@ -92,68 +95,68 @@ def _again(
 
 
 class InvalidSchedule(Refusal, ValueError):
-    """A schedule that cannot be understood, or that can never fire."""
+    """Schedule that cannot be parsed, or that can never fire."""
 
 
 class InvalidTask(Refusal, ValueError):
-    """A task whose parts do not fit together."""
+    """Task whose parts do not fit together."""
 
 
 class UnknownAttribute(Refusal, AttributeError):
-    """An attribute that the library does not have, but another scheduler; `hasattr` is False."""
+    """Attribute of another scheduler library that Horae does not have; `hasattr` is False."""
 
 
 class NotFound(Refusal, LookupError):
-    """No such task or run. What belongs to somebody else answers exactly alike."""
+    """No such task or run. A task or run of another owner gives exactly the same answer."""
 
 
 class Conflict(Refusal):
-    """It is there, but its state does not allow this now."""
+    """The state of the task or run does not allow the request now."""
 
 
 class NotAuthenticated(Refusal):
-    """Nobody knows who is asking."""
+    """The caller is unknown: no token, or one that is not valid."""
 
 
 class NotAllowed(Refusal):
-    """It is known who is asking, and they may not do this."""
+    """The caller is known and lacks the right to do this."""
 
 
 class TooMuch(Refusal):
-    """More than a limit allows. `facts["retry_after"]`, in seconds, says when it may be asked again, where waiting helps."""
+    """Limit exceeded. `facts["retry_after"]` is the number of seconds to wait, where waiting helps."""
 
 
 class StoreError(HoraeError):
-    """The store broke a promise: nothing of the request was kept, unless the message says that it cannot know."""
+    """The store failed: nothing of the request was written, unless the message says that the outcome is unknown."""
 
 
 class StoreUnavailable(StoreError):
-    """It cannot be reached, or it is closed."""
+    """The store cannot be reached, or is closed."""
 
 
 class StoreReadOnly(StoreUnavailable):
-    """It answers, but takes no writes; reads go on."""
+    """The store answers reads but takes no writes."""
 
 
 class UnknownStore(Refusal, StoreUnavailable):
-    """An address that names no store that there could be."""
+    """Address that names no kind of store."""
 
 
 class ServerUnreachable(Refusal, StoreUnavailable):
-    """A server that was asked over HTTP is not there, or cannot be understood."""
+    """HTTP server that does not answer, or whose answer is not that of a Horae server."""
 
 
 class UnfitNode(Refusal, StoreUnavailable):
-    """The store is there, but a node on this machine may not take part as it is."""
+    """Machine that may not run a node on this store, for example because of its clock."""
 
 
 class UnusableStore(Refusal, StoreUnavailable):
-    """A store that cannot be used as it is, and why: nothing was changed."""
+    """Store that cannot be used as it is; the message says why. Nothing was changed."""
 
 
 class StoreFull(StoreError):
-    """No space is left for another write; reads go on."""
+    """No space is left for another write; reads still work."""
 
 
 class StoreDamaged(StoreError):
-    """An integrity check failed, or what was opened is not a store of ours."""
+    """Failed integrity check, or a file that is no Horae store."""

@@ -1,4 +1,4 @@
-"""English number agreement: a sentence that is written in the plural takes the singular where its count is 1."""
+"""English number agreement: message templates are written in the plural, and get the singular where a count is 1."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NOUNS: Final = frozenset(
         "weeks",
     }
 )  # fmt: skip
-"""Plural nouns that sentences count."""
+"""Plural nouns that templates count."""
 VERBS: Final = {
     "are": "is", "were": "was", "have": "has", "wait": "waits", "tell": "tells", "start": "starts", "do": "does",
     "need": "needs", "come": "comes", "use": "uses",
 }  # fmt: skip
-"""Verbs behind a count."""
+"""Verbs that follow a count, plural to singular."""
 PRONOUNS: Final = {"them": "it", "their": "its"}
 _COUNTED: Final = re.compile(
     r"(?P<count>\{(?P<place>\w+)(?::[^{}]*)?\})"
@@ -35,25 +35,25 @@ _PRONOUN: Final = re.compile(rf"\b(?:{'|'.join(PRONOUNS)})\b")
 
 
 def agree(template: str, facts: Mapping[str, object]) -> str:
-    """The English template with nouns and verbs in the singular behind every place whose fact is the number 1."""
+    """Return the English template with singular nouns and verbs after every placeholder whose fact is the number 1."""
     ones = frozenset(name for name, fact in facts.items() if type(fact) is int and fact == 1)
-    return _agreed(template, ones) if ones else template
+    return _apply_agreement(template, ones) if ones else template
 
 
 @lru_cache(maxsize=1_024)
-def _agreed(template: str, ones: frozenset[str]) -> str:
-    return _COUNTED.sub(lambda found: _of_one(found, ones), template)
+def _apply_agreement(template: str, ones: frozenset[str]) -> str:
+    return _COUNTED.sub(lambda match: _rewrite_match(match, ones), template)
 
 
-def _of_one(found: re.Match[str], ones: frozenset[str]) -> str:
-    """`{done} of {total} tasks`: the noun agrees with the number that it stands behind."""
-    of_noun = found["of_noun"]
-    of = found["of"] or ""
-    if of_noun and found["whole"] in ones:
+def _rewrite_match(match: re.Match[str], ones: frozenset[str]) -> str:
+    """Rewrite one match. In `{done} of {total} tasks` the noun agrees with the number in front of it."""
+    of_noun = match["of_noun"]
+    of = match["of"] or ""
+    if of_noun and match["whole"] in ones:
         of = of.removesuffix(of_noun) + _singular_noun(of_noun)
-    if found["place"] in ones:
-        return _singular(found, of)
-    return found.group().replace(found["of"], of, 1) if of else found.group()
+    if match["place"] in ones:
+        return _build_singular(match, of)
+    return match.group().replace(match["of"], of, 1) if of else match.group()
 
 
 def _singular_noun(text: str) -> str:
@@ -61,11 +61,11 @@ def _singular_noun(text: str) -> str:
     return f"{before} {_IRREGULAR.get(noun, noun.removesuffix('s'))}"
 
 
-def _singular(found: re.Match[str], of: str) -> str:
-    noun = found["noun"]
+def _build_singular(match: re.Match[str], of: str) -> str:
+    noun = match["noun"]
     counted = _singular_noun(noun) if noun else ""
-    verb = (found["verb"] or "").strip()
-    rest = found["rest"]
+    verb = (match["verb"] or "").strip()
+    rest = match["rest"]
     if noun or verb:
         rest = _PRONOUN.sub(lambda each: PRONOUNS[each.group()], rest)
-    return f"{found['count']}{counted}{of}{f' {VERBS[verb]}' if verb else ''}{rest}"
+    return f"{match['count']}{counted}{of}{f' {VERBS[verb]}' if verb else ''}{rest}"

@@ -1,4 +1,4 @@
-"""The public functions of the schedule language: parse, preview, describe."""
+"""Public schedule functions `parse`, `preview` and `describe`, with a cache of parsed texts."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .schedule.value import Past, Schedule, check_choices
 from .schedule.zones import find_zone
 
 MOST_FIRES: Final = 1_000_000
-_MOST_READINGS: Final = 1024
-_KINDS: Final = frozenset({Now, Once, Every, Cron, Calendar, RRule})
-_readings: dict[tuple[str, str | None], Schedule] = {}
-_asked: dict[str, dict[tuple[str | None, str, str], Question]] = {}
+_MAX_CACHED_TEXTS: Final = 1024
+_SCHEDULE_CLASSES: Final = frozenset({Now, Once, Every, Cron, Calendar, RRule})
+_parsed_texts: dict[tuple[str, str | None], Schedule] = {}
+_questions: dict[str, dict[tuple[str | None, str, str], Question]] = {}
 
 
 def parse(
     text_or_mapping: str | Mapping[str, Any] | Schedule, *, zone: str | None = None, now: datetime | None = None
 ) -> Schedule:
-    """Understand a schedule: text in the schedule language, canonical JSON as a mapping, or a value as it is.
+    """Return the schedule for text in the schedule language, for canonical JSON as a mapping, or for a value as it is.
 
-    `zone` is used where the schedule names none. `now` is what relative words such as "tomorrow" are counted from,
-    by default this moment. Anything that cannot be understood, or can never fire, raises `InvalidSchedule`.
+    `zone` is used where the schedule names none. Relative words such as "tomorrow" count from `now`, by default the
+    current instant. Input that cannot be parsed, or can never fire, raises `InvalidSchedule`.
     """
     if zone.__class__ is not str and zone is not None:
         zone = _zone_name(zone)
     if isinstance(text_or_mapping, str):
-        known = _readings.get((text_or_mapping, zone))
-        return known if known is not None else _read(text_or_mapping, zone, now)
+        known = _parsed_texts.get((text_or_mapping, zone))
+        return known if known is not None else _parse_text(text_or_mapping, zone, now)
     if isinstance(text_or_mapping, Schedule):
         return text_or_mapping.with_defaults(_known_zone(zone))
     if isinstance(text_or_mapping, Mapping):
@@ -53,31 +53,34 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     gap: Gap = "next",
     fold: Fold = "first",
 ) -> list[datetime]:
-    """The planned instants strictly after `after`, up to and including `until`, as aware UTC datetimes.
+    """Return the planned instants strictly after `after`, up to and including `until`, as aware UTC datetimes.
 
-    `zone`, `gap` and `fold` apply only where the schedule itself says nothing. The schedule is taken as created at
-    `after` (by default this moment), and `every … after end` as if each run ended when it began.
+    `zone`, `gap` and `fold` apply only where the schedule itself says nothing. The schedule counts as created at
+    `after` (by default the current instant), and `every … after end` as if each run ended when it began.
     """
     if limit == 1 and until is None and after.__class__ is datetime:
-        # The short way: a cron that was asked before, as a value or as text. One look-up, and nothing left to check.
+        # Fast path: a cron that was previewed before, as a value or as text, is one cache look-up without checks.
         try:
-            asked = schedule_or_text._cache if schedule_or_text.__class__ is Cron else _asked[schedule_or_text]  # type: ignore[index]  # noqa: SLF001
-            found = answer(asked[zone, gap, fold], after)
+            if schedule_or_text.__class__ is Cron:
+                cached = schedule_or_text._cache  # noqa: SLF001
+            else:
+                cached = _questions[schedule_or_text]  # type: ignore[index]
+            instant = answer(cached[zone, gap, fold], after)
         except (KeyError, TypeError):
             pass
         else:
-            return [] if found is None else [found]
+            return [] if instant is None else [instant]
     if zone.__class__ is not str and zone is not None:
         zone = _zone_name(zone)
     after = SystemClock().now() if after is None else _check_instant("after", after)
-    # A look at the class itself is cheaper than asking an abstract class about its instances.
-    known = schedule_or_text.__class__ in _KINDS
+    # Comparing the class is cheaper than isinstance() with an abstract class.
+    known = schedule_or_text.__class__ in _SCHEDULE_CLASSES
     schedule = cast("Schedule", schedule_or_text) if known else parse(schedule_or_text, zone=zone, now=after)
     if limit == 1 and until is None and (question := plain_question(schedule, zone, gap, fold)) is not None:
-        if schedule_or_text.__class__ is str and (schedule_or_text, zone) in _readings:
-            _asked.setdefault(schedule_or_text, {})[zone, gap, fold] = question
-        found = answer(question, after)
-        return [] if found is None else [found]
+        if schedule_or_text.__class__ is str and (schedule_or_text, zone) in _parsed_texts:
+            _questions.setdefault(schedule_or_text, {})[zone, gap, fold] = question
+        instant = answer(question, after)
+        return [] if instant is None else [instant]
     check_choices(gap, fold)
     if until is not None:
         _check_instant("until", until)
@@ -91,36 +94,36 @@ def describe(
     zone: str | None = None,
     now: datetime | None = None,
 ) -> str:
-    """One sentence in English (`en`) or Chinese (`zh`) that says when a schedule fires; `parse` understands it again."""
+    """Return one sentence in English (`en`) or Chinese (`zh`) that says when a schedule fires; `parse` accepts it."""
     if language not in ("en", "zh"):
         raise refuse("bad_choice", name="language", value=language, allowed="en, zh")
-    from .schedule.describe import sentence  # noqa: PLC0415 - words are loaded when they are first asked for
+    from .schedule.describe import sentence  # noqa: PLC0415 - the words load on first use
 
     return sentence(parse(schedule_or_text, zone=zone, now=now), language)
 
 
-def _read(text: str, zone: str | None, now: datetime | None) -> Schedule:
+def _parse_text(text: str, zone: str | None, now: datetime | None) -> Schedule:
     reading = read(text, zone=_known_zone(zone), now=SystemClock().now() if now is None else _check_instant("now", now))
     if not reading.relative:
-        if len(_readings) >= _MOST_READINGS:
-            _readings.clear()
-            _asked.clear()
-        _readings[text, zone] = reading.schedule
+        if len(_parsed_texts) >= _MAX_CACHED_TEXTS:
+            _parsed_texts.clear()
+            _questions.clear()
+        _parsed_texts[text, zone] = reading.schedule
     return reading.schedule
 
 
 def _preview(schedule: Schedule, after: datetime, until: datetime | None, limit: int | None) -> list[datetime]:
     if limit is None and until is None:
         raise refuse("limit_missing")
-    most = MOST_FIRES if limit is None else limit
-    if type(most) is not int or not 0 <= most <= MOST_FIRES:
+    max_fires = MOST_FIRES if limit is None else limit
+    if type(max_fires) is not int or not 0 <= max_fires <= MOST_FIRES:
         raise refuse("bad_limit", value=limit, most=MOST_FIRES)
     fires = Occurrences(schedule, Past(anchor=after), schedule.setting()).between(after, until)
-    return [each for _, each in zip(range(most), fires, strict=False)]
+    return [each for _, each in zip(range(max_fires), fires, strict=False)]
 
 
 def _zone_name(zone: object) -> str:
-    """What else may stand for a zone: a subclass of text, a `ZoneInfo`, `datetime.UTC`."""
+    """Return the zone name of a str subclass, a `ZoneInfo` or `datetime.UTC`; refuse anything else."""
     if isinstance(zone, str):
         return str.__str__(zone)
     key = "UTC" if zone is UTC else getattr(zone, "key", None)

@@ -1,4 +1,4 @@
-"""Frozen settings, read once: flag, then environment, then `horae.toml`, then the user's file, then a default."""
+"""Settings table and loader. Precedence: flag, environment variable, `horae.toml`, the user's file, default."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAKE_VARIABLE: Final = "HORAE_WAKE"
 
 @dataclass(frozen=True, slots=True)
 class DefaultZone:
-    """The zone that counts where a schedule names none, and where it came from: it is never assumed silently."""
+    """Time zone for schedules that name none, and its source, which answers echo so that no zone is assumed silently."""
 
     name: str
     origin: Origin
@@ -27,6 +27,7 @@ class DefaultZone:
 def default_zone(
     flag: str | None, environment: Mapping[str, str], localtime: Path = Path("/etc/localtime")
 ) -> DefaultZone:
+    """Return the zone of the flag, else of the environment, else of the machine, else UTC."""
     if flag:
         return DefaultZone(flag, "flag", "--zone")
     for variable in _ZONE_VARIABLES:
@@ -41,15 +42,15 @@ def default_zone(
 
 
 def _machine_zone(localtime: Path) -> str | None:
-    """Most systems link their local time to a file of the zone's name."""
+    """Return the zone that `/etc/localtime` links to; None where it is no link into a zoneinfo directory."""
     if not localtime.is_symlink():
         return None
-    _, found, name = str(localtime.resolve()).partition("/zoneinfo/")
-    return name.removeprefix("posix/") if found else None
+    _, separator, name = str(localtime.resolve()).partition("/zoneinfo/")
+    return name.removeprefix("posix/") if separator else None
 
 
 class Setting(NamedTuple):
-    """One setting: where it stands in a file, which variables say it, what kind of value it is."""
+    """One setting: its path in a TOML file, its environment variables, the kind of its value, its default and meaning."""
 
     path: str
     variables: tuple[str, ...]
@@ -90,13 +91,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "output", ("HORAE_OUTPUT",), "text", "text", "json: every command answers in JSON", "json:所有命令以 JSON 输出"
     ),
-    Setting("key_file", ("HORAE_KEY_FILE",), "text", None, "The key that seals secrets", "加密机密的密钥文件"),
+    Setting(
+        "key_file", ("HORAE_KEY_FILE",), "text", None, "File with the key that encrypts secrets", "加密机密的密钥文件"
+    ),
     Setting(
         "overdue_grace",
         ("HORAE_OVERDUE_GRACE",),
         "text",
         "60s",
-        "What was due and has not started for so long raises task.overdue",
+        "Time after which a due occurrence that has not started raises task.overdue",
         "到期后超过此时长仍未开始即发出 task.overdue",
     ),
     Setting(
@@ -104,10 +107,17 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_PING_URL",),
         "text",
         None,
-        "An address that is asked regularly while the engine is alive and on time",
+        "URL that the node requests regularly while its engine is alive and on time",
         "节点正常且准时期间定期请求的地址",
     ),
-    Setting("ping_every", ("HORAE_PING_EVERY",), "text", "60s", "How often that address is asked", "请求该地址的间隔"),
+    Setting(
+        "ping_every",
+        ("HORAE_PING_EVERY",),
+        "text",
+        "60s",
+        "Interval between two requests of ping_url",
+        "请求该地址的间隔",
+    ),
     Setting(
         "outgoing_networks",
         ("HORAE_OUTGOING_NETWORKS",),
@@ -170,7 +180,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_ORIGINS",),
         "list",
         (),
-        "Pages of these origins may ask the HTTP API from a browser, such as https://ops.example.org",
+        "Pages of these origins may call the HTTP API from a browser, such as https://ops.example.org",
         "允许从浏览器访问 HTTP 接口的来源,例如 https://ops.example.org",
     ),
     Setting(
@@ -186,7 +196,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_METRICS_PORT",),
         "text",
         None,
-        "Where a node shows its own metrics, for `horae worker` and `horae up --no-api`; by default nowhere",
+        "Port for a node's own metrics, for `horae worker` and `horae up --no-api`; off by default",
         "节点显示自身指标的端口,用于 `horae worker` 和 `horae up --no-api`;默认不显示",
     ),
     Setting(
@@ -194,7 +204,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_METRICS_HOST",),
         "text",
         "127.0.0.1",
-        "The address that a node's own metrics are shown at",
+        "Address for a node's own metrics",
         "节点自身指标监听的地址",
     ),
     Setting(
@@ -226,7 +236,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_QUOTA_MIN_INTERVAL", "SCHEDULED_TASK_INTERVAL_MIN_SECONDS"),
         "text",
         "10s",
-        "How close together runs of an owner's task may be who is no admin",
+        "Shortest interval between two runs of a task whose owner is no admin",
         "普通所有者的任务两次运行之间的最小间隔",
     ),
     Setting(
@@ -234,7 +244,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_QUOTA_ACTIVE_TASKS", "SCHEDULED_TASKS_MAX_ENABLED_PER_USER"),
         "text",
         "20",
-        "How many active tasks an owner may have who is no admin",
+        "Number of active tasks that an owner without the admin role may have",
         "普通所有者最多可以有的活动任务数",
     ),
     Setting(
@@ -250,7 +260,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_ORCHESTRATOR_URL", "ORCHESTRATOR_URL"),
         "text",
         None,
-        "Whom tasks that are made at /scheduled-tasks call",
+        "URL that tasks made at /scheduled-tasks call",
         "通过 /scheduled-tasks 创建的任务所调用的地址",
     ),
     Setting(
@@ -277,7 +287,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_HTTP_ALLOW_NETWORKS",),
         "list",
         (),
-        "Older name: networks for HTTP tasks alone; outgoing_networks is for all",
+        "Older name: networks for HTTP tasks only; outgoing_networks applies to all outgoing calls",
         "旧名称:仅用于 HTTP 任务的网络;outgoing_networks 对全部生效",
     ),
     Setting(
@@ -329,11 +339,11 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "事件投递的地址",
     ),
 )
-_KNOWN: Final = {setting.path: setting for setting in SETTINGS}
+_BY_PATH: Final = {setting.path: setting for setting in SETTINGS}
 
 
 class Chosen(NamedTuple):
-    """A value and where it came from: a flag, a variable, a file, or nowhere (the default)."""
+    """Value of a setting and its origin: `flag`, the name of a variable, or the path of a file."""
 
     value: Any
     origin: str
@@ -341,22 +351,23 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting by its path; what a file says of targets of other packages is there too."""
+    """Settings that differ from their defaults, by path; includes `[targets.…]` tables of third-party packages."""
 
     chosen: Mapping[str, Chosen]
 
     def value(self, path: str) -> Any:
-        found = self.chosen.get(path)
-        return _KNOWN[path].default if found is None else found.value
+        """Return the chosen value, else the default of the setting."""
+        chosen = self.chosen.get(path)
+        return _BY_PATH[path].default if chosen is None else chosen.value
 
     def target(self, kind: str) -> dict[str, Any]:
-        """What is set for one kind of target; what is not is left out."""
-        start = f"targets.{kind}."
-        return {path.removeprefix(start): each.value for path, each in self.chosen.items() if path.startswith(start)}
+        """Return the chosen settings of one kind of target, without defaults."""
+        prefix = f"targets.{kind}."
+        return {path.removeprefix(prefix): each.value for path, each in self.chosen.items() if path.startswith(prefix)}
 
 
-class BadSettings(Exception):  # noqa: N818 - it says what is bad
-    """A file of settings that cannot be read; the composition root turns it into a refusal."""
+class BadSettings(Exception):  # noqa: N818 - the name says what is bad
+    """Settings file that cannot be used; the composition root turns this into a refusal."""
 
     def __init__(self, file: str, problem: str) -> None:
         self.file = file
@@ -367,15 +378,18 @@ class BadSettings(Exception):  # noqa: N818 - it says what is bad
 def read_settings(
     environment: Mapping[str, str], files: tuple[Path, ...] = (), flags: Mapping[str, Any] | None = None
 ) -> Settings:
-    """`files` from the least to the most important; a file that is not there says nothing."""
+    """Merge files, environment and flags, later ones winning.
+
+    `files` go from the lowest to the highest precedence; a missing file is skipped. Raises `BadSettings`.
+    """
     chosen: dict[str, Chosen] = {}
     for file in files:
-        chosen |= {path: Chosen(value, str(file)) for path, value in _from_file(file).items()}
+        chosen |= {path: Chosen(value, str(file)) for path, value in _read_file(file).items()}
     for setting in SETTINGS:
         for variable in setting.variables:
             value = environment.get(variable, "").strip()
             if value:
-                chosen[setting.path] = Chosen(_spelled(setting, value), variable)
+                chosen[setting.path] = Chosen(_parse_value(setting, value), variable)
                 break
     for path, value in (flags or {}).items():
         if value is not None:
@@ -383,13 +397,13 @@ def read_settings(
     return Settings(chosen)
 
 
-def _spelled(setting: Setting, value: str) -> Any:
+def _parse_value(setting: Setting, value: str) -> Any:
     if setting.kind == "list":
         return tuple(part.strip() for part in value.replace(";", ",").split(",") if part.strip())
     return value
 
 
-def _from_file(file: Path) -> dict[str, Any]:
+def _read_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -400,32 +414,32 @@ def _from_file(file: Path) -> dict[str, Any]:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadSettings(str(file), str(error)) from error
-    return dict(_checked(file, table))
+    return dict(_flatten_table(file, table))
 
 
-def _checked(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flat, by path. A name that nobody knows is a mistake, except for targets: those may come from other packages."""
-    found: dict[str, Any] = {}
+def _flatten_table(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Flatten a TOML table to values by path. Unknown names are refused, except under `targets`: those may belong to other packages."""
+    values: dict[str, Any] = {}
     for name, value in table.items():
         if name == "targets" and isinstance(value, Mapping):
             for kind, part in value.items():
                 if not isinstance(part, Mapping):
                     raise BadSettings(str(file), f"[targets.{kind}] must be a table")
-                found |= {f"targets.{kind}.{key}": each for key, each in part.items()}
-        elif name in _KNOWN and _KNOWN[name].kind == "list" and isinstance(value, list):
-            found[name] = tuple(value)
-        elif name in _KNOWN and _KNOWN[name].kind == "list" and isinstance(value, str):
-            found[name] = _spelled(_KNOWN[name], value)
-        elif name in _KNOWN:
-            found[name] = _as_text(file, name, value)
+                values |= {f"targets.{kind}.{key}": each for key, each in part.items()}
+        elif name in _BY_PATH and _BY_PATH[name].kind == "list" and isinstance(value, list):
+            values[name] = tuple(value)
+        elif name in _BY_PATH and _BY_PATH[name].kind == "list" and isinstance(value, str):
+            values[name] = _parse_value(_BY_PATH[name], value)
+        elif name in _BY_PATH:
+            values[name] = _render_text(file, name, value)
         else:
-            known = ", ".join(path for path in _KNOWN if "." not in path)
+            known = ", ".join(path for path in _BY_PATH if "." not in path)
             raise BadSettings(str(file), f"{name!r} is not a setting; the settings are {known}, and [targets.…]")
-    return found
+    return values
 
 
-def _as_text(file: Path, name: str, value: object) -> str:
-    """As a variable of the environment would say it: TOML has numbers and flags of its own, and people use them."""
+def _render_text(file: Path, name: str, value: object) -> str:
+    """Return a TOML value as the text that an environment variable would hold: numbers and booleans are accepted too."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -440,13 +454,13 @@ WAKES: Final = ("precise", "poll")
 
 
 def precise_wake(settings: Settings, environment: Mapping[str, str]) -> bool | None:
-    """Sleep to the head of the queue, or poll plainly: `HORAE_WAKE`, the older name for the same choice, or a file.
+    """Return whether the node sleeps to the next due instant (True) or polls (False).
 
-    None when it says neither.
+    The source is `HORAE_WAKE`, its legacy name `USE_PRIORITY_QUEUE_SCHEDULER`, or a file; None for an unknown value.
     """
     chosen = settings.chosen.get("wake")
-    older = environment.get("USE_PRIORITY_QUEUE_SCHEDULER", "").strip().lower()
-    if older and (chosen is None or chosen.origin not in (WAKE_VARIABLE, "flag")):
-        return older not in ("false", "0", "no", "off")
-    said = str(settings.value("wake")).strip().lower()
-    return said == "precise" if said in WAKES else None
+    legacy = environment.get("USE_PRIORITY_QUEUE_SCHEDULER", "").strip().lower()
+    if legacy and (chosen is None or chosen.origin not in (WAKE_VARIABLE, "flag")):
+        return legacy not in ("false", "0", "no", "off")
+    mode = str(settings.value("wake")).strip().lower()
+    return mode == "precise" if mode in WAKES else None

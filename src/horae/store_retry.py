@@ -1,4 +1,4 @@
-"""Back-off and logging for background loops: a loop waits out store errors, and logs when they begin and when they end."""
+"""Exponential back-off for background loops on store errors, with one log line when errors begin and one when they end."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ LOG: Final = logging.getLogger("horae")
 
 
 class StoreRetry:
-    """One per loop, and not shared between threads. `activity` is what the loop does, as a singular noun ("claiming").
+    """Back-off state of one loop; not thread-safe. `activity` names the loop's work as a singular noun ("claiming").
 
     An episode begins with the first error and ends with the next success. Its first error and its end are logged; a full
-    store is logged once a minute, because it stays full until somebody makes space.
+    store is logged once a minute, because it stays full until an operator frees space.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class StoreRetry:
         return self._failing_since is not None
 
     def failed(self, error: object) -> float:
-        """Log the error where that is due; the seconds until the next attempt, which double from error to error."""
+        """Log the error unless a recent line covers it; return the seconds until the next attempt, doubled after each error."""
         now = self._clock.steady()
         if self._failing_since is None:
             self._failing_since, self._pause = now, self._first
@@ -73,7 +73,7 @@ class StoreRetry:
             LOG.log(self._level, "%s goes on: the store answers again, after %.1f s", self._activity, seconds)
 
     async def wait(self, error: object) -> None:
-        """Log the error where that is due, and pause."""
+        """Log the error unless a recent line covers it, and sleep until the next attempt."""
         await self._clock.pause(self.failed(error))
 
     def _log(self, error: object, now: float) -> None:
@@ -85,10 +85,9 @@ class StoreRetry:
 
 
 async def keep_going(name: str, run: Callable[[], Awaitable[None]], clock: Clock) -> None:
-    """Run a loop until it returns or is cancelled; after an unexpected error it begins again.
+    """Run a loop until it returns or is cancelled; restart it after an unexpected error.
 
-    What a loop must not forget is kept outside of it, so beginning again is safe. A loop that fails each time is logged
-    once a minute.
+    A loop keeps its state outside of itself, so a restart is safe. A loop that fails each time is logged once a minute.
     """
     logged_at = float("-inf")
     while True:
@@ -104,9 +103,9 @@ async def keep_going(name: str, run: Callable[[], Awaitable[None]], clock: Clock
 
 
 async def repeat(step: Callable[[], Awaitable[float]], retry: StoreRetry, clock: Clock) -> None:
-    """Call `step` until it is cancelled, with a pause of as many seconds as it returns, or as `retry` says after an error.
+    """Call `step` until cancelled; sleep as many seconds as it returns, or the back-off of `retry` after an error.
 
-    A defect (an error that is not the store's) is logged with its traceback and tried again like any other.
+    A defect (an error that is not the store's) is logged with its traceback and retried like any other.
     """
     while True:
         try:

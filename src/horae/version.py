@@ -1,4 +1,4 @@
-"""The version, where every room may read it."""
+"""Package version, in a module without imports."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ async def test_a_revoked_owner_is_out_within_a_second() -> None:
     async with served() as api:
         assert (await api.get("/v1/tasks")).status == 200
         assert (await api.post("/v1/owners/ada/revoke", who="admin")).status == 200
-        clock = api.app.state.house.clock
+        clock = api.app.state.context.clock
         began = clock.steady()
         while (await api.get("/v1/tasks")).status != 401:
             assert clock.steady() - began < 5
@@ -179,7 +179,7 @@ async def test_lanes_and_nodes_are_told_and_set() -> None:
         assert "mail" not in [each["name"] for each in (await api.get("/v1/lanes")).json["items"]]
         for odd in ({}, {"limit": -1}, {"limit": "3"}, {"limit": True}, {"limits": 3}):
             assert (await api.put("/v1/lanes/mail", odd)).status == 422, odd
-        now = api.app.state.house.clock.now()
+        now = api.app.state.context.clock.now()
         await api.service.store.join(Node("nod_1", "here/1", "1", now, now, host="here"))
         assert (await api.get("/v1/nodes")).status == 403
         (node,) = (await api.get("/v1/nodes", who="admin")).json["items"]
@@ -207,7 +207,7 @@ async def test_the_audit_trail_says_who_did_what_and_is_whole() -> None:
 async def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_other() -> None:
     async with served() as api:
         task = await api.made(when="now")
-        store, clock = api.service.store, api.app.state.house.clock
+        store, clock = api.service.store, api.app.state.context.clock
         now = clock.now()
         await store.join(Node("nod_1", "here/1", "1", now, now))
         claimant = Claimant("nod_1", now, timedelta(seconds=10))
@@ -219,7 +219,7 @@ async def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_othe
         await store.settle([Settlement(run.id, run.token, outcome, now, now)], settle)
         path = f"/v1/runs/{run.id}"
         assert (await api.get(path)).json["state"] == "waiting"
-        token = callback_token(api.app.state.house.settings.secret, run.id, run.token)
+        token = callback_token(api.app.state.context.settings.secret, run.id, run.token)
         wrong = (None, "ada", "admin")
         assert [(await api.post(f"{path}/callback", {}, who=who)).status for who in wrong] == [401, 404, 404]
         assert (await api.post(f"{path}/callback", {}, who=None, headers={"Horae-Callback-Token": "0"})).status == 404

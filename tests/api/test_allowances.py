@@ -45,7 +45,7 @@ def test_no_number_of_callers_fills_the_memory() -> None:
     buckets = Buckets(10, StandingClock())
     for number in range(25_000):
         buckets.take(f"caller {number}")
-    assert len(buckets._kept) == 10_000
+    assert len(buckets._buckets) == 10_000
 
 
 async def test_every_answer_says_what_is_left_and_too_many_requests_wait() -> None:

@@ -154,7 +154,7 @@ async def _webhook(api: Api, subject: Subject) -> str:
 async def a_run(api: Api) -> str:
     """A run of ada's that goes on."""
     await api.made(when="now", zone="UTC")
-    now = api.app.state.house.clock.now()
+    now = api.app.state.context.clock.now()
     store = api.service.store
     if not await store.nodes():
         await store.join(Node("nod_1", "here/1", "1", now, now))

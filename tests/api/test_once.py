@@ -112,7 +112,7 @@ async def test_an_answer_is_kept_for_a_day_and_then_forgotten() -> None:
     async with served() as api:
         first = await api.post("/v1/tasks", TASK, headers=KEY)
         (record,) = (await api.service.store.records("answer")).items
-        now = api.app.state.house.clock.now()
+        now = api.app.state.context.clock.now()
         assert record.owner == "ada"
         assert record.expires is not None
         assert timedelta(hours=23) < record.expires - now <= timedelta(hours=24)

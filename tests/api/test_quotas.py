@@ -34,7 +34,7 @@ async def _limited(api: Api, **quotas: Any) -> None:
     reply = await api.put("/v1/owners/ada", {"quotas": quotas}, who="admin")
     assert reply.status == 200, reply.text
     # What a process remembers of a token is half a second old.
-    api.service.tokens._known.clear()
+    api.service.tokens._cache.clear()
 
 
 async def _second_token(api: Api, owner: str = "ada") -> None:
@@ -298,7 +298,7 @@ async def test_idempotency_keys_of_an_owner_are_limited_for_a_day() -> None:
 async def _budget_is_shared(api: Api) -> None:
     await _limited(api, idempotency_keys=key_budget.BLOCK + 10)
     who = await api.service.tokens.authenticate(api.tokens["ada"], via="http")
-    processes = [key_budget.KeyBudget(api.service.store, api.app.state.house.clock) for _ in range(3)]
+    processes = [key_budget.KeyBudget(api.service.store, api.app.state.context.clock) for _ in range(3)]
 
     async def take(number: int) -> bool:
         try:

@@ -17,7 +17,7 @@ async def _demoted_owner_gets_no_replay(api: Api) -> None:
     first = await api.post("/v1/tasks", TASK, headers=KEY)
     assert first.status == 201
     await api.service.accounts.put(LOCAL, "ada", role=Role.VIEWER)
-    api.service.tokens._known.clear()
+    api.service.tokens._cache.clear()
     again = await api.post("/v1/tasks", TASK, headers=KEY)
     assert (again.status, again.code) == (403, "not_allowed")
     assert first.json["id"] not in again.text

@@ -189,17 +189,23 @@ def test_receipt_names_a_task_whose_name_is_the_key_of_another_by_its_id(cli: Cl
 def test_commands_are_written_in_sentences_and_fixes_only() -> None:
     """A command in another text would be printed without its store. `fixes.py` completes its commands; the others are
     help texts, scripts and documents."""
-    texts = {"topics.py", "completion_scripts.py", "help_chinese.py", "fixes.py", "commands.py", "helping.py"} | {
-        "unit_text.py"
+    texts = {
+        "help_topics.py",
+        "completion_scripts.py",
+        "help_chinese.py",
+        "fixes.py",
+        "command_table.py",
+        "help.py",
+        "unit_text.py",
     }
     found = {
         (path.name, text)
-        for path in ROOM.glob("*.py")
+        for path in ROOM.rglob("*.py")
         if path.name not in texts
         for text in _loose_texts(ast.parse(path.read_text(encoding="utf-8")))
     }
     # The names of commands that a server cannot do, as a refusal quotes them.
-    assert found <= {("secrets.py", "horae secret rotate"), ("mcp.py", "horae mcp"), ("whereabouts.py", "horae db")} | {
+    assert found <= {("secret.py", "horae secret rotate"), ("mcp.py", "horae mcp"), ("store_location.py", "horae db")} | {
         ("servers.py", "horae login ")  # a fact of a refusal, whose hint is completed
     }
 
@@ -207,7 +213,7 @@ def test_commands_are_written_in_sentences_and_fixes_only() -> None:
 def test_every_command_in_a_sentence_exists() -> None:
     root = typer.main.get_command(app)
     context = root.make_context("horae", ["ls"], resilient_parsing=True)
-    for path in ROOM.glob("*.py"):
+    for path in ROOM.rglob("*.py"):
         for text in _sentences(ast.parse(path.read_text(encoding="utf-8"))):
             for name, sub in re.findall(r"(?<![\w/.-])horae ([a-z]+)(?: ([a-z]+))?", text):
                 command = root.get_command(context, name)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Every command block of the README runs and prints what it says, and the two READMEs say the same."""
+"""Every command block of the README and of the schedules page runs and prints what it says; the two READMEs agree."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ENGLISH, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
+SCHEDULES = ROOT / "docs" / "schedules.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -38,7 +39,12 @@ def commands(path: Path) -> list[tuple[str, str]]:
     ]
 
 
-HORAE = [(command, shown) for command, shown in commands(ENGLISH) if command.startswith(".venv/bin/horae")]
+HORAE = [
+    (command, shown)
+    for page in (ENGLISH, SCHEDULES)
+    for command, shown in commands(page)
+    if command.startswith(".venv/bin/horae")
+]
 SCRIPTS = [(command, shown) for command, shown in commands(ENGLISH) if command.startswith(".venv/bin/python")]
 
 
@@ -149,7 +155,7 @@ def test_make_test_runs_every_check() -> None:
         assert part in plan
 
 
-@pytest.mark.parametrize("path", [ENGLISH, CHINESE], ids=["en", "zh"])
+@pytest.mark.parametrize("path", [ENGLISH, CHINESE, SCHEDULES], ids=["en", "zh", "schedules"])
 def test_the_python_examples_are_true(path: Path) -> None:
     examples = "\n".join(text for kind, text in blocks(path) if kind == "python")
     test = doctest.DocTestParser().get_doctest(examples, {}, path.name, str(path), 0)

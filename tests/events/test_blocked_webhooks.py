@@ -69,7 +69,7 @@ async def sent_after_restart() -> None:
         waiting = await deliveries(service, webhook)
         assert len(waiting) > 4
         assert set(waiting) == {DeliveryState.PENDING}
-        await strict._let_go()
+        await strict._release()
         allowed = Courier(service.store, service.webhooks.postman, service.telling, clock)
         for _ in range(len(waiting)):
             await allowed.step()
@@ -95,7 +95,7 @@ async def another_failure_unblocks() -> None:
         await strict.step()
         assert (await service.webhooks.get(ADA, moved.id)).blocked == LOOPBACK
         assert (await service.webhooks.edit(ADA, moved.id, url=box.base + "/c")).blocked == ()
-        await strict._let_go()
+        await strict._release()
         allowed = Courier(service.store, service.webhooks.postman, service.telling, clock)
         for _ in range(2):
             await allowed.step()

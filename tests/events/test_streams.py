@@ -208,7 +208,7 @@ async def test_two_hundred_readers_hear_everything_once() -> None:
             await happens(api.service.store, task, detail=f"{number}")
         for each in readers:
             assert await each == [f"{number}" for number in range(20)]
-        assert api.app.state.house.tail.listening <= 200
+        assert api.app.state.context.tail.listening <= 200
 
 
 async def test_who_reads_too_slowly_is_cut_off_and_resumes_and_nobody_else_notices() -> None:
@@ -256,14 +256,14 @@ async def test_who_takes_nothing_at_all_is_let_go(monkeypatch: pytest.MonkeyPatc
         async with reading(slow):
             for _ in range(16):
                 await many_happen(api.service.store, task, ["x" * 1_000] * 1_000)
-            while api.app.state.house.tail.listening:
+            while api.app.state.context.tail.listening:
                 assert (await api.get("/healthz", who=None)).status == 200
 
 
 async def test_nobody_reads_the_log_when_nobody_listens() -> None:
     async with served() as api:
         async with reading(api):
-            reader = api.app.state.house.tail.tail._reader
+            reader = api.app.state.context.tail.tail._reader
             assert not reader.done()
         await asyncio.wait_for(asyncio.shield(reader), 5)
-        assert api.app.state.house.tail.listening == 0
+        assert api.app.state.context.tail.listening == 0

@@ -28,7 +28,7 @@ from tests.mcp.stage import AGENT, Desk, text_of, tools_for
 
 TEN_MINUTES = timedelta(minutes=10)
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-PACKAGES = ("model", "schedule", "lifecycle", "service", "sealing", "targets", "outgoing", "wire", "mcp_server")
+PACKAGES = ("model", "schedule", "lifecycle", "service", "encryption", "targets", "outgoing", "wire", "mcp_server")
 """Whose refusals a call of a tool can meet."""
 NO_TOOL = {
     "no_such_node": "nodes",

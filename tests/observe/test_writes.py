@@ -159,8 +159,8 @@ async def test_a_full_file_is_told_with_the_reason_and_so_is_its_end(
             False,
         )
         assert told["problem"]["code"] == "no_space_left"
-        assert "Make room" in told["problem"]["hint"]
-        assert "腾出空间" in (await readyz(api, "zh"))[1]["problem"]["hint"]
+        assert "Free disk space" in told["problem"]["hint"]
+        assert "腾出磁盘空间" in (await readyz(api, "zh"))[1]["problem"]["hint"]
         assert str(tmp_path) not in str(told), "anybody may ask"
         await most_pages(store, 100)
         status, told = await readyz(api)
@@ -171,7 +171,7 @@ async def test_whoever_writes_to_a_full_file_is_told_what_helps(tmp_path: Path) 
     async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
         await fill(api.service.store)  # type: ignore[arg-type]
         large = {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x", "payload": "x" * 5_000}
-        for spoken, hint in (("en", "Make room"), ("zh", "腾出空间")):
+        for spoken, hint in (("en", "Free disk space"), ("zh", "腾出磁盘空间")):
             refused = await api.post("/v1/tasks", large, headers={"Accept-Language": spoken})
             assert (refused.status, refused.code, refused.headers["Retry-After"]) == (507, "no_space_left", "2")
             assert hint in refused.json["hint"]

@@ -143,7 +143,7 @@ def _pause_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _at_most_once_tried_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(recover, "_goes_on", occurrence_end.may_continue)
+    patch.setattr(recover, "_is_requeued", occurrence_end.may_continue)
 
 
 def _retries_without_end(patch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def _retries_without_end(patch: pytest.MonkeyPatch) -> None:
 
 
 def _lost_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(recover, "_goes_on", lambda _facts, _run: False)
+    patch.setattr(recover, "_is_requeued", lambda _facts, _run: False)
 
 
 def _failed_is_not_tried_again(patch: pytest.MonkeyPatch) -> None:
@@ -170,13 +170,13 @@ def _acknowledged_but_not_written(patch: pytest.MonkeyPatch) -> None:
 
 
 def _gives_up_late(patch: pytest.MonkeyPatch) -> None:
-    after = occurrence_end._after
+    after = occurrence_end._status_after
 
     def lenient(standing: Any, ended: Run, now: datetime) -> Any:
         counted = after(standing, ended, now)
         return counted._replace(failures=max(0, counted.failures - 1)) if counted.failures == 1 else counted
 
-    patch.setattr(occurrence_end, "_after", lenient)
+    patch.setattr(occurrence_end, "_status_after", lenient)
 
 
 def _started_twice(patch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def _repeats_for_ever(patch: pytest.MonkeyPatch) -> None:
 
 
 def _the_newest_is_merged_too(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(missed, "_latest", lambda pile, skips: missed.MakeUp((*skips, (pile.span, Reason.MERGED))))
+    patch.setattr(missed, "_plan_latest", lambda pile, skips: missed.MakeUp((*skips, (pile.span, Reason.MERGED))))
 
 
 def _jitter_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,2 @@
-"""The HTTP API: one file for each resource, every route a function, all of them behind the same door."""
+"""HTTP API: one module per resource in `resources`, compatibility surfaces in `compat`; every route is an async
+function."""

@@ -1,4 +1,4 @@
-"""The application: every router, every handler, one envelope."""
+"""Assembles the FastAPI application: routers, exception handlers, middleware and the application context."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from .resources import (
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
-    # What is asked most is found first; else what has a fixed word comes before what takes any word in its place.
+    # Hot routes first; otherwise fixed path segments before path parameters in the same place.
     tasks.router,
     named_tasks.router,
     bulk_tasks.router,
@@ -79,7 +79,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     webhooks.router,
     *COMPATIBLE,
 )
-_SHARED: Final[dict[str, Any]] = {
+_CORS: Final[dict[str, Any]] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
     "allow_headers": [
         "Authorization",
@@ -102,9 +102,9 @@ _SHARED: Final[dict[str, Any]] = {
     ],
     "max_age": 600,
 }
-"""What a page of an origin that was named may ask and see; cookies are not among it."""
-_UNTOLD: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-"""The framework's own, which would tell of each request a second time."""
+"""CORS rules for configured origins; cookies are not allowed."""
+_NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""The framework's own telemetry is off: it would report each request a second time."""
 _PARAMETER: Final = re.compile(r"\{\w+(:path)?\}")
 
 
@@ -116,8 +116,8 @@ def make_app(
     tail: Any = None,
     looking: Looking | None = None,
 ) -> FastAPI:
-    """`tail` is what reads the event log for those who listen, `looking` how others see that all is well."""
-    chosen = WebSettings() if settings is None else settings
+    """Build the application. `tail` serves the event streams, `observability` provides health and metrics."""
+    web_settings = WebSettings() if settings is None else settings
     app = FastAPI(
         title="Horae",
         version=__version__,
@@ -125,7 +125,7 @@ def make_app(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        telemetry=_UNTOLD,
+        telemetry=_NO_TELEMETRY,
         exception_handlers={
             HoraeError: on_refusal,
             HTTPException: on_status,
@@ -134,32 +134,32 @@ def make_app(
     )
     looking = looking or Looking(Observer("api", clock))
     observer = looking.observer
-    hearing = tail or Hearing(service, clock, chosen.streams)
-    observer.figures.gauge(READERS).is_(lambda: hearing.listening)
-    app.state.house = House(service, clock, chosen, Allowances(clock), hearing, looking)
+    streams = tail or Hearing(service, clock, web_settings.streams)
+    observer.figures.gauge(READERS).is_(lambda: streams.listening)
+    app.state.context = House(service, clock, web_settings, Allowances(clock), streams, looking)
     for router in ROUTERS:
-        # Put in as they are: what the framework does to include a router is done again with every request.
+        # Added as they are: an included router costs extra work on every request.
         app.router.routes.extend(router.routes)
     app.state.paths = [(_pattern(path), methods) for path, methods in route_table()]
     app.add_middleware(ShortWay, app.router.routes)
     app.add_middleware(ObservedRequests, observer.figures, clock, observer.tracing)
-    if chosen.origins:
-        app.add_middleware(CORSMiddleware, allow_origins=list(chosen.origins), **_SHARED)
+    if web_settings.origins:
+        app.add_middleware(CORSMiddleware, allow_origins=list(web_settings.origins), **_CORS)
     app.add_middleware(Envelope)
     return app
 
 
 def route_table() -> Iterator[tuple[str, set[str]]]:
-    """Every path with its methods, as the routers have them."""
+    """Yield every path with its methods."""
     for router in ROUTERS:
         for route in router.routes:
             yield getattr(route, "path", ""), set(getattr(route, "methods", None) or ())
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    """As the framework matches it."""
-    written, at = "", 0
-    for found in _PARAMETER.finditer(path):
-        written += re.escape(path[at : found.start()]) + (".*" if found[1] else "[^/]+")
-        at = found.end()
-    return re.compile(written + re.escape(path[at:]))
+    """Compile a path to the regular expression with which the framework matches it."""
+    pattern, at = "", 0
+    for parameter in _PARAMETER.finditer(path):
+        pattern += re.escape(path[at : parameter.start()]) + (".*" if parameter[1] else "[^/]+")
+        at = parameter.end()
+    return re.compile(pattern + re.escape(path[at:]))

@@ -1,4 +1,5 @@
-"""What is done to each of many tasks, whether it may go on after the answer, and whether whoever asked still may."""
+"""Bulk actions on tasks: parses the action and its arguments, `Prefer: respond-async`, and the permission check of
+operations."""
 
 from __future__ import annotations
 
@@ -36,42 +37,48 @@ _ARGUMENTS: Final = ("note", "until", "zone", "missed", "number")
 
 
 def prefers_async(request: Request) -> bool:
-    said = ",".join(request.headers.getlist("prefer"))
-    return any(each.partition(";")[0].strip().lower() == RESPOND_ASYNC for each in said.split(","))
+    preferences = ",".join(request.headers.getlist("prefer"))
+    return any(each.partition(";")[0].strip().lower() == RESPOND_ASYNC for each in preferences.split(","))
 
 
 def still_allowed(request: Request, who: Principal) -> Permission:
-    """A token that is no longer valid, or lets its bearer do something else, ends what was begun with it."""
+    """Return a check for a running operation: the token is still valid and grants the same rights. Otherwise the
+    operation ends."""
     tokens, text = house_of(request).service.tokens, bearer(request)
 
     async def allowed() -> bool:
         try:
-            now = await tokens.authenticate(text, via=VIA)
+            current = await tokens.authenticate(text, via=VIA)
         except NotAuthenticated:
             return False
-        return (now.owner, now.scope, now.agent, now.scopes) == (who.owner, who.scope, who.agent, who.scopes)
+        return (current.owner, current.scope, current.agent, current.scopes) == (
+            who.owner,
+            who.scope,
+            who.agent,
+            who.scopes,
+        )
 
     return allowed
 
 
-def deed_of(request: Request, who: Principal, tasks: Tasks, said: Mapping[str, Any]) -> Action:
-    """All that can be wrong with it whatever the task is refused here, and not once for each."""
-    arguments = check_fields("arguments", said.get("arguments") or {}, _ARGUMENTS)
-    note, mode = text_or_none("note", arguments.get("note")) or "", _mode(arguments)
+def deed_of(request: Request, who: Principal, tasks: Tasks, body: Mapping[str, Any]) -> Action:
+    """Return the action for one task. Arguments are checked here once, so that a bad one is not refused for each task."""
+    arguments = check_fields("arguments", body.get("arguments") or {}, _ARGUMENTS)
+    note, mode = text_or_none("note", arguments.get("note")) or "", _missed_mode(arguments)
     until = text_or_none("until", arguments.get("until"))
-    home = text_or_none("zone", arguments.get("zone")) or zone_of(request, who)
-    find_zone(home)
+    default_zone = text_or_none("zone", arguments.get("zone")) or zone_of(request, who)
+    find_zone(default_zone)
     number = 1 if arguments.get("number") is None else arguments["number"]
     check_number("number", number, 0, MOST_SKIPS)
     now = house_of(request).clock.now()
     if until is not None:
-        coming_moment(until, home, now)
+        coming_moment(until, default_zone, now)
 
     def pause(task: Task) -> Any:
-        end = None if until is None else coming_moment(until, task.schedule.zone or home, now)
+        end = None if until is None else coming_moment(until, task.schedule.zone or default_zone, now)
         return tasks.pause(who, task.id, note=note, until=end)
 
-    deeds: dict[str, Action] = {
+    actions: dict[str, Action] = {
         "pause": pause,
         "resume": lambda task: tasks.resume(who, task.id, mode),
         "run": lambda task: tasks.run_now(who, task.id),
@@ -79,13 +86,13 @@ def deed_of(request: Request, who: Principal, tasks: Tasks, said: Mapping[str, A
         "cancel": lambda task: tasks.cancel(who, task.id),
         "delete": lambda task: tasks.delete(who, task.id),
     }
-    action = said.get("action")
-    if not isinstance(action, str) or action not in deeds:
-        raise refuse("bad_choice", name="action", value=action, allowed=", ".join(deeds))
-    return deeds[action]
+    action = body.get("action")
+    if not isinstance(action, str) or action not in actions:
+        raise refuse("bad_choice", name="action", value=action, allowed=", ".join(actions))
+    return actions[action]
 
 
-def _mode(arguments: Mapping[str, Any]) -> Any:
+def _missed_mode(arguments: Mapping[str, Any]) -> Any:
     mode = arguments.get("missed") or "skip"
     if mode not in MISSED_MODES:
         raise refuse("bad_choice", name="arguments.missed", value=mode, allowed=", ".join(MISSED_MODES))

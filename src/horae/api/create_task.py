@@ -1,4 +1,4 @@
-"""A task as it comes over the wire becomes a wish, and what was made of it is told: for one task and for many."""
+"""Creates tasks from request bodies: parses the task, resolves its schedule and warnings, and renders the receipt."""
 
 from __future__ import annotations
 
@@ -35,98 +35,101 @@ from .trace_links import link_to_first
 
 
 class Order(NamedTuple):
-    """What somebody asks for, and what they should know of it."""
+    """A parsed task request with its schedule and warnings."""
 
     wish: Wish
     schedule: Schedule
     warnings: tuple[ScheduleWarning | Advisory, ...]
     now: datetime
     declared: tuple[str, ...] = ()
-    """Fields that came from the declaration of its function."""
+    """Fields taken from the declaration of its function."""
 
 
 async def understood(
     request: Request, who: Principal, value: object, *, owner: str | None = None, exported: bool = False
 ) -> Order:
-    """The words of a schedule are read here, once, so that what may surprise can be told with the answer.
+    """Parse a task. The schedule text is read here once, so that its warnings can be part of the response.
 
-    `owner` is whose task it is, where the body does not say so.
+    `owner` is the owner of the task if the body names none.
     """
-    house = house_of(request)
-    wish, now = read_task(value, exported=exported), house.clock.now()
-    resolved = await house.service.resolve(who, wish)
-    wish = resolved.wish
-    usual = await assumed_zone(house.service, who, wish.owner or owner)
-    found = understand(wish.when, wish.zone, usual, now)
-    declared = tuple(resolved.declared_in(found.schedule))
-    warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *found.warnings)
-    return Order(wish._replace(when=found.schedule), found.schedule, warnings, now, declared)
+    context = house_of(request)
+    task_request, now = read_task(value, exported=exported), context.clock.now()
+    resolved = await context.service.resolve(who, task_request)
+    task_request = resolved.wish
+    default_zone = await assumed_zone(context.service, who, task_request.owner or owner)
+    reading = understand(task_request.when, task_request.zone, default_zone, now)
+    declared = tuple(resolved.declared_in(reading.schedule))
+    warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *reading.warnings)
+    return Order(task_request._replace(when=reading.schedule), reading.schedule, warnings, now, declared)
 
 
 class Maker:
-    """Makes one task, and tells of it: the answer is made before the task is written, so that both can be kept as one."""
+    """Creates one task and renders its receipt. The response is rendered before the task is written, so that its
+    idempotency record is part of the same transaction."""
 
     def __init__(self, request: Request, who: Principal, include: frozenset[str], *, dry_run: bool) -> None:
         self._request = request
         self._who = who
         self._include = include
         self._dry_run = dry_run
-        self._answer: Response | None = None
+        self._response: Response | None = None
         self._expected = as_expected(request, made=True)
-        self._was_there = False
+        self._existed = False
 
     async def make(self, order: Order, paused: str | None) -> Response:
-        tasks = acting(self._request, dry_run=self._dry_run).tasks.when(self._looked_at)
+        tasks = acting(self._request, dry_run=self._dry_run).tasks.when(self._check_before_write)
 
-        def beside(made: Sequence[Facts]) -> Sequence[Writing]:
-            self._answer = self._told(made[0], order.now, order.warnings, order.declared)
-            kept = kept_for(self._request)
-            return () if kept is None else (kept.writing(self._answer.status_code, {"id": made[0].task.id}),)
+        def attach_record(created: Sequence[Facts]) -> Sequence[Writing]:
+            self._response = self._render(created[0], order.now, order.warnings, order.declared)
+            key = kept_for(self._request)
+            return () if key is None else (key.writing(self._response.status_code, {"id": created[0].task.id}),)
 
-        task = await tasks.create(self._who, order.wish, paused=paused, beside=beside)
-        if self._answer is None:
-            self._answer = self._told(await tasks.get(self._who, task.id), order.now, order.warnings, order.declared)
-        return self._answer
+        task = await tasks.create(self._who, order.wish, paused=paused, beside=attach_record)
+        if self._response is None:
+            self._response = self._render(
+                await tasks.get(self._who, task.id), order.now, order.warnings, order.declared
+            )
+        return self._response
 
     async def again(self, task_id: str) -> Response:
-        """The receipt of a task that this request made before, as it is now."""
+        """Render the receipt of a task that this request created before, in its current state."""
         facts = await house_of(self._request).service.tasks.get(self._who, task_id)
         now = house_of(self._request).clock.now()
         try:
             order = await ordered(self._request, self._who)
         except Refusal:
-            # The schedule names a moment that has passed since.
-            return self._told(facts, now, lint(facts.task.schedule, now))
-        return self._told(facts, now, order.warnings, order.declared)
+            # The schedule names a time that has passed since.
+            return self._render(facts, now, lint(facts.task.schedule, now))
+        return self._render(facts, now, order.warnings, order.declared)
 
-    def _looked_at(self, found: Facts | None) -> None:
-        """Asked within the write: only there nobody else makes it in between, and whether it was made is what the answer
-        says."""
-        self._was_there = found is not None
-        self._expected(found)
+    def _check_before_write(self, existing: Facts | None) -> None:
+        """Check the request's conditions inside the write transaction, where no other writer can come in between, and
+        note whether the task existed."""
+        self._existed = existing is not None
+        self._expected(existing)
 
-    def _told(
+    def _render(
         self,
         facts: Facts,
         now: datetime,
         warnings: Sequence[ScheduleWarning | Advisory],
         declared: Sequence[str] = (),
     ) -> Response:
-        said_in = language(self._request)
-        more = receipt_more(facts, now, warnings, said_in, dry_run=self._dry_run, declared=declared)
+        lang = language(self._request)
+        additions = receipt_more(facts, now, warnings, lang, dry_run=self._dry_run, declared=declared)
         if "agenda" in self._include:
-            more["agenda"] = agenda_json(facts)
-        task = task_text(facts, said_in)
-        text = b"%s,%s" % (task[:-1], encoded(more)[1:])
+            additions["agenda"] = agenda_json(facts)
+        task = task_text(facts, lang)
+        text = b"%s,%s" % (task[:-1], encoded(additions)[1:])
         if self._dry_run:
             return written(text)
         link_to_first(self._request, facts)
-        head = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{tag_of(task, facts.task.version)}"'}
-        return written(text, 200 if self._was_there else 201, head)
+        headers = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{tag_of(task, facts.task.version)}"'}
+        return written(text, 200 if self._existed else 201, headers)
 
 
 async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:
-    """What the body asks for; `fixed` is said by the address."""
+    """Parse the request body; `fixed` are fields given by the URL, which win over the body."""
     body = await json_body(request)
     if fixed and isinstance(body, dict):
         body = {**body, **fixed}

@@ -1,4 +1,4 @@
-"""A stream of events as it goes over the wire: server-sent events, or one JSON object a line."""
+"""Event stream responses: server-sent events or newline-delimited JSON, with heartbeats and notices."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from .event_streams import Hearing, Stream
 SSE: Final = "text/event-stream"
 NDJSON: Final = "application/x-ndjson"
 STRAIGHT: Final = "horae.straight"
-"""Where the server offers a way to its socket, it is found under this name among the extensions of a request."""
+"""Name of the ASGI extension under which the server offers direct writes to its socket."""
 
 
 class Manner(NamedTuple):
-    """The format of a stream. `by_position`: an admin hears all owners and resumes by the position in the log; an owner by
-    the number of the owner's own event."""
+    """Format of a stream. `by_position`: an admin reads all owners and resumes by the position in the log; an owner
+    resumes by the number of its own event."""
 
     type: str
     heartbeat: bytes
     by_position: bool
 
-    def events(self, told: Iterable[Told]) -> bytes:
-        events = list(told)
+    def events(self, rendered: Iterable[Told]) -> bytes:
+        events = list(rendered)
         bodies = with_positions(events) if self.by_position else [each.body for each in events]
         if self.type == NDJSON:
             return b"".join(body + b"\n" for body in bodies)
         cursors = [each.position if self.by_position else each.sequence for each in events]
         return b"".join(map(_frame, cursors, events, bodies))
 
-    def chunk(self, told: Iterable[Told]) -> bytes:
-        """The same, framed as HTTP/1.1 has it."""
-        body = self.events(told)
+    def chunk(self, rendered: Iterable[Told]) -> bytes:
+        """Encode as one HTTP/1.1 chunk."""
+        body = self.events(rendered)
         return b"%x\r\n%b\r\n" % (len(body), body)
 
     def greeting(self, position: int) -> bytes:
-        """Where it begins is said at once: who is cut off before the first event can resume all the same."""
+        """Return the opening bytes with the starting id, so that a client cut off before the first event can resume."""
         return b": horae\nretry: 1000\nid: %d\n\n" % position if self.type == SSE else b"\n"
 
     def notice(self, name: str, **facts: int | str) -> bytes:
-        """About the stream itself, not an event of the log."""
+        """Encode a notice about the stream itself, which is no event of the log."""
         if self.type == SSE:
             return f"event: {name}\ndata: {json.dumps(facts)}\n\n".encode()
         return json.dumps({"stream": name, **facts}).encode() + b"\n"
@@ -64,7 +64,8 @@ MANNERS: Final = {
 
 
 class Request(NamedTuple):
-    """Who wants to hear what, from where on. `gap` is what they asked for and cannot have."""
+    """Parameters of a stream: caller, token, filter and start. `gap` is the range that was requested but is no longer
+    in the log."""
 
     who: Principal
     token: str
@@ -74,73 +75,76 @@ class Request(NamedTuple):
 
 
 class EventStream(Response):
-    def __init__(self, hearing: Hearing, asked: Request, manner: Manner) -> None:
-        super().__init__(media_type=manner.type)
+    def __init__(self, streams: Hearing, request: Request, stream_format: Manner) -> None:
+        super().__init__(media_type=stream_format.type)
         del self.headers["content-length"]
         self.headers["X-Accel-Buffering"] = "no"
-        self._hearing = hearing
-        self._asked = asked
-        self._manner = manner
+        self._streams = streams
+        self._request = request
+        self._format = stream_format
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        who, token, wanted, after, _ = self._asked
-        async with self._hearing.listen(who, token, wanted, after) as stream:
+        principal, token, event_filter, after, _ = self._request
+        async with self._streams.listen(principal, token, event_filter, after) as stream:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            gone = asyncio.ensure_future(_until_gone(receive, stream.listener))
-            straight = scope.get("extensions", {}).get(STRAIGHT)
-            if straight is not None:
-                stream.listener.sink = partial(self._say_straight, stream, straight)
+            disconnect = asyncio.ensure_future(_end_on_disconnect(receive, stream.listener))
+            direct_write = scope.get("extensions", {}).get(STRAIGHT)
+            if direct_write is not None:
+                stream.listener.sink = partial(self._write_directly, stream, direct_write)
             try:
-                await self._speak(stream, send)
+                await self._run(stream, send)
             except asyncio.CancelledError:
                 if not stream.is_stuck:
                     raise
             finally:
-                gone.cancel()
+                disconnect.cancel()
 
-    async def _speak(self, stream: Stream, send: Send) -> None:
-        listener, manner = stream.listener, self._manner
-        opening = manner.greeting(listener.cursor)
-        if self._asked.gap is not None:
-            opening += manner.notice("gap", after=self._asked.gap.after, resumes=self._asked.gap.resumes)
-        await self._say(stream, send, opening)
-        await self._say(stream, send, await self._until_over(stream, send), more=False)
+    async def _run(self, stream: Stream, send: Send) -> None:
+        listener, stream_format = stream.listener, self._format
+        opening = stream_format.greeting(listener.cursor)
+        if self._request.gap is not None:
+            opening += stream_format.notice("gap", after=self._request.gap.after, resumes=self._request.gap.resumes)
+        await self._send(stream, send, opening)
+        await self._send(stream, send, await self._send_events(stream, send), more=False)
 
-    async def _until_over(self, stream: Stream, send: Send) -> bytes:
-        """Says what there is to say; the answer is the last word."""
-        listener, manner = stream.listener, self._manner
+    async def _send_events(self, stream: Stream, send: Send) -> bytes:
+        """Send batches and heartbeats until the stream ends; returns the closing notice."""
+        listener, stream_format = stream.listener, self._format
         try:
             while True:
                 batch = await listener.next()
-                await self._say(stream, send, manner.heartbeat if batch is None else batch.rendered(manner.events))
+                await self._send(
+                    stream, send, stream_format.heartbeat if batch is None else batch.rendered(stream_format.events)
+                )
         except CutOff as cut:
-            return manner.notice("end", reason=cut.why, after=cut.cursor)
+            return stream_format.notice("end", reason=cut.why, after=cut.cursor)
         except StoreError:
-            return manner.notice("end", reason="store", after=listener.cursor)
+            return stream_format.notice("end", reason="store", after=listener.cursor)
 
-    def _say_straight(self, stream: Stream, straight: Callable[[bytes], bool], batch: Batch) -> bool:
-        """Past all that wraps an answer, and without waking anybody: where a thousand listen, that is most of the cost."""
-        if not straight(batch.rendered(self._manner.chunk)):
+    def _write_directly(self, stream: Stream, direct_write: Callable[[bytes], bool], batch: Batch) -> bool:
+        """Write a batch past the ASGI layers, without a task switch: with a thousand streams those are most of the
+        cost."""
+        if not direct_write(batch.rendered(self._format.chunk)):
             return False
-        stream.said_at = self._hearing.now
+        stream.said_at = self._streams.now
         return True
 
-    async def _say(self, stream: Stream, send: Send, body: bytes, *, more: bool = True) -> None:
-        stream.is_saying, stream.said_at = True, self._hearing.now
+    async def _send(self, stream: Stream, send: Send, body: bytes, *, more: bool = True) -> None:
+        stream.is_saying, stream.said_at = True, self._streams.now
         await send({"type": "http.response.body", "body": body, "more_body": more})
         stream.is_saying = False
 
 
-async def _until_gone(receive: Receive, listener: Listener) -> None:
+async def _end_on_disconnect(receive: Receive, listener: Listener) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     listener.end("gone")
 
 
-def with_positions(told: Iterable[Told]) -> list[bytes]:
-    """Bodies for an admin, each with the position in the log after which a reader can resume."""
-    return [each.body[:-1] + b',"position":%d}' % each.position for each in told]
+def with_positions(rendered: Iterable[Told]) -> list[bytes]:
+    """Return bodies for an admin, each with the log position after which a reader can resume."""
+    return [each.body[:-1] + b',"position":%d}' % each.position for each in rendered]
 
 
-def _frame(cursor: int, told: Told, body: bytes) -> bytes:
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (cursor, told.event.kind.value.encode(), body)
+def _frame(cursor: int, rendered: Told, body: bytes) -> bytes:
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (cursor, rendered.event.kind.value.encode(), body)

@@ -1,4 +1,5 @@
-"""Those who listen over HTTP: the one reader of the log, and every moment a look at all streams and their tokens."""
+"""Open event streams: one reader of the log for all, and a periodic check of heartbeats, stuck clients and revoked
+tokens."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ from ..service.events.listeners import Audience
 from ..service.service import Service
 
 LOOK_SECONDS: Final = 0.4
-"""With the half second for which a token is remembered, a stream ends within a second of its token."""
+"""Interval of the check. With the half second for which a token is cached, a stream ends within a second of its token.
+"""
 HEARTBEAT: Final = 15.0
 STUCK: Final = 60.0
-"""Seconds in which a reader has to take something; whoever takes nothing is let go."""
+"""Seconds in which a client has to accept data; otherwise its stream is ended."""
 MOST_STREAMS: Final = 2_000
 RETRY_SECONDS: Final = 5
 REVOKED: Final = "revoked"
@@ -30,7 +32,7 @@ VIA: Final = "http"
 
 
 class Stream:
-    """One that is open. Whoever sends on it says so: timers of its own would cost more than all that it says."""
+    """One open stream. The sender records its activity here: a timer per stream would cost more than its traffic."""
 
     def __init__(self, listener: Listener, who: Principal, now: float) -> None:
         self.listener = listener
@@ -41,6 +43,7 @@ class Stream:
         self._task = asyncio.current_task()
 
     def look(self, now: float) -> None:
+        """Queue a heartbeat for a quiet stream; cancel a stream whose client accepts nothing."""
         quiet = now - self.said_at
         if not self.is_saying and quiet >= HEARTBEAT:
             self.listener.beat()
@@ -51,26 +54,27 @@ class Stream:
 
 
 def most_streams(limit: int | None = None) -> int:
-    """How many streams one process serves: at most half of the files that it may open, so that other requests and health
-    checks are still accepted."""
+    """Return how many streams one process serves: at most half of its open-file limit, so that other requests and
+    health checks are still accepted."""
     files, _ = getrlimit(RLIMIT_NOFILE)
-    wanted = MOST_STREAMS if limit is None else limit
-    return wanted if files == RLIM_INFINITY else min(wanted, max(2, files // 2))
+    maximum = MOST_STREAMS if limit is None else limit
+    return maximum if files == RLIM_INFINITY else min(maximum, max(2, files // 2))
 
 
 class StreamSeats:
-    """Counts open streams: per process, and per owner. One owner has at most half of the process, whatever its quota."""
+    """Counts open streams per process and per owner. One owner has at most half of the process, whatever its quota."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._open: Counter[str] = Counter()
 
     @contextmanager
     def seat(self, who: Principal) -> Iterator[None]:
+        """Count one stream while the context is open. Raises `streams_full` or `too_many_streams`."""
         quota = who.quotas.event_streams
-        if self._open.total() >= self._most:
+        if self._open.total() >= self._limit:
             raise refuse("streams_full", retry_after=RETRY_SECONDS)
-        allowed = max(1, self._most // 2) if quota is None else min(quota, max(1, self._most // 2))
+        allowed = max(1, self._limit // 2) if quota is None else min(quota, max(1, self._limit // 2))
         if self._open[who.owner] >= allowed:
             raise refuse("too_many_streams", most=allowed, retry_after=RETRY_SECONDS)
         self._open[who.owner] += 1
@@ -83,40 +87,44 @@ class StreamSeats:
 
 
 class Hearing:
-    """A token that is no longer valid, or that lets its bearer see something else, ends the streams that it opened."""
+    """Event streams of this process. A token that is revoked, or that grants another view, ends the streams it opened."""
 
     def __init__(self, service: Service, clock: Clock, streams: int | None = None) -> None:
         self.tail = Tail(service.store, service.telling, clock, log=service.events.log)
         self.now = clock.steady()
-        """As of the last look."""
+        """Steady time of the last check."""
         self._tokens = service.tokens
         self._announcer = service.presence.announcer()
         self._clock = clock
         self._open: dict[str, set[Stream]] = {}
-        self._looking: asyncio.Task[None] | None = None
-        self._seats = StreamSeats(most_streams(streams))
+        self._checker: asyncio.Task[None] | None = None
+        self._limits = StreamSeats(most_streams(streams))
 
     @property
     def listening(self) -> int:
-        """How many streams are open."""
+        """Return the number of open streams."""
         return self.tail.listening
 
     @asynccontextmanager
-    async def listen(self, who: Principal, token: str, wanted: Wanted, after: int | None) -> AsyncIterator[Stream]:
-        with self._seats.seat(who):
-            async with self._listening(who, token, wanted, after) as stream:
+    async def listen(
+        self, who: Principal, token: str, event_filter: Wanted, after: int | None
+    ) -> AsyncIterator[Stream]:
+        with self._limits.seat(who):
+            async with self._register(who, token, event_filter, after) as stream:
                 yield stream
 
     @asynccontextmanager
-    async def _listening(self, who: Principal, token: str, wanted: Wanted, after: int | None) -> AsyncIterator[Stream]:
-        async with self.tail.listen(who, wanted, after) as listener:
-            if self._looking is None or self._looking.done():
+    async def _register(
+        self, who: Principal, token: str, event_filter: Wanted, after: int | None
+    ) -> AsyncIterator[Stream]:
+        async with self.tail.listen(who, event_filter, after) as listener:
+            if self._checker is None or self._checker.done():
                 self.now = self._clock.steady()
-                self._looking = asyncio.ensure_future(self._look())
+                self._checker = asyncio.ensure_future(self._check_all())
             stream = Stream(listener, who, self.now)
             group = self._open.setdefault(token, set())
             group.add(stream)
-            audience = _audience(who, wanted)
+            audience = _audience(who, event_filter)
             try:
                 if audience is not None:
                     await self._announcer.join(audience)
@@ -129,24 +137,25 @@ class Hearing:
                     self._open.pop(token, None)
 
     async def close(self) -> None:
-        """Every stream ends."""
-        looking, self._looking = self._looking, None
-        if looking is not None:
-            looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)
+        """End every stream."""
+        checker, self._checker = self._checker, None
+        if checker is not None:
+            checker.cancel()
+            await asyncio.gather(checker, return_exceptions=True)
         await self._announcer.close()
         await self.tail.close()
 
-    async def _look(self) -> None:
+    async def _check_all(self) -> None:
         while self.tail.listening:
             await self._clock.pause(LOOK_SECONDS)
             self.now = self._clock.steady()
             for token, group in list(self._open.items()):
                 for stream in list(group):
                     stream.look(self.now)
-                await self._judge(token, group)
+                await self._check_token(token, group)
 
-    async def _judge(self, token: str, group: set[Stream]) -> None:
+    async def _check_token(self, token: str, group: set[Stream]) -> None:
+        """End the streams of a token that is revoked or has changed its view."""
         try:
             scope = (await self._tokens.authenticate(token, via=VIA)).scope
         except NotAuthenticated:
@@ -154,14 +163,14 @@ class Hearing:
                 stream.listener.end(REVOKED)
             return
         except HoraeError:
-            return  # the store does not answer: nobody can say, and nothing new is told either
+            return  # the store is unavailable: the token cannot be checked, and no new events are read either
         for stream in group:
             if stream.who.scope != scope:
                 stream.listener.end(REVOKED)
 
 
-def _audience(who: Principal, wanted: Wanted) -> Audience | None:
-    """None for a stream that leaves out the events of tasks that are due."""
-    if wanted.kinds is not None and EventKind.TASK_TRIGGERED not in wanted.kinds:
+def _audience(who: Principal, event_filter: Wanted) -> Audience | None:
+    """Return the audience that a stream announces; None for a stream without events of due tasks."""
+    if event_filter.kinds is not None and EventKind.TASK_TRIGGERED not in event_filter.kinds:
         return None
-    return Audience("stream", who.scope, wanted.task_id)
+    return Audience("stream", who.scope, event_filter.task_id)

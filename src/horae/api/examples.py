@@ -1,4 +1,4 @@
-"""Bodies as the document shows them: each of them works as it stands."""
+"""Example request bodies of the OpenAPI document; each is valid as it is."""
 
 from __future__ import annotations
 

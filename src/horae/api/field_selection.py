@@ -1,4 +1,4 @@
-"""Only some fields of what is told: those that somebody named, each of them known."""
+"""Field selection (`fields=`): renders only the named fields of a task or run."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ from .parameters import INCLUDED, included, shown_task
 from .task_json_cache import task_text
 
 Fields = Annotated[
-    str | None, Query(max_length=1_000, description="Only these fields, with commas; what is named is included.")
+    str | None, Query(max_length=1_000, description="Only these fields, comma-separated; named fields are included.")
 ]
 TASK_FIELDS: Final = tuple(shape("task")["properties"])
 RUN_FIELDS: Final = tuple(shape("run")["properties"])
 
 
 class Chosen(NamedTuple):
-    """`names` None: all of it."""
+    """Selected fields; `names` None: all."""
 
     names: tuple[str, ...] | None = None
 
     @property
     def included(self) -> frozenset[str]:
-        """What is told only to those who ask for it."""
+        """Return the selected fields that are rendered only on request."""
         return frozenset(self.names or ()).intersection(INCLUDED)
 
-    def of(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
-        return told if self.names is None else {name: told[name] for name in self.names}
+    def of(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        return data if self.names is None else {name: data[name] for name in self.names}
 
 
-def chosen(said: str | None, known: Collection[str]) -> Chosen:
-    """Once each, in the order in which they were named; the nearest known one is told where there is none."""
-    if said is None:
+def chosen(text: str | None, allowed: Collection[str]) -> Chosen:
+    """Parse a field list: each name once, in the given order. Unknown names are refused, with the closest known one
+    first."""
+    if text is None:
         return Chosen()
-    named = dict.fromkeys(part.strip() for part in said.split(","))
-    return Chosen(tuple(check_fields("fields", named, known)))
+    names = dict.fromkeys(part.strip() for part in text.split(","))
+    return Chosen(tuple(check_fields("fields", names, allowed)))
 
 
 async def task_entity(
     request: Request, who: Principal, facts: Facts, include: str | None, fields: str | None
 ) -> Response:
-    """One task with its tag, as much of it as is wanted."""
+    """Respond with one task and its ETag, reduced to the selected fields."""
     if include is None and fields is None:
         return written_entity(request, task_text(facts, language(request)), facts.task.version)
-    only = chosen(fields, (*TASK_FIELDS, "agenda"))
-    told = await shown_task(request, who, facts, language(request), included(include) | only.included)
-    return entity(request, only.of(told), facts.task.version)
+    selection = chosen(fields, (*TASK_FIELDS, "agenda"))
+    data = await shown_task(request, who, facts, language(request), included(include) | selection.included)
+    return entity(request, selection.of(data), facts.task.version)

@@ -1,4 +1,4 @@
-"""What the document says of a route, beside what its function declares: what it takes, what it answers, and how it refuses."""
+"""OpenAPI metadata of a route: operation id, summary, request and response shapes, and its problems."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _MEANINGS: Final = {
     400: "The request cannot be read: no JSON, an unknown parameter, a bad header",
     401: "No token, or one that is not valid",
     403: "The token lacks the scope for this",
-    404: "There is no such thing, or it is somebody else's",
-    410: "It is no longer there: an event too old for the log, or what a repeated request made",
-    409: "It is there, but its state does not allow this now",
+    404: "It does not exist, or it belongs to another owner",
+    410: "It is gone: an event too old for the log, or the result of a repeated request",
+    409: "It exists, but its state does not allow this now",
     408: "The body did not arrive in time",
     412: "It has changed since: the ETag is not the current one",
     413: "The body has more than 1 MB",
@@ -21,7 +21,7 @@ _MEANINGS: Final = {
     503: "The store cannot be reached; see Retry-After",
     507: "The store has no space left for another write; see Retry-After",
 }
-_ALWAYS: Final = (400, 401, 403, 422, 429, 503)
+_ALWAYS_POSSIBLE: Final = (400, 401, 403, 422, 429, 503)
 _WITH_BODY: Final = (408, 413, 415)
 _PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _IDEMPOTENCY: Final = {
@@ -42,12 +42,12 @@ IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
     "in": "header",
     "required": False,
-    "description": "The ETag that you have (304 when it is still the current one), or * to touch nothing that is there.",
+    "description": "The ETag that you have (304 when it is still the current one), or * to change nothing that exists.",
     "schema": {"type": "string"},
 }
 
 
-def told(  # noqa: PLR0913 - everything that the document says of a route, each by its name
+def told(  # noqa: PLR0913 - one keyword for each part of the document
     name: str,
     summary: str,
     answers: str | None,
@@ -63,13 +63,13 @@ def told(  # noqa: PLR0913 - everything that the document says of a route, each 
     also: int | None = None,
     description: str = "",
 ) -> dict[str, Any]:
-    """The arguments of a route: its operation id, and everything that the document is to say.
+    """Return the arguments of a route decorator: its operation id, and everything that the OpenAPI document says.
 
-    `answers` and `takes` name shapes; `once` says that an Idempotency-Key makes it happen once, `public` that it
-    needs no token, `also` is another status that it may have.
+    `response` and `request_body` name shapes; `idempotent`: the route honours Idempotency-Key; `public`: it needs no
+    token; `also_status` is another success status.
     """
-    refused = (
-        *((400,) if public else _ALWAYS),
+    problem_statuses = (
+        *((400,) if public else _ALWAYS_POSSIBLE),
         *problems,
         *(_WITH_BODY if takes else ()),
         *((409, 410) if once else ()),
@@ -90,16 +90,16 @@ def told(  # noqa: PLR0913 - everything that the document says of a route, each 
         "status_code": status,
         "response_model": None,
         "responses": {
-            **{each: _answer(answers) for each in _answered(status, also)},
-            **({304: {"description": "It is still what you have"}} if IF_NONE_MATCH in headers else {}),
-            **{each: refusal(each) for each in sorted(set(refused))},
+            **{each: _success_response(answers) for each in _success_statuses(status, also)},
+            **({304: {"description": "Not modified"}} if IF_NONE_MATCH in headers else {}),
+            **{each: refusal(each) for each in sorted(set(problem_statuses))},
         },
         "openapi_extra": extra or None,
     }
 
 
-def _answered(status: int, also: int | None) -> tuple[int, ...]:
-    """What would have been made is told with 200."""
+def _success_statuses(status: int, also: int | None) -> tuple[int, ...]:
+    """Return the success statuses; a dry run of a creation answers 200."""
     return (status, *({200} if status == 201 else ()), *(() if also is None else (also,)))
 
 
@@ -107,7 +107,7 @@ def reference(shape: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{shape}"}
 
 
-def _answer(shape: str | None) -> dict[str, Any]:
+def _success_response(shape: str | None) -> dict[str, Any]:
     if shape is None:
         return {"description": "Done"}
     return {"description": "The answer", "content": {"application/json": {"schema": reference(shape)}}}

@@ -1,4 +1,4 @@
-"""What several routes ask and show alike: parameters, filters, one task, one run."""
+"""Query parameters and renderers that several routes share: filters, includes, times, one task, one run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from ..wire.tasks import task_json
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at once.")]
 Cursor = Annotated[str | None, Query(max_length=1_000, description="`next_cursor` of the page before.")]
-DryRun = Annotated[bool, Query(description="Say what would be done, refused as that would be, and do nothing.")]
+DryRun = Annotated[bool, Query(description="Return what would be done, or its refusal, without doing it.")]
 Include = Annotated[
     str | None,
     Query(
-        max_length=100, description="More of it, with commas: `last` (its newest run), `agenda` (what stands ahead)."
+        max_length=100,
+        description="Additional parts, comma-separated: `last` (its newest run), `agenda` (its agenda entries).",
     ),
 ]
-Owner = Annotated[str | None, Query(max_length=200, description="Whose, for admins; for others only their own.")]
+Owner = Annotated[str | None, Query(max_length=200, description="Owner, for admins; others see only their own.")]
 TaskId = Annotated[str, Path(max_length=200, description="The id of a task: `tsk_…`.")]
 RunId = Annotated[str, Path(max_length=200, description="The id of a run: `run_…`.")]
 State = Annotated[list[str] | None, Query(description="Any of these states; repeated, or with commas.")]
@@ -55,43 +56,43 @@ FILTERS: Final = ("owner", "state", "name", "lane", "label", "text", "kind", "pr
 
 
 def acting(request: Request, *, dry_run: bool) -> Service:
-    """The service itself; or, for those who only want to know, one that writes nothing."""
+    """Return the service; for a dry run, the one that writes nothing."""
     service = house_of(request).service
     return service.rehearsal if dry_run else service
 
 
-def included(said: str | None) -> frozenset[str]:
-    wanted = [part.strip() for part in (said or "").split(",") if part.strip()]
-    for each in wanted:
+def included(text: str | None) -> frozenset[str]:
+    names = [part.strip() for part in (text or "").split(",") if part.strip()]
+    for each in names:
         if each not in INCLUDED:
             raise refuse("bad_choice", name="include", value=each, allowed=", ".join(INCLUDED))
-    return frozenset(wanted)
+    return frozenset(names)
 
 
-def task_states(said: Iterable[str] | None) -> frozenset[TaskState] | None:
-    return frozenset(TaskState(each) for each in _chosen("state", said, tuple(TaskState))) or None
+def task_states(values: Iterable[str] | None) -> frozenset[TaskState] | None:
+    return frozenset(TaskState(each) for each in _parse_choices("state", values, tuple(TaskState))) or None
 
 
-def run_states(said: Iterable[str] | None) -> frozenset[RunState] | None:
-    return frozenset(RunState(each) for each in _chosen("state", said, tuple(RunState))) or None
+def run_states(values: Iterable[str] | None) -> frozenset[RunState] | None:
+    return frozenset(RunState(each) for each in _parse_choices("state", values, tuple(RunState))) or None
 
 
-def _chosen(name: str, said: Iterable[str] | None, allowed: Sequence[str]) -> list[str]:
-    wanted = [part.strip() for each in said or () for part in each.split(",") if part.strip()]
-    for each in wanted:
+def _parse_choices(name: str, values: Iterable[str] | None, allowed: Sequence[str]) -> list[str]:
+    choices = [part.strip() for each in values or () for part in each.split(",") if part.strip()]
+    for each in choices:
         if each not in allowed:
             raise refuse("bad_choice", name=name, value=each, allowed=", ".join(allowed))
-    return wanted
+    return choices
 
 
-def labels(said: Iterable[str] | None) -> tuple[tuple[str, str], ...]:
-    found: dict[str, str] = {}
-    for each in said or ():
+def labels(values: Iterable[str] | None) -> tuple[tuple[str, str], ...]:
+    parsed: dict[str, str] = {}
+    for each in values or ():
         name, equals, value = each.partition("=")
         if not equals or not name:
             raise refuse("bad_policy", name="label", value=each, wanted="name=value")
-        found[name] = value
-    return tuple(sorted(found.items()))
+        parsed[name] = value
+    return tuple(sorted(parsed.items()))
 
 
 def filtered(  # noqa: PLR0913 - every condition by its name
@@ -106,20 +107,20 @@ def filtered(  # noqa: PLR0913 - every condition by its name
     prefix: str | None,
     q: str | None = None,
 ) -> TaskFilter:
-    wanted = TaskFilter(owner, task_states(state), name, lane, labels(label), text, kind, prefix)
-    return wanted if q is None else narrowed_tasks(wanted, q)
+    task_filter = TaskFilter(owner, task_states(state), name, lane, labels(label), text, kind, prefix)
+    return task_filter if q is None else narrowed_tasks(task_filter, q)
 
 
 def zone_of(request: Request, who: Principal) -> str:
-    """The zone of whoever asks: their own, else the deployment's."""
+    """Return the caller's zone, else the deployment's."""
     return who.zone or house_of(request).service.zone or "UTC"
 
 
-def moment(said: str | None, zone: str, now: datetime, *, last: bool = False) -> datetime | None:
-    if said is None:
+def moment(text: str | None, zone: str, now: datetime, *, last: bool = False) -> datetime | None:
+    if text is None:
         return None
-    stretch = asked_stretch(said, zone, now)
-    return stretch.last if last else stretch.first
+    span = asked_stretch(text, zone, now)
+    return span.last if last else span.first
 
 
 async def shown_task(
@@ -128,19 +129,19 @@ async def shown_task(
     last: Run | None = None
     if "last" in include:
         last = (await house_of(request).service.tasks.latest(who, [facts])).get(facts.task.id)
-    shape = task_json(facts, language, last)
-    return {**shape, "agenda": agenda_json(facts)} if "agenda" in include else shape
+    data = task_json(facts, language, last)
+    return {**data, "agenda": agenda_json(facts)} if "agenda" in include else data
 
 
 async def tasks_of(service: Service, who: Principal, runs: Sequence[Run]) -> dict[str, Task]:
-    """The tasks of these runs, each asked for once, as far as they are still there."""
-    found: dict[str, Task] = {}
-    for name in {run.task_id for run in runs}:
+    """Return the tasks of these runs by id, each read once; deleted ones are left out."""
+    tasks: dict[str, Task] = {}
+    for task_id in {run.task_id for run in runs}:
         try:
-            found[name] = (await service.tasks.get(who, name)).task
+            tasks[task_id] = (await service.tasks.get(who, task_id)).task
         except NotFound:
             continue
-    return found
+    return tasks
 
 
 def shown_run(run: Run, task: Task | None, language: Language) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tasks of a list as JSON text: what does not change from run to run is written once, and remembered."""
+"""LRU cache of rendered task JSON for lists: the definition and the status of a task are encoded separately and cached."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from ..model.task import Task
 from ..web.responses import encoded
 from ..wire.tasks import StandNow, fixed_json, moving_json, stand_json, stand_of
 
-_SHORT: Final = 2_048
-_NOTHING_MORE: Final = b'"last":null,"missed_24h":null}'
+_MAX_CACHED_CHARACTERS: Final = 2_048
+_NO_LAST_RUN: Final = b'"last":null,"missed_24h":null}'
 
 
 def task_text(facts: Facts, language: Language, last: Run | None = None) -> bytes:
-    """The same as `task_json`, written down."""
+    """Return the same JSON as `task_json`, encoded."""
     task = facts.task
-    short = len(task.payload) + len(task.target.spec) <= _SHORT
-    fixed = _fixed(task, language) if short else _written(task, language)
+    is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
+    static = _cached_static(task, language) if is_small else _encode_static(task, language)
     if last is not None:
-        return b"%s,%s" % (fixed, encoded(moving_json(facts, last))[1:])
-    return b"%s,%s,%s" % (fixed, _stand(stand_of(facts)), _NOTHING_MORE)
+        return b"%s,%s" % (static, encoded(moving_json(facts, last))[1:])
+    return b"%s,%s,%s" % (static, _cached_status(stand_of(facts)), _NO_LAST_RUN)
 
 
 @lru_cache(maxsize=1_024)
-def _stand(stand: StandNow) -> bytes:
-    return encoded(stand_json(*stand))[1:-1]
+def _cached_status(key: StandNow) -> bytes:
+    return encoded(stand_json(*key))[1:-1]
 
 
 @lru_cache(maxsize=1_024)
-def _fixed(task: Task, language: Language) -> bytes:
-    return _written(task, language)
+def _cached_static(task: Task, language: Language) -> bytes:
+    return _encode_static(task, language)
 
 
-def _written(task: Task, language: Language) -> bytes:
+def _encode_static(task: Task, language: Language) -> bytes:
     return encoded(fixed_json(task, language))[:-1]

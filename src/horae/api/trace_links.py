@@ -1,4 +1,4 @@
-"""Which runs will come of a request: where requests are traced, its span leads to theirs."""
+"""Trace links: the span of a request links to the traces of the runs that it causes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def link_to(request: Request, *traces: str) -> None:
 
 
 def link_to_first(request: Request, facts: Facts) -> None:
-    """To the first run of what was just made."""
+    """Link to the first run of a task that was just created."""
     if house_of(request).looking.observer.tracing is not None and facts.entries:
         first = min(facts.entries, key=lambda entry: entry.due)
         link_to(request, first_traceparent(facts.task.id, first.origin, first.planned))

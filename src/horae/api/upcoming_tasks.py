@@ -1,4 +1,4 @@
-"""Tasks by what comes next; with a filter, of as many as can be looked at."""
+"""Lists tasks by due time (`sort=next`); with a filter, among the first 10,000 matches."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from ..ports.store import TaskFilter
 from ..service.tasks.tasks import Tasks
 from ..wire.tasks import next_due
 
-_MOST: Final = 10_000
+_MAX_SCANNED: Final = 10_000
 
 
-async def soonest(tasks: Tasks, who: Principal, wanted: TaskFilter, limit: int) -> tuple[Facts, ...]:
-    if wanted == TaskFilter():
+async def soonest(tasks: Tasks, who: Principal, task_filter: TaskFilter, limit: int) -> tuple[Facts, ...]:
+    """Return up to `limit` tasks, soonest due first; tasks without a due time come last."""
+    if task_filter == TaskFilter():
         return await tasks.upcoming(who, limit)
-    found: list[Facts] = []
+    tasks_read: list[Facts] = []
     after: str | None = None
-    while len(found) < _MOST:
-        page = await tasks.page(who, wanted, after, LARGEST_PAGE)
-        found += page.items
+    while len(tasks_read) < _MAX_SCANNED:
+        page = await tasks.page(who, task_filter, after, LARGEST_PAGE)
+        tasks_read += page.items
         after = page.after
         if after is None:
             break
-    return tuple(sorted(found, key=_order)[:limit])
+    return tuple(sorted(tasks_read, key=_due_order)[:limit])
 
 
-def _order(facts: Facts) -> tuple[bool, datetime]:
+def _due_order(facts: Facts) -> tuple[bool, datetime]:
     due = next_due(facts)
     return due is None, due or EPOCH

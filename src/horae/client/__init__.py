@@ -1,5 +1,5 @@
-"""The service's methods over HTTP: what works at a file works at a server, and nobody who asks sees a difference.
+"""Client of a Horae server: the service's methods over HTTP, with the same names, values and errors as the service.
 
-connection   one server, one token: requests out, answers or exceptions in      problems   what a server refuses, as our own errors
-service      all use cases of a server, as a front end holds them               pages      many small pages read as one
+connection   HTTP requests to one server with one token   problems   problem documents to exceptions
+service      all use cases of a server                    decode     JSON answers to values; reads pages
 """

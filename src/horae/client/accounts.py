@@ -1,4 +1,4 @@
-"""Owners, tokens and the audit trail of a server."""
+"""Owners, agents, tokens and the audit trail of a server."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class RemoteAccounts:
 
     async def get(self, who: Principal, name: str) -> Owner:
         del who
-        return await self._owner(await self._connection.get(_owner(name)))
+        return await self._decode_owner(await self._connection.get(_owner_path(name)))
 
-    async def put(  # noqa: PLR0913 - what an owner is, each by its name
+    async def put(  # noqa: PLR0913 - one keyword for each field of an owner
         self,
         who: Principal,
         name: str,
@@ -42,28 +42,28 @@ class RemoteAccounts:
         expected: int | None = None,
     ) -> Owner:
         del who
-        said = {"role": role, "zone": zone, "quotas": None if quotas is None else _spelled(quotas), "note": note}
-        body = {field: value for field, value in said.items() if value is not None}
-        seen = {} if expected is None else {"If-Match": f'"{expected}"'}
-        return await self._owner((await self._connection.ask("PUT", _owner(name), (), body, seen)).value)
+        fields = {"role": role, "zone": zone, "quotas": None if quotas is None else _quotas_json(quotas), "note": note}
+        body = {field: value for field, value in fields.items() if value is not None}
+        headers = {} if expected is None else {"If-Match": f'"{expected}"'}
+        return await self._decode_owner((await self._connection.ask("PUT", _owner_path(name), (), body, headers)).value)
 
     async def revoke(self, who: Principal, name: str) -> Owner:
         del who
-        return await self._owner(await self._connection.post(f"{_owner(name)}/revoke"))
+        return await self._decode_owner(await self._connection.post(f"{_owner_path(name)}/revoke"))
 
     async def restore(self, who: Principal, name: str) -> Owner:
         del who
-        return await self._owner(await self._connection.post(f"{_owner(name)}/restore"))
+        return await self._decode_owner(await self._connection.post(f"{_owner_path(name)}/restore"))
 
-    async def _owner(self, said: Any) -> Owner:
-        return await understood(self._connection, read_owner, said)
+    async def _decode_owner(self, response: Any) -> Owner:
+        return await understood(self._connection, read_owner, response)
 
 
-def _owner(name: str) -> str:
+def _owner_path(name: str) -> str:
     return f"/v1/owners/{segment(name)}"
 
 
-def _spelled(quotas: Mapping[str, Any]) -> dict[str, Any]:
+def _quotas_json(quotas: Mapping[str, Any]) -> dict[str, Any]:
     return {name: iso_duration(value) if isinstance(value, timedelta) else value for name, value in quotas.items()}
 
 
@@ -73,20 +73,22 @@ class RemoteAgents:
 
     async def get(self, who: Principal, agent: str, owner: str | None = None) -> Agent:
         del who
-        answer = await self._connection.get(_agent(agent), _of(owner))
+        answer = await self._connection.get(_agent_path(agent), _owner_parameter(owner))
         return await understood(self._connection, read_agent, answer)
 
     async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         del who
-        answer = await self._connection.put(_agent(agent), {"quotas": _spelled(quotas)}, _of(owner))
+        answer = await self._connection.put(
+            _agent_path(agent), {"quotas": _quotas_json(quotas)}, _owner_parameter(owner)
+        )
         return await understood(self._connection, read_agent, answer)
 
 
-def _agent(name: str) -> str:
+def _agent_path(name: str) -> str:
     return f"/v1/agents/{segment(name)}"
 
 
-def _of(owner: str | None) -> list[tuple[str, str]]:
+def _owner_parameter(owner: str | None) -> list[tuple[str, str]]:
     return [] if owner is None else [("owner", owner)]
 
 
@@ -105,18 +107,18 @@ class RemoteTokens:
         agent: str | None = None,
     ) -> tuple[Token, str]:
         del who
-        said = {
+        fields = {
             "owner": owner,
             "name": name,
             "scopes": None if scopes is None else sorted(scope.value for scope in scopes),
             "expires": utc(expires),
             "agent": agent,
         }
-        body = {field: value for field, value in said.items() if value is not None}
+        body = {field: value for field, value in fields.items() if value is not None}
         answer = await self._connection.post("/v1/tokens", body)
         token, text = await understood(self._connection, lambda each: (read_token(each), each["text"]), answer)
         if not isinstance(text, str):
-            # It was made, but the answer that showed it was lost, and nobody sees it again.
+            # The token was created, but the answer with its text was lost, and the server does not show it twice.
             raise refuse("shown_once_and_lost", what="token", what_zh="令牌", id=token.id)
         return token, text
 
@@ -124,19 +126,19 @@ class RemoteTokens:
         self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[Token]:
         del who
-        asked = [] if owner is None else [("owner", owner)]
-        return await paged(self._connection, "/v1/tokens", read_token, asked, after, limit)
+        query = [] if owner is None else [("owner", owner)]
+        return await paged(self._connection, "/v1/tokens", read_token, query, after, limit)
 
     async def get(self, who: Principal, token_id: str) -> Token:
         del who
-        return await understood(self._connection, read_token, await self._connection.get(_token(token_id)))
+        return await understood(self._connection, read_token, await self._connection.get(_token_path(token_id)))
 
     async def revoke(self, who: Principal, token_id: str) -> Token:
         del who
-        return await understood(self._connection, read_token, await self._connection.delete(_token(token_id)))
+        return await understood(self._connection, read_token, await self._connection.delete(_token_path(token_id)))
 
 
-def _token(token_id: str) -> str:
+def _token_path(token_id: str) -> str:
     return f"/v1/tokens/{segment(token_id)}"
 
 

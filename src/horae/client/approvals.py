@@ -1,4 +1,4 @@
-"""Agents of a server and the people who answer for them."""
+"""Approvals of a server: approve a task of an agent, stop and restart an agent."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class RemoteApprovals:
 
     async def approve(self, who: Principal, task_id: str, digest: str) -> Facts:
         del who
-        path, asked = f"/v1/tasks/{segment(task_id)}/approve", [("include", "agenda")]
-        said = await self._connection.post(path, {"digest": digest}, asked)
-        return await understood(self._connection, read_facts, said)
+        path, query = f"/v1/tasks/{segment(task_id)}/approve", [("include", "agenda")]
+        response = await self._connection.post(path, {"digest": digest}, query)
+        return await understood(self._connection, read_facts, response)
 
     async def stop_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
         del who
-        return await self._each(agent, "stop", owner)
+        return await self._act_on_agent(agent, "stop", owner)
 
     async def restart_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
         del who
-        return await self._each(agent, "restart", owner)
+        return await self._act_on_agent(agent, "restart", owner)
 
-    async def _each(self, agent: str, deed: str, owner: str | None) -> int:
-        asked = [] if owner is None else [("owner", owner)]
-        said = await self._connection.post(f"/v1/agents/{segment(agent)}/{deed}", None, asked)
-        return await understood(self._connection, lambda each: int(each["tasks"]), said)
+    async def _act_on_agent(self, agent: str, action: str, owner: str | None) -> int:
+        query = [] if owner is None else [("owner", owner)]
+        response = await self._connection.post(f"/v1/agents/{segment(agent)}/{action}", None, query)
+        return await understood(self._connection, lambda each: int(each["tasks"]), response)

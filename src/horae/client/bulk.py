@@ -1,4 +1,4 @@
-"""One wish for many tasks of a server: asked for once, and followed to its end."""
+"""Bulk actions of a server: one request for all tasks that match a filter, polled until the operation has ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .tasks import asked_for
 
 _ACTIONS: Final = "/v1/tasks/actions"
 _OPERATIONS: Final = "/v1/operations"
-_BETWEEN_LOOKS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 Progress = Callable[[int], None]
 
 
@@ -32,26 +32,29 @@ class RemoteBulk:
         self._clock = clock
 
     async def count(self, wanted: TaskFilter) -> Counted:
-        """How many fit, as far as a server counts, and whether there are more."""
-        asked = [*asked_for(wanted), ("count", "estimated"), ("fields", "id"), ("limit", "1")]
-        said = await self._connection.get("/v1/tasks", asked)
-        return await understood(self._connection, lambda said: Counted(int(said["count"]), bool(said["more"])), said)
+        """Return how many tasks match, up to the limit to which a server counts, and whether there are more."""
+        query = [*asked_for(wanted), ("count", "estimated"), ("fields", "id"), ("limit", "1")]
+        response = await self._connection.get("/v1/tasks", query)
+        return await understood(
+            self._connection, lambda each: Counted(int(each["count"]), bool(each["more"])), response
+        )
 
     async def act(
         self, wanted: TaskFilter, action: str, arguments: Mapping[str, Any], progress: Progress
     ) -> BulkReport:
-        """A server does few at once; many go on there, and are looked at until they are over."""
+        """Apply an action to all matching tasks. The server applies few at once and answers with a report; many become
+        an operation, which is polled until it ends. Cancelling the call cancels the operation."""
         body = {"action": action, "filter": _conditions(wanted), "arguments": dict(arguments), "all": not any(wanted)}
-        said = await self._connection.post(_ACTIONS, body)
-        if "id" not in said:
-            report = await understood(self._connection, _report, said)
+        response = await self._connection.post(_ACTIONS, body)
+        if "id" not in response:
+            report = await understood(self._connection, _read_report, response)
             progress(report.matched)
             return report
-        operation = await understood(self._connection, read_operation, said)
+        operation = await understood(self._connection, read_operation, response)
         try:
-            operation = await self._followed(operation, progress)
+            operation = await self._wait_for_end(operation, progress)
         except asyncio.CancelledError:
-            # Whoever does not want to wait any longer does not want the rest of it either.
+            # A cancelled call must not leave the rest of the operation running.
             with suppress(HoraeError):
                 await self._connection.post(f"{_OPERATIONS}/{segment(operation.id)}/cancel")
             raise
@@ -66,32 +69,32 @@ class RemoteBulk:
         refused = tuple(_refused(each.task_id, each.task, each.code, each.en) for each in operation.refusals)
         return BulkReport(operation.total or 0, operation.done, refused)
 
-    async def _followed(self, operation: Operation, progress: Progress) -> Operation:
+    async def _wait_for_end(self, operation: Operation, progress: Progress) -> Operation:
         while operation.state is OperationState.RUNNING:
-            await self._clock.pause(_BETWEEN_LOOKS)
-            said = await self._connection.get(f"{_OPERATIONS}/{segment(operation.id)}")
-            operation = await understood(self._connection, read_operation, said)
+            await self._clock.pause(_POLL_SECONDS)
+            response = await self._connection.get(f"{_OPERATIONS}/{segment(operation.id)}")
+            operation = await understood(self._connection, read_operation, response)
             progress(operation.done + operation.refused)
         return operation
 
 
 def _conditions(wanted: TaskFilter) -> dict[str, Any]:
-    """The same conditions as in an address; of some there may be several."""
-    found: dict[str, Any] = {}
+    """Return the filter as the JSON object of a bulk request; states and labels are lists."""
+    conditions: dict[str, Any] = {}
     for name, value in asked_for(wanted):
         if name in ("state", "label"):
-            found.setdefault(name, []).append(value)
+            conditions.setdefault(name, []).append(value)
         else:
-            found[name] = value
-    return found
+            conditions[name] = value
+    return conditions
 
 
-def _report(said: Mapping[str, Any]) -> BulkReport:
-    refused = (_refused(each["task_id"], each["task"], each["code"], each["detail"]) for each in said["refused"])
-    return BulkReport(said["matched"], said["done"], tuple(refused))
+def _read_report(value: Mapping[str, Any]) -> BulkReport:
+    refused = (_refused(each["task_id"], each["task"], each["code"], each["detail"]) for each in value["refused"])
+    return BulkReport(value["matched"], value["done"], tuple(refused))
 
 
 def _refused(task_id: str, task: str, code: str, detail: str) -> Refused:
-    """The sentence came in the language that was asked for, and stands for both."""
-    told = Sentence(detail, "")
-    return Refused(glimpse(task_id, task, None), Refusal(code, {"en": told, "zh": told}))
+    """Build a refusal; the server's sentence is in the requested language and is used for both."""
+    sentence = Sentence(detail, "")
+    return Refused(glimpse(task_id, task, None), Refusal(code, {"en": sentence, "zh": sentence}))

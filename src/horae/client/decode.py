@@ -1,4 +1,5 @@
-"""What a server says becomes values; what nobody here can read is told as what it is: another version, or no server of ours."""
+"""Decoding of server responses: JSON to values, and several server pages to one page; an unreadable response is
+reported as a version mismatch."""
 
 from __future__ import annotations
 
@@ -10,15 +11,16 @@ from ..model.page import Page
 from .connection import Asked, Connection
 
 T = TypeVar("T")
-_LARGEST: Final = 200
-"""So many a server tells at once."""
+_MAX_PAGE: Final = 200
+"""Largest page that a server returns."""
 
 
-async def understood(connection: Connection, read: Callable[[Any], T], said: Any) -> T:
+async def understood(connection: Connection, read: Callable[[Any], T], response: Any) -> T:
+    """Decode a response with `read`. Raises the connection's incompatibility error if the response is unreadable."""
     try:
-        return read(said)
+        return read(response)
     except (LookupError, TypeError, ValueError, AttributeError, Refusal) as error:
-        # Also a refusal: what a server keeps was fit for it.
+        # A Refusal too: the server accepted this value, so only its version can differ.
         raise await connection.misunderstood(f"{type(error).__name__}: {error}") from error
 
 
@@ -26,22 +28,22 @@ async def paged(
     connection: Connection,
     path: str,
     read: Callable[[Any], T],
-    asked: Asked = (),
+    query: Asked = (),
     after: str | None = None,
     limit: int = 100,
 ) -> Page[T]:
-    """As many as are wanted, however many pages a server makes of them."""
-    found: list[T] = []
+    """Return up to `limit` items, read in as many server pages as needed."""
+    items_read: list[T] = []
     while True:
-        turn = [*asked, ("limit", str(min(limit - len(found), _LARGEST)))]
+        page_query = [*query, ("limit", str(min(limit - len(items_read), _MAX_PAGE)))]
         if after is not None:
-            turn.append(("cursor", after))
-        said = await connection.get(path, turn)
-        items, after = await understood(connection, _items, said)
-        found += [await understood(connection, read, each) for each in items]
-        if after is None or len(found) >= limit or not items:
-            return Page(tuple(found), after)
+            page_query.append(("cursor", after))
+        response = await connection.get(path, page_query)
+        items, after = await understood(connection, _read_page, response)
+        items_read += [await understood(connection, read, each) for each in items]
+        if after is None or len(items_read) >= limit or not items:
+            return Page(tuple(items_read), after)
 
 
-def _items(said: Any) -> tuple[list[Any], str | None]:
-    return list(said["items"]), said["next_cursor"]
+def _read_page(response: Any) -> tuple[list[Any], str | None]:
+    return list(response["items"]), response["next_cursor"]

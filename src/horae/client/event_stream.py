@@ -1,4 +1,4 @@
-"""The event log of a server as it grows: read line by line, and taken up again where it broke off."""
+"""Event stream client: reads server-sent events line by line, and reconnects with back-off at the last cursor."""
 
 from __future__ import annotations
 
@@ -13,52 +13,54 @@ from ..wire.instants import instant
 from .connection import Connection
 from .decode import understood
 
-_WAITS: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds before each try to come back; after the last of them the reader is told."""
+_BACKOFF_SECONDS: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Seconds before each reconnection; after the last one the error is raised."""
 
 
-def sequenced_from(said: Any) -> Sequenced:
-    """An event out of its CloudEvent, with the cursor after which its reader can resume."""
-    data = said["data"]
+def sequenced_from(value: Any) -> Sequenced:
+    """Read an event from its CloudEvent, with the cursor after which a reader can resume."""
+    data = value["data"]
     event = Event(
-        EventKind(data["kind"]), instant(said["time"]), data["owner"], data["task_id"], data["run_id"], data["detail"]
+        EventKind(data["kind"]), instant(value["time"]), data["owner"], data["task_id"], data["run_id"], data["detail"]
     )
-    return Sequenced(said.get("position", data["number"]), data["number"], event)
+    return Sequenced(value.get("position", data["number"]), data["number"], event)
 
 
 async def streamed(connection: Connection, clock: Clock, number: int) -> AsyncIterator[Sequenced]:
-    """Everything after that number, each once, for ever; a server that restarts is waited for."""
+    """Yield every event after `number`, each once, without end. A restarting server is reconnected to; raises
+    ServerUnreachable when the back-off is used up."""
     failed = 0
     while True:
         try:
-            async for each in _until_cut(connection, number):
+            async for each in _read_until_disconnected(connection, number):
                 number, failed = each.cursor, 0
                 yield each
         except ServerUnreachable:
-            if failed == len(_WAITS):
+            if failed == len(_BACKOFF_SECONDS):
                 raise
-            await clock.pause(_WAITS[failed])
+            await clock.pause(_BACKOFF_SECONDS[failed])
             failed += 1
 
 
-async def _until_cut(connection: Connection, number: int) -> AsyncIterator[Sequenced]:
-    wanted = {"Accept": "text/event-stream", "Last-Event-ID": str(number)}
-    async with connection.stream("/v1/events", [], wanted) as lines:
+async def _read_until_disconnected(connection: Connection, number: int) -> AsyncIterator[Sequenced]:
+    headers = {"Accept": "text/event-stream", "Last-Event-ID": str(number)}
+    async with connection.stream("/v1/events", [], headers) as lines:
         async for data in _messages(lines):
-            yield await understood(connection, _read, data)
+            yield await understood(connection, _parse_event, data)
 
 
-def _read(data: str) -> Sequenced:
+def _parse_event(data: str) -> Sequenced:
     return sequenced_from(json.loads(data))
 
 
 async def _messages(lines: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """What is said between two empty lines; a line that begins with a colon is only a sign of life."""
-    said: list[str] = []
+    """Yield the data of each server-sent event; events end at an empty line, and lines that start with a colon are
+    heartbeats."""
+    data: list[str] = []
     async for raw in lines:
         line = raw.decode(errors="replace").rstrip("\r\n")
         if line.startswith("data:"):
-            said.append(line.removeprefix("data:").removeprefix(" "))
-        elif not line and said:
-            yield "\n".join(said)
-            said = []
+            data.append(line.removeprefix("data:").removeprefix(" "))
+        elif not line and data:
+            yield "\n".join(data)
+            data = []

@@ -1,4 +1,4 @@
-"""How a server stands: its overview, its lanes, its nodes, its events and the names of its secrets."""
+"""Overview, lanes, functions, nodes, events and secret names of a server."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .decode import paged, understood
 from .event_stream import sequenced_from, streamed
 
 T = TypeVar("T")
-_LARGEST: Final = 200
-"""So many events a server tells at once."""
+_MAX_PAGE: Final = 200
+"""Largest page of events that a server returns."""
 
 
 class RemoteOverviews:
@@ -41,12 +41,12 @@ class RemoteLanes:
 
     async def all(self, who: Principal) -> tuple[LaneUse, ...]:
         del who
-        return await _listed(self._connection, "/v1/lanes", read_lane)
+        return await _fetch_all(self._connection, "/v1/lanes", read_lane)
 
     async def limit(self, who: Principal, name: str, limit: int) -> LaneUse:
         del who
-        said = await self._connection.put(f"/v1/lanes/{segment(name)}", {"limit": limit})
-        return await understood(self._connection, read_lane, said)
+        response = await self._connection.put(f"/v1/lanes/{segment(name)}", {"limit": limit})
+        return await understood(self._connection, read_lane, response)
 
 
 class RemoteFunctions:
@@ -54,16 +54,16 @@ class RemoteFunctions:
         self._connection = connection
 
     async def zone(self, name: str) -> str | None:
-        """The zone that a function declares; None where it declares none, or is not known there."""
+        """Return the zone that a function declares; None if it declares none or is unknown to the server."""
         try:
-            said = await self._connection.get(f"/v1/functions/{segment(name)}")
+            response = await self._connection.get(f"/v1/functions/{segment(name)}")
         except NotFound:
             return None
-        return await understood(self._connection, _declared_zone, said)
+        return await understood(self._connection, _declared_zone, response)
 
 
-def _declared_zone(said: Any) -> str | None:
-    zone = said["defaults"]["zone"]
+def _declared_zone(value: Any) -> str | None:
+    zone = value["defaults"]["zone"]
     return None if zone is None else str(zone)
 
 
@@ -72,9 +72,9 @@ class RemoteNodes:
         self._connection = connection
 
     async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
-        """Only the server could know of its neighbours that they are dead."""
+        """List the nodes. `is_gone` is ignored: only the server can see that a process on its machine has died."""
         del who, is_gone
-        return await _listed(self._connection, "/v1/nodes", read_node_seen)
+        return await _fetch_all(self._connection, "/v1/nodes", read_node_seen)
 
     async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
         del who
@@ -85,15 +85,15 @@ class RemoteNodes:
         del who
         return await self._drain(host, [("host", "true")], draining=draining)
 
-    async def _drain(self, name: str, asked: Asked = (), *, draining: bool) -> tuple[Node, ...]:
-        said = await self._connection.post(f"/v1/nodes/{segment(name)}/drain", {"draining": draining}, asked)
-        return await understood(self._connection, lambda each: tuple(map(read_node, each["items"])), said)
+    async def _drain(self, name: str, query: Asked = (), *, draining: bool) -> tuple[Node, ...]:
+        response = await self._connection.post(f"/v1/nodes/{segment(name)}/drain", {"draining": draining}, query)
+        return await understood(self._connection, lambda each: tuple(map(read_node, each["items"])), response)
 
 
-async def _listed(connection: Connection, path: str, read: Callable[[Any], T]) -> tuple[T, ...]:
-    """What comes all at once."""
-    said = await connection.get(path)
-    return await understood(connection, lambda each: tuple(map(read, each["items"])), said)
+async def _fetch_all(connection: Connection, path: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+    """Read a list that the server does not paginate."""
+    response = await connection.get(path)
+    return await understood(connection, lambda each: tuple(map(read, each["items"])), response)
 
 
 class RemoteEvents:
@@ -103,21 +103,23 @@ class RemoteEvents:
 
     async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
         del who
-        found: list[Sequenced] = []
-        while len(found) < limit:
-            asked = [("after", str(number)), ("limit", str(min(limit - len(found), _LARGEST)))]
-            said = await self._connection.get("/v1/events", asked)
-            page = await understood(self._connection, lambda each: [sequenced_from(one) for one in each["items"]], said)
-            found += page
+        events: list[Sequenced] = []
+        while len(events) < limit:
+            query = [("after", str(number)), ("limit", str(min(limit - len(events), _MAX_PAGE)))]
+            response = await self._connection.get("/v1/events", query)
+            page = await understood(
+                self._connection, lambda each: [sequenced_from(one) for one in each["items"]], response
+            )
+            events += page
             if not page:
                 break
             number = page[-1].cursor
-        return tuple(found)
+        return tuple(events)
 
     async def last(self, who: Principal) -> int:
         del who
-        said = await self._connection.get("/v1/events", [("limit", "1")])
-        return await understood(self._connection, lambda each: int(each["last"]), said)
+        response = await self._connection.get("/v1/events", [("limit", "1")])
+        return await understood(self._connection, lambda each: int(each["last"]), response)
 
     def follow(self, who: Principal, number: int) -> AsyncIterator[Sequenced]:
         del who
@@ -130,33 +132,37 @@ class RemoteSecrets:
 
     async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
         del who
-        said = await self._connection.put(f"/v1/secrets/{segment(name)}", {"value": value}, _of(owner))
-        return await understood(self._connection, _secret, said)
+        response = await self._connection.put(f"/v1/secrets/{segment(name)}", {"value": value}, _owner_parameter(owner))
+        return await understood(self._connection, _read_secret, response)
 
     async def names(
         self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[SecretName]:
         del who
-        return await paged(self._connection, "/v1/secrets", _secret, _of(owner), after, limit)
+        return await paged(self._connection, "/v1/secrets", _read_secret, _owner_parameter(owner), after, limit)
 
     async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
         del who
-        await self._connection.delete(f"/v1/secrets/{segment(name)}", _of(owner))
+        await self._connection.delete(f"/v1/secrets/{segment(name)}", _owner_parameter(owner))
 
     async def grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
         del who
         path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
-        return await understood(self._connection, _secret, await self._connection.put(path, None, _of(owner)))
+        return await understood(
+            self._connection, _read_secret, await self._connection.put(path, None, _owner_parameter(owner))
+        )
 
     async def revoke_grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
         del who
         path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
-        return await understood(self._connection, _secret, await self._connection.delete(path, _of(owner)))
+        return await understood(
+            self._connection, _read_secret, await self._connection.delete(path, _owner_parameter(owner))
+        )
 
 
-def _secret(said: Any) -> SecretName:
-    return SecretName(said["name"], said["owner"], instant(said["updated"]), tuple(said.get("agents", ())))
+def _read_secret(value: Any) -> SecretName:
+    return SecretName(value["name"], value["owner"], instant(value["updated"]), tuple(value.get("agents", ())))
 
 
-def _of(owner: str | None) -> list[tuple[str, str]]:
+def _owner_parameter(owner: str | None) -> list[tuple[str, str]]:
     return [] if owner is None else [("owner", owner)]

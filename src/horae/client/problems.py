@@ -1,4 +1,5 @@
-"""What a server refuses becomes the error that a store here would have raised: same code, same sentence, same exit."""
+"""Problem documents to exceptions: a server's refusal raises the error class, code and sentence that a local store
+would raise."""
 
 from __future__ import annotations
 
@@ -17,18 +18,19 @@ _BY_STATUS: Final[dict[int, type[HoraeError]]] = {
 }
 
 
-def error_from(status: int, said: Mapping[str, Any]) -> HoraeError:
-    """By its title, which every kind of error has for itself; a kind that is not known here, by its status."""
-    kind = _kind(status, str(said.get("title", "")))
-    detail, hint = str(said.get("detail", "")), str(said.get("hint", ""))
-    if not issubclass(kind, Refusal):
-        return kind(detail)
-    told = Sentence(detail, hint)
-    place = next((each.get("position") for each in said.get("errors") or () if isinstance(each, Mapping)), None)
-    return kind(str(said.get("code", "refused")), {"en": told, "zh": told}, position=place)
+def error_from(status: int, document: Mapping[str, Any]) -> HoraeError:
+    """Return the exception for a problem document. Its class follows from the title, which is unique per class; an
+    unknown title falls back to the status."""
+    error_class = _error_class(status, str(document.get("title", "")))
+    detail, hint = str(document.get("detail", "")), str(document.get("hint", ""))
+    if not issubclass(error_class, Refusal):
+        return error_class(detail)
+    sentence = Sentence(detail, hint)
+    position = next((each.get("position") for each in document.get("errors") or () if isinstance(each, Mapping)), None)
+    return error_class(str(document.get("code", "refused")), {"en": sentence, "zh": sentence}, position=position)
 
 
-def _kind(status: int, title: str) -> type[HoraeError]:
+def _error_class(status: int, title: str) -> type[HoraeError]:
     for kind, answer in ANSWERS.items():
         if status == answer.status and title in (answer.title, answer.title_zh):
             return kind

@@ -1,4 +1,4 @@
-"""Every way in which asking a server can fail before the server itself says anything."""
+"""Catalogue of client-side refusals: unreachable server, lost answer, other version, bad address, missing token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "answer_lost": Entry(
         ServerUnreachable,
         "The connection to {server} was lost before the answer came: {problem}. It may have been done, or not.",
-        "Look before you do it again.",
+        "Check the current state before you repeat it.",
         "在收到应答之前与 {server} 的连接中断:{problem}。操作可能已完成,也可能没有。",
         "重试之前请先查看结果。",
     ),
@@ -38,21 +38,21 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "other_version": Entry(
         ServerUnreachable,
-        "{server} has Horae {theirs}, this is {ours}: they do not understand each other here ({problem}).",
+        "{server} has Horae {theirs}, this is Horae {ours}: the versions are not compatible here ({problem}).",
         "Use the same version on both sides.",
         "{server} 的 Horae 版本为 {theirs},本机为 {ours}:此处无法互通({problem})。",
         "请在两端使用相同的版本。",
     ),
     "bad_server_address": Entry(
         InvalidTask,
-        "'{server}' is no address of a server.",
+        "'{server}' is not a server address.",
         "Write it as https://horae.example.org or http://127.0.0.1:4672, without user, query or fragment.",
         "“{server}”不是服务器地址。",
         "请写成 https://horae.example.org 或 http://127.0.0.1:4672,不含用户、查询或片段。",
     ),
     "plain_http": Entry(
         NotAllowed,
-        "{server} is not encrypted: anybody on the way there can read the token and what is sent.",
+        "{server} is not encrypted: anyone on the network path can read the token and the data.",
         "Use an address that begins with https://. To allow it all the same: 'horae login {server} --plain-http', "
         "HORAE_PLAIN_HTTP=on in the environment, or plain_http = true in horae.toml.",
         "{server} 未加密:途中的任何人都能读取令牌和发送的内容。",

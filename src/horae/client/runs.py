@@ -1,4 +1,4 @@
-"""Runs of a server: listed, read, tried again, ended; what they said; and why something did or did not happen."""
+"""Runs of a server: list, get, logs, cancel, retry; and the explanation of why an occurrence did or did not run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RUNS: Final = "/v1/runs"
 
 
 class RemoteRuns:
-    """`tasks` are those that the runs told so far are of, by id: a server says what each of them is called."""
+    """`tasks` holds, by id, the tasks of the runs read so far: the server sends their names with each run."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -36,33 +36,35 @@ class RemoteRuns:
         self, who: Principal, wanted: RunFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
         del who
-        return await paged(self._connection, _RUNS, self._read, _filter(wanted), after, limit)
+        return await paged(self._connection, _RUNS, self._read_run_with_task, _filter_query(wanted), after, limit)
 
     async def get(self, who: Principal, run_id: str) -> Run:
         del who
-        return await self._run(await self._connection.get(_one(run_id)))
+        return await self._decode_run(await self._connection.get(_run_path(run_id)))
 
     async def lines(self, who: Principal, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         del who
-        said = await self._connection.get(f"{_one(run_id)}/logs", [("after", str(after)), ("limit", str(limit))])
-        return await understood(self._connection, lambda each: tuple(map(read_line, each["items"])), said)
+        response = await self._connection.get(
+            f"{_run_path(run_id)}/logs", [("after", str(after)), ("limit", str(limit))]
+        )
+        return await understood(self._connection, lambda each: tuple(map(read_line, each["items"])), response)
 
     async def cancel(self, who: Principal, run_id: str) -> Run:
         del who
-        return await self._run(await self._connection.post(f"{_one(run_id)}/cancel"))
+        return await self._decode_run(await self._connection.post(f"{_run_path(run_id)}/cancel"))
 
     async def retry(self, who: Principal, run_id: str) -> Facts:
         del who
-        said = await self._connection.post(f"{_one(run_id)}/retry", None, [("include", "agenda")])
-        return await understood(self._connection, read_facts, said)
+        response = await self._connection.post(f"{_run_path(run_id)}/retry", None, [("include", "agenda")])
+        return await understood(self._connection, read_facts, response)
 
-    async def _run(self, said: Any) -> Run:
-        return await understood(self._connection, self._read, said)
+    async def _decode_run(self, response: Any) -> Run:
+        return await understood(self._connection, self._read_run_with_task, response)
 
-    def _read(self, said: Any) -> Run:
-        run = read_run(said)
-        if said["task"] is not None:
-            self.tasks[run.task_id] = glimpse(run.task_id, said["task"], said["zone"])
+    def _read_run_with_task(self, value: Any) -> Run:
+        run = read_run(value)
+        if value["task"] is not None:
+            self.tasks[run.task_id] = glimpse(run.task_id, value["task"], value["zone"])
         return run
 
 
@@ -72,28 +74,28 @@ class RemoteLedger:
         self._tasks = tasks
 
     async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
-        asked = [] if zone is None else [("zone", zone)]
+        query = [] if zone is None else [("zone", zone)]
         if at is not None:
-            asked.append(("at", at if isinstance(at, str) else str(utc(at))))
+            query.append(("at", at if isinstance(at, str) else str(utc(at))))
         facts = await self._tasks.get(who, task_id)
-        said = await self._connection.get(f"/v1/tasks/{segment(task_id)}/why", asked)
-        return await understood(self._connection, lambda each: _why(facts, each), said)
+        response = await self._connection.get(f"/v1/tasks/{segment(task_id)}/why", query)
+        return await understood(self._connection, lambda each: _read_why(facts, each), response)
 
 
-def _why(facts: Facts, said: Any) -> Why:
-    return Why(facts, instant(said["at"]), read_explanation(said), read_outage(said["outage"]))
+def _read_why(facts: Facts, value: Any) -> Why:
+    return Why(facts, instant(value["at"]), read_explanation(value), read_outage(value["outage"]))
 
 
-def _one(run_id: str) -> str:
+def _run_path(run_id: str) -> str:
     return f"{_RUNS}/{segment(run_id)}"
 
 
-def _filter(wanted: RunFilter) -> list[tuple[str, str]]:
-    said = [
+def _filter_query(wanted: RunFilter) -> list[tuple[str, str]]:
+    candidates = [
         ("owner", wanted.owner),
         ("task", wanted.task_id),
         ("since", utc(wanted.since)),
         ("until", utc(wanted.until)),
     ]
-    asked = [(name, value) for name, value in said if value]
-    return asked + [("state", state.value) for state in sorted(wanted.states or ())]
+    query = [(name, value) for name, value in candidates if value]
+    return query + [("state", state.value) for state in sorted(wanted.states or ())]

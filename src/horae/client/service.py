@@ -1,4 +1,4 @@
-"""All use cases of a server, as a front end holds them: the same names as those of the service itself."""
+"""All use cases of a server under the same names as those of the local service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .webhooks import RemoteWebhooks
 
 
 class Self(NamedTuple):
-    """Whom a server takes the bearer of this token for."""
+    """Identity that the server derives from this token."""
 
     owner: str
     admin: bool
@@ -25,7 +25,7 @@ class Self(NamedTuple):
     agent: str | None
     zone: str | None
     owner_zone: str | None = None
-    """The zone of the owner's record; `zone` is the server's where the owner has none."""
+    """Zone of the owner's record; `zone` falls back to the server's zone."""
 
 
 class RemoteService:
@@ -49,15 +49,15 @@ class RemoteService:
         self.approvals = RemoteApprovals(connection)
 
     async def whoami(self) -> Self:
-        return await understood(self.connection, _self, await self.connection.get("/v1/whoami"))
+        return await understood(self.connection, _read_identity, await self.connection.get("/v1/whoami"))
 
     async def has_engine(self) -> bool:
-        """Whether the server says that something runs what is due."""
-        said = await self.connection.state()
-        return bool(said.get("parts", {}).get("engine", False))
+        """Return whether the server reports a node that executes due tasks."""
+        readiness = await self.connection.state()
+        return bool(readiness.get("parts", {}).get("engine", False))
 
 
-def _self(said: Any) -> Self:
+def _read_identity(value: Any) -> Self:
     return Self(
-        said["owner"], said["admin"], tuple(said["scopes"]), said["agent"], said["zone"], said.get("owner_zone")
+        value["owner"], value["admin"], tuple(value["scopes"]), value["agent"], value["zone"], value.get("owner_zone")
     )

@@ -1,4 +1,4 @@
-"""Tasks of a server: made, found, paused, resumed, edited, cancelled, run now; each as the service itself would answer."""
+"""Tasks of a server: create, find, pause, resume, edit, cancel and run now, with the same results as the local service."""
 
 from __future__ import annotations
 
@@ -30,209 +30,220 @@ from .refusals import refuse as refuse_here
 
 _ALL: Final = TaskFilter()
 _TASKS: Final = "/v1/tasks"
-_WHOLE: Final = ("include", "agenda")
-_TRIED: Final = ("dry_run", "true")
+_WITH_AGENDA: Final = ("include", "agenda")
+_DRY_RUN: Final = ("dry_run", "true")
 
 
 class ServerReceipt(NamedTuple):
-    """What a server says beside a task: fields from the declaration of its function, and warnings about its target."""
+    """Additions of a server to a task: fields taken from the declaration of its function, and warnings about its
+    target."""
 
     declared: tuple[str, ...] = ()
     warnings: tuple[Advisory, ...] = ()
 
 
 class RemoteTasks:
-    """`zone` is where whoever asks lives: it counts where a wish names none."""
+    """`zone` is the caller's zone: it applies to requests that name none."""
 
     def __init__(self, connection: Connection, clock: Clock, zone: str) -> None:
         self._connection = connection
         self._clock = clock
         self._zone = zone
-        self._last: dict[str, Run] = {}
+        self._last_runs: dict[str, Run] = {}
         self._digests: dict[str, str] = {}
         self.receipt = ServerReceipt()
-        """Of the task that was made or changed last."""
+        """Receipt of the task that was created or changed last."""
 
-    # --- made ----------------------------------------------------------------------------------------------------------
+    # --- create --------------------------------------------------------------------------------------------------------
 
     async def create(self, who: Principal, wish: Wish, *, paused: str | None = None) -> Task:
         if wish.key is not None:
             return await self.declare(who, wish, paused=paused)
-        said = await self._connection.post(_TASKS, wish_json(wish, self._zone), [_WHOLE, *_note(paused)])
-        return (await self._facts(said)).task
+        response = await self._connection.post(
+            _TASKS, wish_json(wish, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
+        )
+        return (await self._decode_facts(response)).task
 
     async def tried(self, who: Principal, wish: Wish) -> Facts:
-        """What would be made; nothing is."""
+        """Return the task that a request would create (dry run)."""
         del who
-        return await self._facts(await self._connection.post(_TASKS, wish_json(wish, self._zone), [_WHOLE, _TRIED]))
+        return await self._decode_facts(
+            await self._connection.post(_TASKS, wish_json(wish, self._zone), [_WITH_AGENDA, _DRY_RUN])
+        )
 
     async def declare(self, who: Principal, wish: Wish, *, paused: str | None = None) -> Task:
         del who
-        said = await self._connection.put(_keyed(wish), wish_json(wish, self._zone), [_WHOLE, *_note(paused)])
-        return (await self._facts(said)).task
+        response = await self._connection.put(
+            _key_path(wish), wish_json(wish, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
+        )
+        return (await self._decode_facts(response)).task
 
     async def rehearse(self, who: Principal, wish: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
-        """What has this key already, and what it would become."""
+        """Return the task that has this key now, and the task that it would become (dry run)."""
         del who
-        whose = [] if wish.owner is None else [("owner", wish.owner)]
+        owner = [] if wish.owner is None else [("owner", wish.owner)]
         try:
-            before = await self._facts(await self._connection.get(_keyed(wish), [_WHOLE, *whose]))
+            before = await self._decode_facts(await self._connection.get(_key_path(wish), [_WITH_AGENDA, *owner]))
         except NotFound:
             before = None
-        asked = [_WHOLE, _TRIED, *_note(paused)]
-        said = await self._connection.put(_keyed(wish), wish_json(wish, self._zone), asked)
-        return before, (await self._facts(said)).task
+        query = [_WITH_AGENDA, _DRY_RUN, *_paused_parameter(paused)]
+        response = await self._connection.put(_key_path(wish), wish_json(wish, self._zone), query)
+        return before, (await self._decode_facts(response)).task
 
     async def keep_history(self, who: Principal, task_id: str, ended: Sequence[Run]) -> None:
         del who, task_id
         if ended:
             raise refuse_here("not_over_http", what="runs of another scheduler", what_zh="其他调度器的运行记录")
 
-    # --- found ---------------------------------------------------------------------------------------------------------
+    # --- find ----------------------------------------------------------------------------------------------------------
 
     async def get(self, who: Principal, task_id: str) -> Facts:
         del who
-        return await self._facts(await self._connection.get(_one(task_id), [_WHOLE]))
+        return await self._decode_facts(await self._connection.get(_task_path(task_id), [_WITH_AGENDA]))
 
     async def named(self, who: Principal, name: str) -> Facts:
         del who
         if not name.strip("/"):
             raise refuse("no_such_task", id=name)
         try:
-            return await self._facts(await self._connection.get(f"{_TASKS}/named/{segment(name)}", [_WHOLE]))
+            return await self._decode_facts(
+                await self._connection.get(f"{_TASKS}/named/{segment(name)}", [_WITH_AGENDA])
+            )
         except NotFound:
-            # Said anew, for whoever wants to know which name that was.
+            # Raised again with the name in it.
             raise refuse("no_such_task", id=name) from None
 
     async def page(
         self, who: Principal, wanted: TaskFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
         del who
-        asked = [("include", "last"), *asked_for(wanted)]
-        return await paged(self._connection, _TASKS, self._listed, asked, after, limit)
+        query = [("include", "last"), *asked_for(wanted)]
+        return await paged(self._connection, _TASKS, self._read_listed_facts, query, after, limit)
 
     async def count(self, who: Principal, wanted: TaskFilter = _ALL) -> Counted:
-        """How many fit, as the server counts them."""
+        """Return how many tasks match, as the server counts them."""
         del who
-        asked = [*asked_for(wanted), ("limit", "1"), ("count", "estimated")]
-        return await understood(self._connection, _counted, await self._connection.get(_TASKS, asked))
+        query = [*asked_for(wanted), ("limit", "1"), ("count", "estimated")]
+        return await understood(self._connection, _read_count, await self._connection.get(_TASKS, query))
 
     async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
         del who
-        asked = [("include", "last"), ("sort", "next")]
-        return (await paged(self._connection, _TASKS, self._listed, asked, None, limit)).items
+        query = [("include", "last"), ("sort", "next")]
+        return (await paged(self._connection, _TASKS, self._read_listed_facts, query, None, limit)).items
 
     async def latest(self, who: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
-        """A list comes with these: of a task that was in none so far, nothing is known."""
+        """Return the last runs that came with earlier lists; a task that was in none of them is left out."""
         del who
-        return {each.task.id: self._last[each.task.id] for each in listed if each.task.id in self._last}
+        return {each.task.id: self._last_runs[each.task.id] for each in listed if each.task.id in self._last_runs}
 
-    def _listed(self, said: Any) -> Facts:
-        if said["last"] is not None:
-            self._last[said["id"]] = read_run(said["last"])
-        return read_facts(said)
+    def _read_listed_facts(self, value: Any) -> Facts:
+        if value["last"] is not None:
+            self._last_runs[value["id"]] = read_run(value["last"])
+        return read_facts(value)
 
-    # --- changed -------------------------------------------------------------------------------------------------------
+    # --- change --------------------------------------------------------------------------------------------------------
 
     async def edit(
         self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
     ) -> Edited:
-        """The version that was looked at is sent along: what somebody else has edited meanwhile is not edited over."""
+        """Edit a task. The version read before is sent as `If-Match`, so that a concurrent edit is not overwritten."""
         before = await self.get(who, task_id)
         if expected is not None and expected != before.task.version:
             raise refuse("stale_version", version=before.task.version, expected=expected)
         now = self._clock.now()
-        asked = [_WHOLE, *([_TRIED] if dry_run else ())]
-        seen = {"If-Match": f'"{before.task.version}"'}
-        answer = await self._connection.ask("PATCH", _one(task_id), asked, edits_json(edits), seen)
-        after = (await self._facts(answer.value)).task
+        query = [_WITH_AGENDA, *([_DRY_RUN] if dry_run else ())]
+        headers = {"If-Match": f'"{before.task.version}"'}
+        response = await self._connection.ask("PATCH", _task_path(task_id), query, edits_json(edits), headers)
+        after = (await self._decode_facts(response.value)).task
         return Edited(before.task, after, fire_changes(before.task, after, before.standing, now))
 
     async def pause(self, who: Principal, task_id: str, *, note: str = "", until: datetime | None = None) -> Facts:
         del who
-        return await self._do(task_id, "pause", {"note": note, **({} if until is None else {"until": utc(until)})})
+        return await self._act(task_id, "pause", {"note": note, **({} if until is None else {"until": utc(until)})})
 
     async def resume(self, who: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
         del who
-        return await self._do(task_id, "resume", {"missed": missed})
+        return await self._act(task_id, "resume", {"missed": missed})
 
     async def cancel(self, who: Principal, task_id: str) -> Facts:
         del who
-        return await self._do(task_id, "cancel")
+        return await self._act(task_id, "cancel")
 
     async def skip_next(self, who: Principal, task_id: str, wanted: int = 1) -> Facts:
         del who
-        return await self._do(task_id, "skip", {"number": wanted})
+        return await self._act(task_id, "skip", {"number": wanted})
 
     async def delete(self, who: Principal, task_id: str) -> None:
         del who
-        await self._connection.delete(_one(task_id))
+        await self._connection.delete(_task_path(task_id))
 
     async def run_now(self, who: Principal, task_id: str) -> str:
         del who
-        said = await self._connection.post(f"{_one(task_id)}/run")
-        return await understood(self._connection, lambda each: str(each["run_id"]), said)
+        response = await self._connection.post(f"{_task_path(task_id)}/run")
+        return await understood(self._connection, lambda each: str(each["run_id"]), response)
 
     async def backfill(
         self, who: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
     ) -> Facts:
         del who
         body = {"from": utc(first), "to": utc(last), "again": again}
-        said = await self._connection.post(f"{_one(task_id)}/backfill", body, [_WHOLE])
-        return await understood(self._connection, lambda each: read_facts(each["task"]), said)
+        response = await self._connection.post(f"{_task_path(task_id)}/backfill", body, [_WITH_AGENDA])
+        return await understood(self._connection, lambda each: read_facts(each["task"]), response)
 
-    async def _do(self, task_id: str, deed: str, body: dict[str, Any] | None = None) -> Facts:
-        return await self._facts(await self._connection.post(f"{_one(task_id)}/{deed}", body, [_WHOLE]))
+    async def _act(self, task_id: str, action: str, body: dict[str, Any] | None = None) -> Facts:
+        return await self._decode_facts(
+            await self._connection.post(f"{_task_path(task_id)}/{action}", body, [_WITH_AGENDA])
+        )
 
     def digest(self, task_id: str) -> str:
-        """Of the task as it was seen last: only the server knows how it spells what it keeps."""
+        """Return the digest of the task as last read: only the server can compute it, from its own stored form."""
         return self._digests.get(task_id, "")
 
-    async def _facts(self, said: Any) -> Facts:
-        return await understood(self._connection, self._seen, said)
+    async def _decode_facts(self, response: Any) -> Facts:
+        return await understood(self._connection, self._read_seen_facts, response)
 
-    def _seen(self, said: Any) -> Facts:
-        facts = read_facts(said)
-        if "dry_run" in said:
-            self.receipt = _receipt(said)
-        self._digests[facts.task.id] = said.get("agenda", {}).get("digest", "")
+    def _read_seen_facts(self, value: Any) -> Facts:
+        facts = read_facts(value)
+        if "dry_run" in value:
+            self.receipt = _read_receipt(value)
+        self._digests[facts.task.id] = value.get("agenda", {}).get("digest", "")
         return facts
 
 
-def _receipt(said: Any) -> ServerReceipt:
-    """Warnings about schedules are left out: whoever asks has read the schedule already. Their sentences are in the
-    language that was asked for."""
+def _read_receipt(value: Any) -> ServerReceipt:
+    """Read the receipt. Warnings about schedules are left out: the caller has parsed the schedule itself. Sentences are
+    in the requested language."""
     known = advisory_codes()
     warnings = tuple(
         Advisory(each["code"], {"en": each["message"], "zh": each["message"]})
-        for each in said.get("warnings", ())
+        for each in value.get("warnings", ())
         if each["code"] in known
     )
-    return ServerReceipt(tuple(said.get("declared", ())), warnings)
+    return ServerReceipt(tuple(value.get("declared", ())), warnings)
 
 
-def _one(task_id: str) -> str:
+def _task_path(task_id: str) -> str:
     return f"{_TASKS}/{segment(task_id)}"
 
 
-def _keyed(wish: Wish) -> str:
+def _key_path(wish: Wish) -> str:
     if wish.key is None:
         raise refuse("bad_text", name="key", value=None, most=200)
     return f"{_TASKS}/by-key/{segment(wish.key)}"
 
 
-def _note(paused: str | None) -> list[tuple[str, str]]:
+def _paused_parameter(paused: str | None) -> list[tuple[str, str]]:
     return [] if paused is None else [("paused", paused)]
 
 
 def asked_for(wanted: TaskFilter) -> list[tuple[str, str]]:
-    """A filter as parameters of an address."""
-    said = [(name, getattr(wanted, name)) for name in ("owner", "name", "lane", "text", "kind", "prefix")]
-    # What is empty is a condition too: that of an owner without a name fits nothing, and without it all would.
-    asked = [(name, value) for name, value in said if value is not None]
-    asked += [("state", state.value) for state in sorted(wanted.states or ())]
-    return asked + [("label", f"{name}={value}") for name, value in wanted.labels]
+    """Return a filter as query parameters."""
+    candidates = [(name, getattr(wanted, name)) for name in ("owner", "name", "lane", "text", "kind", "prefix")]
+    # An empty string is a condition too: an empty owner matches nothing, and without the parameter all would match.
+    query = [(name, value) for name, value in candidates if value is not None]
+    query += [("state", state.value) for state in sorted(wanted.states or ())]
+    return query + [("label", f"{name}={value}") for name, value in wanted.labels]
 
 
-def _counted(said: Any) -> Counted:
-    return Counted(int(said["count"]), bool(said["more"]))
+def _read_count(response: Any) -> Counted:
+    return Counted(int(response["count"]), bool(response["more"]))

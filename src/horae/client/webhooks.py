@@ -1,4 +1,4 @@
-"""Webhooks of a server, and what was sent there."""
+"""Webhooks of a server and their deliveries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RemoteWebhooks:
     ) -> tuple[Webhook, str]:
         del who
         body = {"url": url, "types": list(types), "note": note, **({} if owner is None else {"owner": owner})}
-        return await self._with_secret(await self._connection.post("/v1/webhooks", body))
+        return await self._decode_with_secret(await self._connection.post("/v1/webhooks", body))
 
     async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
         del who
@@ -31,38 +31,40 @@ class RemoteWebhooks:
 
     async def get(self, who: Principal, name: str) -> Webhook:
         del who
-        return await understood(self._connection, read_webhook, await self._connection.get(_one(name)))
+        return await understood(self._connection, read_webhook, await self._connection.get(_webhook_path(name)))
 
     async def remove(self, who: Principal, name: str) -> None:
         del who
-        await self._connection.delete(_one(name))
+        await self._connection.delete(_webhook_path(name))
 
     async def rotate(self, who: Principal, name: str) -> tuple[Webhook, str]:
         del who
-        return await self._with_secret(await self._connection.post(f"{_one(name)}/rotate"))
+        return await self._decode_with_secret(await self._connection.post(f"{_webhook_path(name)}/rotate"))
 
     async def test(self, who: Principal, name: str) -> Delivery:
         del who
-        return await self._delivery(await self._connection.post(f"{_one(name)}/test"))
+        return await self._decode_delivery(await self._connection.post(f"{_webhook_path(name)}/test"))
 
     async def deliveries(self, who: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
         del who
-        return await paged(self._connection, f"{_one(name)}/deliveries", read_delivery, (), after, limit)
+        return await paged(self._connection, f"{_webhook_path(name)}/deliveries", read_delivery, (), after, limit)
 
     async def redeliver(self, who: Principal, name: str, delivery: str) -> Delivery:
         del who
-        path = f"{_one(name)}/deliveries/{segment(delivery)}/redeliver"
-        return await self._delivery(await self._connection.post(path))
+        path = f"{_webhook_path(name)}/deliveries/{segment(delivery)}/redeliver"
+        return await self._decode_delivery(await self._connection.post(path))
 
-    async def _with_secret(self, said: Any) -> tuple[Webhook, str]:
-        webhook, secret = await understood(self._connection, lambda each: (read_webhook(each), each["secret"]), said)
+    async def _decode_with_secret(self, response: Any) -> tuple[Webhook, str]:
+        webhook, secret = await understood(
+            self._connection, lambda each: (read_webhook(each), each["secret"]), response
+        )
         if not isinstance(secret, str):
             raise refuse("shown_once_and_lost", what="secret", what_zh="密钥", id=webhook.id)
         return webhook, secret
 
-    async def _delivery(self, said: Any) -> Delivery:
-        return await understood(self._connection, read_delivery, said)
+    async def _decode_delivery(self, response: Any) -> Delivery:
+        return await understood(self._connection, read_delivery, response)
 
 
-def _one(name: str) -> str:
+def _webhook_path(name: str) -> str:
     return f"/v1/webhooks/{segment(name)}"

@@ -1,10 +1,11 @@
-"""The actors that make it happen: each is a step and a short loop.
+"""Actors of one node: each is a `step` and a short loop around it.
 
-alarm       sleeps until something is due            dispatcher   claims what is due
-runner      carries runs, one task each              settler      gathers how they ended, one commit
-releaser    hands back what will not be carried on   doubts       finds what was claimed without an answer
-keeper      holds the node's lease, recovers others  janitor      removes what is old
-scribe      writes down what runs say                engine       all of them, started and stopped as one
+alarm           sleeps until an entry is due              dispatcher      claims due entries
+runner          executes runs, one asyncio task each      settler         commits settlements in batches (group commit)
+releaser        releases runs that the node gives up      lost_claims     finds runs of a claim whose answer was lost
+keeper          renews the lease, recovers dead nodes     janitor         applies retention
+journal_writer  writes run logs in batches                clock_follower  replans after the wall clock was set back
+admission       checks clock and lease at the start       engine          starts and stops all of them
 
-They go by the store's clock (`corrected`), where it has one of its own.
+Where the store has a clock of its own, all actors use it (`store_clock`).
 """

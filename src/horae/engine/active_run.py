@@ -1,4 +1,4 @@
-"""One run while it is carried: what its target sees of it, and what it says."""
+"""Active run: the `Invocation` that a target sees, with its heartbeat, deadlines, cancellation and log."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LOG: Final = logging.getLogger("horae")
 
 
 class Carried:
-    """An `Invocation`. Signs of life may come from any thread; everything else happens on the event loop."""
+    """Run that this node executes. `heartbeat` and `log` may be called from any thread, everything else on the event loop."""
 
     __slots__ = (
-        "_actions",
+        "_cancel_actions",
         "_runner",
         "alive",
         "asked",
@@ -43,7 +43,7 @@ class Carried:
 
     def __init__(self, runner: Runner, task: Task, run: Run, started: datetime, begun: float) -> None:
         self._runner = runner
-        self._actions: list[Callable[[], None]] | None = None
+        self._cancel_actions: list[Callable[[], None]] | None = None
         self.task = task
         self.run = run
         self.started = started
@@ -52,14 +52,14 @@ class Carried:
         self.asked = begun
         self.cancelled = False
         self.cancellable = False
-        """Only while its target is at work: cancelled before or after that, the job could not tell how the run ended."""
+        """True only while the target executes: a job that is cancelled before or after could not report the outcome."""
         self.ending: Reason | None = None
         self.job: asyncio.Task[None] | None = None
         self.lines = 0
 
     @property
     def claim(self) -> tuple[str, int]:
-        """What the store knows it by."""
+        """Run id and fencing token."""
         return self.run.id, self.run.token
 
     @property
@@ -68,21 +68,21 @@ class Carried:
 
     @property
     def trace(self) -> str:
-        """All attempts at an occurrence belong to one trace, and each is a span of its own."""
+        """W3C `traceparent`: all attempts at an occurrence share one trace, each is a span of its own."""
         return traceparent(self.run)
 
     @property
     def silence_ends(self) -> float:
-        """On the steady clock: when it must have given a sign of life, or ended altogether."""
+        """Monotonic instant by which the run must send a heartbeat, or end because of `max_duration`."""
         policies = self.task.policies
-        quiet = self.alive + policies.timeout.total_seconds()
+        silent_until = self.alive + policies.timeout.total_seconds()
         if policies.max_duration is None:
-            return quiet
-        return min(quiet, self.begun + policies.max_duration.total_seconds())
+            return silent_until
+        return min(silent_until, self.begun + policies.max_duration.total_seconds())
 
     @property
     def watched_until(self) -> float:
-        """On the steady clock: when to ask it to end, for the first time or once more."""
+        """Monotonic instant of the next request to end, the first one or a repeated one."""
         if self.ending is None:
             return self.silence_ends
         return self.asked + self.task.policies.timeout.total_seconds()
@@ -96,10 +96,10 @@ class Carried:
         return self._runner.stopping
 
     def log(self, text: str, level: str = "info") -> None:
-        """The journal keeps so many lines of a run, and one more tells it that there was more."""
+        """Write a log line; after `LOG_LINES` one more is sent, from which the journal sees that lines were dropped."""
         self.lines += 1
         if self.lines <= LOG_LINES + 1:
-            self._say(text, level)
+            self._write_line(text, level)
 
     def progress(self, done: float, text: str = "") -> None:
         self.heartbeat()
@@ -109,29 +109,29 @@ class Carried:
         self.alive = self._runner.clock.steady()
 
     def on_cancel(self, action: Callable[[], None]) -> None:
-        if self._actions is None:
-            self._actions = []
-        self._actions.append(action)
+        if self._cancel_actions is None:
+            self._cancel_actions = []
+        self._cancel_actions.append(action)
         if self.cancelled:
-            self._act(action)
+            self._call_action(action)
 
     def end(self, reason: Reason) -> None:
-        """Ask it to end; asking again asks again, for those that do not listen."""
+        """Ask the run to end: call its cancel actions and cancel its job. May be repeated for a run that does not react."""
         self.ending = self.ending or reason
         self.asked = self._runner.clock.steady()
         self.cancelled = True
-        for action in tuple(self._actions or ()):
-            self._act(action)
+        for action in tuple(self._cancel_actions or ()):
+            self._call_action(action)
         if self.job is not None and self.cancellable:
             self.job.cancel()
 
-    def _act(self, action: Callable[[], None]) -> None:
-        """What a target wants done must not keep the others from being ended."""
+    def _call_action(self, action: Callable[[], None]) -> None:
+        """Call a cancel action; its failure must not keep other runs from being ended."""
         try:
             action()
         except Exception:
             LOG.exception("ending the run %s: its target's own action failed", self.run.id)
 
-    def _say(self, text: str, level: str) -> None:
+    def _write_line(self, text: str, level: str) -> None:
         line = Line(self.run.id, self._runner.clock.now(), level, shortened(text, LOG_LINE_CHARACTERS))
         self._runner.scribe.write(line)

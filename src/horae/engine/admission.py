@@ -1,4 +1,4 @@
-"""Before a node claims anything: its clock must be near the store's, and its lease that of the nodes that are there."""
+"""Admission check of a starting node: its clock must be near the store's, its lease duration that of the live nodes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .refusals import refuse
 from .settings import EngineSettings
 from .store_clock import CorrectedClock
 
-_FEW: Final = 3
+_MAX_NAMED: Final = 3
 
 
 class Kept(Store, Records, Protocol):
-    """What it asks of the store."""
+    """Store interface of the admission check."""
 
 
 class Admission:
-    """Asked when the node's row is written and its lease was renewed once: so its clock has been compared with the store's,
-    and of two that come at the same moment at least one sees the other."""
+    """Runs after the node has joined and renewed its lease once: by then its clock has been compared with the store's, and
+    of two nodes that start at the same moment at least one sees the other."""
 
     def __init__(
         self, store: Kept, clock: CorrectedClock, settings: EngineSettings, is_gone: Callable[[str], bool]
@@ -34,12 +34,13 @@ class Admission:
         self._is_gone = is_gone
 
     async def check(self, node: str) -> None:
+        """Raise a refusal if the node may not take part; else agree on its lease duration."""
         self._check_clock()
-        while not await self._agreed(node):
+        while not await self._try_agree(node):
             pass
 
-    async def _agreed(self, node: str) -> bool:
-        """Whether what is agreed on is this node's lease now; False when somebody else wrote meanwhile."""
+    async def _try_agree(self, node: str) -> bool:
+        """Try to make this node's lease duration the agreed one; return False when another node wrote at the same time."""
         known = await agreement(self._store)
         if known is None:
             return await self._store.put_record(agreeing(self._lease), replacing=None)
@@ -50,7 +51,7 @@ class Admission:
         if not await self._store.put_record(agreeing(self._lease), replacing=known.version):
             return False
         try:
-            # Who came meanwhile may still have read what was agreed on before.
+            # A node that joined meanwhile may have read the former agreement.
             await self._check_alone(node, theirs)
         except BaseException:
             await self._store.put_record(agreeing(theirs), replacing=known.version + 1)
@@ -58,32 +59,32 @@ class Admission:
         return True
 
     def _check_clock(self) -> None:
-        """Whatever is near enough is corrected; what is not may be as wrong tomorrow, and the other way."""
+        """Refuse a clock beyond the tolerance: smaller offsets are corrected, but such a clock may be wrong either way."""
         offset = self._clock.offset
         if abs(offset) > self._tolerance:
             now = self._clock.now()
             raise refuse(
                 "clock_skew",
-                here=_told(now - offset),
-                store=_told(now),
+                here=_format_instant(now - offset),
+                store=_format_instant(now),
                 apart=f"{abs(offset).total_seconds():.1f}",
                 most=_seconds(self._tolerance),
             )
 
     async def _check_alone(self, node: str, theirs: timedelta) -> None:
-        others = [each for each in await self._store.nodes() if each.id != node and self._may_live(each, theirs)]
+        others = [each for each in await self._store.nodes() if each.id != node and self._may_be_alive(each, theirs)]
         if others:
-            named = [f"{each.id} ({each.host})" if each.host else each.id for each in others[:_FEW]]
-            raise refuse("other_lease", mine=_seconds(self._lease), theirs=_seconds(theirs), nodes=", ".join(named))
+            names = [f"{each.id} ({each.host})" if each.host else each.id for each in others[:_MAX_NAMED]]
+            raise refuse("other_lease", mine=_seconds(self._lease), theirs=_seconds(theirs), nodes=", ".join(names))
 
-    def _may_live(self, node: Node, lease: timedelta) -> bool:
-        """Who has not renewed for a lease has stopped what it carried, or will before it does anything else."""
+    def _may_be_alive(self, node: Node, lease: timedelta) -> bool:
+        """Return whether a node may be alive. One that has not renewed for a whole lease has stopped its runs, or will first."""
         return not self._is_gone(node.home) and self._clock.now() - node.renewed <= lease
 
 
-def _told(at: datetime) -> str:
+def _format_instant(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _seconds(span: timedelta) -> str:
-    return f"{span.total_seconds():g}"
+def _seconds(duration: timedelta) -> str:
+    return f"{duration.total_seconds():g}"

@@ -1,4 +1,4 @@
-"""Sleeps until something is due. A ring only shortens the wait; the poll ceiling is the truth."""
+"""Wake-up timer of the dispatcher: sleeps until the head of the agenda is due, a notification comes, or the poll ceiling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from .timer import timer
 
 
 class Alarm:
-    """One waiter: the dispatcher. Rings may come from anywhere on its event loop."""
+    """Timer with one waiter, the dispatcher; all calls come from its event loop.
+
+    Notifications only shorten the wait: correctness rests on the poll ceiling alone.
+    """
 
     def __init__(self, clock: Clock, ceiling: timedelta, *, precise: bool = True, fine: bool = False) -> None:
         self._clock = clock
@@ -19,62 +22,62 @@ class Alarm:
         self._fine = fine
         self._head: datetime | None = None
         self._expected: datetime | None = None
-        self._looked = clock.steady()
-        self._rung = False
+        self._last_poll = clock.steady()
+        self._notified = False
         self._waiter: asyncio.Future[None] | None = None
 
     def ring(self) -> None:
-        """Something may be due sooner than thought: look now. Where polling was asked for, it is not heard."""
+        """Wake the dispatcher, because an entry may be due earlier than known; ignored in poll mode."""
         if self._precise:
             self.rouse()
 
     def rouse(self) -> None:
-        """Look now, in either way of waking: whatever kept the dispatcher from claiming is over."""
-        self._rung = True
+        """Wake the dispatcher in either mode, because whatever kept it from claiming is over."""
+        self._notified = True
         self._wake()
 
     def looking(self) -> None:
-        """The dispatcher is about to look: what is expected from here on, it may not have seen."""
+        """Mark the beginning of a claim, which may not see entries that are announced from here on."""
         self._expected = None
 
     def looked(self, head: datetime | None) -> None:
-        """The dispatcher has seen the head of the agenda, as it was at some point since `looking`."""
-        self._looked = self._clock.steady()
-        self._head = _earlier(head, self._expected)
+        """Mark the end of a claim, with the head of the agenda as of some point since `looking`."""
+        self._last_poll = self._clock.steady()
+        self._head = _earliest(head, self._expected)
 
     def glimpsed(self, head: datetime | None) -> None:
-        """Somebody else has seen the head: as good as a poll, but it may be older than what was expected since."""
+        """Take the head of the agenda from a lease renewal: it counts as a poll, but may be older than announced entries."""
         if self._precise:
-            self._looked = self._clock.steady()
+            self._last_poll = self._clock.steady()
             self.expect(head)
 
     def expect(self, due: datetime | None) -> None:
-        """Something will be due then, which may be before all else."""
-        self._expected = _earlier(self._expected, due)
+        """Announce an entry that will be due at an instant, possibly before the known head."""
+        self._expected = _earliest(self._expected, due)
         if due is not None and (self._head is None or due < self._head):
             self._head = due
             self._wake()
 
     async def wait(self) -> None:
-        """Until the head is due, a ring comes, or nobody has looked for as long as the ceiling.
+        """Sleep until the head is due, a notification comes, or the last look is older than the poll ceiling.
 
-        Every wake looks at the wall clock again: it may have been stepped, the machine may have been suspended, and a
-        loop's timer may fire a little early.
+        Every wake-up reads the wall clock again: it may have stepped, the machine may have been suspended, and a loop's
+        timer may fire a little early.
         """
-        while not self._rung:
-            seconds = self._left()
+        while not self._notified:
+            seconds = self._seconds_left()
             if seconds <= 0:
                 break
-            await self._doze(seconds)
-        self._rung = False
+            await self._sleep(seconds)
+        self._notified = False
 
-    def _left(self) -> float:
-        unseen = self._ceiling - (self._clock.steady() - self._looked)
+    def _seconds_left(self) -> float:
+        until_poll = self._ceiling - (self._clock.steady() - self._last_poll)
         if self._head is None or not self._precise:
-            return unseen
-        return min(unseen, (self._head - self._clock.now()).total_seconds())
+            return until_poll
+        return min(until_poll, (self._head - self._clock.now()).total_seconds())
 
-    async def _doze(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
         self._waiter = asyncio.get_running_loop().create_future()
         try:
             with timer(seconds, self._wake, fine=self._fine):
@@ -87,7 +90,7 @@ class Alarm:
             self._waiter.set_result(None)
 
 
-def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+def _earliest(one: datetime | None, other: datetime | None) -> datetime | None:
     if one is None or other is None:
         return other if one is None else one
     return min(one, other)

@@ -1,4 +1,4 @@
-"""Follows a wall clock that was set back: logs it, records it for operators, and plans interval tasks again."""
+"""Reaction to a wall clock that was set back: logs it, records it for operators and replans interval tasks."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .lease import Lease
 
 NOTEWORTHY: Final = timedelta(seconds=1)
 FAR_AHEAD: Final = timedelta(seconds=60)
-"""An event that lies further ahead than clocks of other machines may be was written before the clock was set back."""
+"""An event further in the future than other machines' clocks may be was written before the clock was set back."""
 PAGE: Final = 200
 BREATH_SECONDS: Final = 0.02
 _ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
-_KEPT: Final = timedelta(days=1)
+_RETENTION: Final = timedelta(days=1)
 LOG: Final = logging.getLogger("horae")
 
 
 class Kept(Book, Records, Feed, Protocol):
-    """What it asks of the store."""
+    """Store interface of the clock follower."""
 
 
 class ClockFollower:
-    """Cron and calendar schedules follow the wall clock and wait until it comes to their next instant; what has run is not
-    run again."""
+    """Replans only interval tasks: cron and calendar schedules follow the wall clock and wait for their next instant, since
+    occurrences that ran do not run again."""
 
     def __init__(self, store: Kept, alarm: Alarm, lease: Lease, clock: Clock, host: Callable[[], str]) -> None:
         self._store = store
@@ -45,17 +45,17 @@ class ClockFollower:
         self._lease = lease
         self._clock = clock
         self._host = host
-        self._bell = asyncio.Event()
+        self._wake = asyncio.Event()
         self._step = timedelta(0)
         self._retry = StoreRetry("planning after a clock step", clock)
 
     def set_back(self, by: timedelta) -> None:
-        """The wall clock went back by so much."""
+        """Report that the wall clock went back, and wake the loop."""
         self._step += by
-        self._bell.set()
+        self._wake.set()
 
     async def run(self) -> None:
-        """Also what happened while no node ran: then the newest event of the store lies ahead of the clock."""
+        """Handle reported steps, and at the start one that happened while no node ran."""
         while True:
             try:
                 await self.look()
@@ -64,19 +64,20 @@ class ClockFollower:
                 await self._retry.wait(error)
                 continue
             self._retry.succeeded()
-            self._bell.clear()
-            await self._bell.wait()
+            self._wake.clear()
+            await self._wake.wait()
 
     async def look(self) -> None:
+        """Detect a step from the newest event: it lies in the future where the clock was set back while no node ran."""
         if not self._step:
             last = await self._store.last_event()
             newest = [each.event.at for each in await self._store.events(max(0, last - 1), 1)]
-            behind = max(newest, default=self._clock.now()) - self._clock.now()
-            if behind >= FAR_AHEAD:
-                self.set_back(behind)
+            lead = max(newest, default=self._clock.now()) - self._clock.now()
+            if lead >= FAR_AHEAD:
+                self.set_back(lead)
 
     async def step(self) -> int:
-        """Plan again what would be silent; how many tasks moved."""
+        """Replan the interval tasks after a step; return how many were moved."""
         if not self._step:
             return 0
         step, now = self._step, self._clock.now()
@@ -84,31 +85,31 @@ class ClockFollower:
             "the wall clock was set back by %.1f s: interval tasks are planned again, all others wait for their instants",
             step.total_seconds(),
         )
-        found = ClockStep(self._host(), now, step)
-        record = Record(CLOCK_STEP, self._lease.node, "", json.dumps(found.as_json()), expires=now + _KEPT)
+        clock_step = ClockStep(self._host(), now, step)
+        record = Record(CLOCK_STEP, self._lease.node, "", json.dumps(clock_step.as_json()), expires=now + _RETENTION)
         known = await self._store.get_record(CLOCK_STEP, self._lease.node)
         await self._store.write_records([Writing(record, None if known is None else known.version)])
-        moved = await self._follow_all(now)
+        moved = await self._replan_all(now)
         self._step -= step
         self._alarm.ring()
         return moved
 
-    async def _follow_all(self, now: datetime) -> int:
+    async def _replan_all(self, now: datetime) -> int:
         after: str | None = None
         moved = 0
         while True:
             page = await self._store.tasks(_ACTIVE, after, PAGE)
             for facts in page.items:
                 if follow_clock(facts, now).put:
-                    moved += await self._follow(facts.task.id, now)
+                    moved += await self._replan_task(facts.task.id, now)
             after = page.after
             if after is None:
                 return moved
             await self._clock.pause(BREATH_SECONDS)
 
-    async def _follow(self, task_id: str, now: datetime) -> bool:
+    async def _replan_task(self, task_id: str, now: datetime) -> bool:
         try:
-            await self._store.change(task_id, None, lambda found: follow_clock(found, now))
+            await self._store.change(task_id, None, lambda facts: follow_clock(facts, now))
         except Refusal as refusal:
             LOG.warning("the task %s cannot be planned again: %s", task_id, refusal)
             return False

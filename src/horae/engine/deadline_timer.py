@@ -1,4 +1,4 @@
-"""One watch for all deadlines: a timer for the next one of them, however many runs go on."""
+"""Deadline timer: one loop timer for the earliest deadline of all active runs."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from .active_run import Carried
 
 
 class Watch:
-    """Signs of life move deadlines without telling the watch: it looks, finds that it was early, and goes on."""
+    """Heartbeats move deadlines without touching the timer: it fires early, finds nothing overdue and is set again."""
 
-    def __init__(self, clock: Clock, going: Mapping[str, Carried]) -> None:
+    def __init__(self, clock: Clock, active_runs: Mapping[str, Carried]) -> None:
         self._clock = clock
-        self._going = going
+        self._active_runs = active_runs
         self._timer: asyncio.TimerHandle | None = None
-        self._at = float("inf")
+        self._timer_at = float("inf")
 
-    def over(self, carried: Carried) -> None:
-        """One more to look after."""
-        until = carried.silence_ends
-        if until < self._at:
-            self._wake_at(until)
+    def over(self, run: Carried) -> None:
+        """Watch another run."""
+        until = run.silence_ends
+        if until < self._timer_at:
+            self._set_timer(until)
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer, self._at = None, float("inf")
+        self._timer, self._timer_at = None, float("inf")
 
-    def _wake_at(self, at: float) -> None:
+    def _set_timer(self, at: float) -> None:
         self.stop()
-        self._at = at
+        self._timer_at = at
         delay = max(0.0, at - self._clock.steady())
-        self._timer = asyncio.get_running_loop().call_later(delay, self._look)
+        self._timer = asyncio.get_running_loop().call_later(delay, self._check_deadlines)
 
-    def _look(self) -> None:
-        """End what has been silent for too long, ask once more what does not listen, and sleep until the next one."""
-        self._timer, self._at = None, float("inf")
+    def _check_deadlines(self) -> None:
+        """End runs past their deadline, ask again those that do not react, and set the timer for the next deadline."""
+        self._timer, self._timer_at = None, float("inf")
         steady = self._clock.steady()
-        # What still waits to be written down as started has not begun: it cannot have been silent.
-        begun = [carried for carried in self._going.values() if carried.job is not None]
-        for carried in begun:
-            if carried.watched_until <= steady:
-                carried.end(Reason.DEADLINE)
-        if begun:
-            self._wake_at(min(carried.watched_until for carried in begun))
+        # A run whose start is not committed yet has no job, so it cannot have timed out.
+        executing = [run for run in self._active_runs.values() if run.job is not None]
+        for run in executing:
+            if run.watched_until <= steady:
+                run.end(Reason.DEADLINE)
+        if executing:
+            self._set_timer(min(run.watched_until for run in executing))

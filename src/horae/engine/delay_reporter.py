@@ -1,4 +1,4 @@
-"""Writes the settlement delays of this node to the store now and then, so that the overview can show them."""
+"""Periodic report of this node's settlement delays to the store, for the overview."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..store_retry import StoreRetry
 from .lease import Lease
 
 SOON_SECONDS: Final = 1.0
-"""From the first settlement to the write that reports it."""
+"""Delay from the first settlement to the write that reports it."""
 EVERY_SECONDS: Final = 10.0
-"""Between two writes; a node that settles nothing writes nothing."""
+"""Interval between two writes; a node that settles nothing writes nothing."""
 
 
 class DelayReporter:
@@ -27,17 +27,17 @@ class DelayReporter:
         self._lease = lease
         self._clock = clock
         self._window = DelayWindow()
-        self._bell = asyncio.Event()
+        self._has_news = asyncio.Event()
         self._retry = StoreRetry("report of settlement delays", clock)
 
     def add(self, ended: Iterable[tuple[str, datetime]], recorded: datetime) -> None:
-        """Owner and end of each run whose end was committed at `recorded`."""
+        """Add owner and end of each run whose end was committed at `recorded`."""
         self._window.add(ended, recorded)
-        self._bell.set()
+        self._has_news.set()
 
     async def run(self) -> None:
         while True:
-            await self._bell.wait()
+            await self._has_news.wait()
             await self._clock.pause(SOON_SECONDS)
             try:
                 await self.write()
@@ -48,18 +48,18 @@ class DelayReporter:
             await self._clock.pause(EVERY_SECONDS - SOON_SECONDS)
 
     async def write(self) -> None:
-        """Nothing where nothing was settled since the last write."""
-        if not self._bell.is_set():
+        """Write the report, unless nothing was settled since the last write."""
+        if not self._has_news.is_set():
             return
-        self._bell.clear()
-        written = False
+        self._has_news.clear()
+        is_written = False
         try:
-            written = await self._put()
+            is_written = await self._put_record()
         finally:
-            if not written:
-                self._bell.set()
+            if not is_written:
+                self._has_news.set()
 
-    async def _put(self) -> bool:
+    async def _put_record(self) -> bool:
         body, node = json.dumps(self._window.as_json()), self._lease.node
         known = await self._store.get_record(SETTLEMENT_DELAY, node)
         record = Record(SETTLEMENT_DELAY, node, "", body, expires=self._clock.now() + WINDOW)

@@ -1,4 +1,4 @@
-"""One node: all actors on one store, started and stopped as one."""
+"""Engine of one node: wires the actors to one store, starts and stops them in order."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from .store_clock import CorrectedClock
 
 LOG: Final = logging.getLogger("horae")
 CLEAN_UP_SECONDS: Final = 4.0
-"""So long may runs that are stopped clean up behind them, before they are handed back all the same."""
+"""Seconds for which cancelled runs may clean up before they are released anyway."""
 
 
 class Keeping(Store, Records, Journal, Protocol):
-    """What an engine needs of its store."""
+    """Store interface of an engine."""
 
 
 class Engine:
-    """`start` may be called again, `stop` twice. Between them everything due runs, on time and once."""
+    """Runs due entries between `start` and `stop`. Both are idempotent, and a stopped engine can be started again."""
 
     def __init__(  # noqa: PLR0913 - the parts that a composition root may choose
         self,
@@ -79,7 +79,7 @@ class Engine:
         self.runner = Runner(store, targets, self.settler, self.scribe, clock, settings.capacity)
         self.runner.permit = permit
         self.releaser = Releaser(store, self.alarm, clock)
-        doubts = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
+        lost_claims = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
         self.dispatcher = Dispatcher(
             store,
             self.runner,
@@ -87,7 +87,7 @@ class Engine:
             self.lease,
             clock,
             terms,
-            doubts=doubts,
+            doubts=lost_claims,
             routes=routes,
             claim_limit=settings.claim_limit,
         )
@@ -96,21 +96,21 @@ class Engine:
         self.janitor = Janitor(store, store, clock, settings)
         self._admission = Admission(store, clock, settings, is_gone)
         self.keeper: Keeper | None = None
-        self.on_joined: Callable[[], Awaitable[None]] = _nothing
-        """Awaited when this node holds its lease, before it claims anything."""
+        self.on_joined: Callable[[], Awaitable[None]] = _do_nothing
+        """Callback: awaited when this node holds its lease, before its first claim."""
         self.drained = asyncio.Event()
-        """Somebody wants this node to go, and there is nothing left for which it would have to stay."""
+        """Set when the node is draining and has nothing left to execute, settle or release."""
         self.runner.on_room = self.alarm.rouse
         self.runner.hand_back = self.releaser.add
-        self.settler.on_settled = self._settled
+        self.settler.on_settled = self._after_settlement
         if settings.report_delays:
             self.settler.on_recorded = self.delay_reporter.add
-        self.dispatcher.on_orders = self._ask_for_orders
-        self.dispatcher.on_looked = self._look_whether_drained
+        self.dispatcher.on_orders = self._request_orders
+        self.dispatcher.on_looked = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
         self._thread: OwnThread | None = None
-        self._changing = asyncio.Lock()
+        self._start_stop_lock = asyncio.Lock()
 
     @property
     def node(self) -> str:
@@ -122,24 +122,24 @@ class Engine:
 
     @property
     def clock_offset(self) -> timedelta:
-        """By how much this machine's clock is corrected to the store's."""
+        """Offset that is added to this machine's clock to match the store's."""
         return self._clock.offset
 
     @property
     def draining(self) -> bool:
-        """Whether this node has been told to claim nothing more."""
+        """Whether this node was ordered to claim nothing more."""
         return self.dispatcher.draining
 
     async def start(self) -> None:
-        """Refused, with nothing claimed, where this machine's clock or this node's lease is not that of the others."""
-        async with self._changing:
+        """Join the store and start all actors. Raises a refusal, with nothing claimed, where admission fails."""
+        async with self._start_stop_lock:
             if self._actors:
                 return
             self.runner.stopping = False
             self.dispatcher.reopen()
             self.drained.clear()
             self.scribe.start()
-            keeper = await self._take_part()
+            keeper = await self._join_and_check()
             await self.on_joined()
             actors = {
                 "dispatcher": self.dispatcher.run,
@@ -157,13 +157,13 @@ class Engine:
             }
 
     def ring(self) -> None:
-        """Something was added, or somebody wants a run to end, or has left what it cannot run."""
+        """Handle a wake-up notification: an entry was added, a cancellation requested, or an entry parked by another node."""
         self.dispatcher.rung()
         self.alarm.ring()
-        self._ask_for_orders()
+        self._request_orders()
 
-    def _ask_for_orders(self) -> None:
-        """Renew the lease now: the answer says which of our runs somebody wants to end."""
+    def _request_orders(self) -> None:
+        """Renew the lease now: the answer contains cancellation orders for runs of this node."""
         if self.keeper is not None:
             if self._thread is None:
                 self.keeper.ring()
@@ -171,23 +171,23 @@ class Engine:
                 self._thread.call(self.keeper.ring)
 
     async def stop(self) -> None:
-        """Claim nothing more, let what is going end within the grace, hand back the rest, leave."""
-        async with self._changing:
+        """Stop claiming, let active runs end within the grace period, release the rest, and leave the store."""
+        async with self._start_stop_lock:
             if not self._actors:
                 return
-            await self._end_claiming()
+            await self._stop_claiming()
             await self._end_runs()
             await self._end_actors("settler", "releaser", "janitor", "clock follower", "delay reporter")
-            await self._within_lease(self._write_the_rest)
-            # As long as anything of this node was to be written, its lease was held; a keeper that went on after it has
-            # left would take that for its death, and join again.
+            await self._within_lease(self._flush_all)
+            # The keeper ends last, so that the lease covers all writes; and before `leave`, which it would take for an
+            # expired lease and answer by joining again.
             await self._end_actors("keeper")
-            await self._end_keeping()
+            await self._stop_keeper_thread()
             await self._within_lease(lambda: self._store.leave(self.lease.node))
             self._actors = {}
 
     def kill(self) -> None:
-        """As if the process had died: nothing is settled, nothing is handed back. For tests and simulation."""
+        """Stop like a process that dies: nothing is settled or released. For tests and simulation."""
         for actor in self._actors.values():
             actor.cancel()
         self._actors = {}
@@ -199,12 +199,12 @@ class Engine:
 
     # --- stopping, step by step --------------------------------------------------------------------------------------
 
-    async def _end_claiming(self) -> None:
-        """An answer that is still to come is waited for: what it brings would otherwise be claimed by nobody."""
+    async def _stop_claiming(self) -> None:
+        """Wait for a claim in flight: its runs would otherwise stay claimed until the lease expires."""
         self.dispatcher.close()
         self.runner.stopping = True
-        patience = max(self._settings.grace, self._settings.terms.renewal)
-        await asyncio.wait([self._actors["dispatcher"]], timeout=patience.total_seconds())
+        timeout = max(self._settings.grace, self._settings.terms.renewal)
+        await asyncio.wait([self._actors["dispatcher"]], timeout=timeout.total_seconds())
         await self._end_actors("dispatcher")
 
     async def _end_runs(self) -> None:
@@ -225,33 +225,33 @@ class Engine:
             actor.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
-    async def _write_the_rest(self) -> None:
+    async def _flush_all(self) -> None:
         await self.scribe.stop()
         await self.settler.flush()
         await self.releaser.flush()
         await self.delay_reporter.write()
 
     async def _within_lease(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Where the store cannot, the lease runs out instead, and others recover what is left."""
+        """Run `work` within the lease duration. If the store fails, the lease expires and other nodes recover the rest."""
         try:
             async with asyncio.timeout(self._settings.terms.lease.total_seconds()):
                 await work()
         except (StoreError, TimeoutError) as error:
-            LOG.warning("stopping without a last word to the store: %r", error)
+            LOG.warning("stopping before all writes reached the store: %r", error)
         except Exception:
-            LOG.exception("stopping without a last word to the store")
+            LOG.exception("stopping before all writes reached the store")
 
-    # --- the keeper, here or in a thread of its own ------------------------------------------------------------------
+    # --- the keeper, on this loop or in a thread ------------------------------------------------------------------
 
-    async def _take_part(self) -> Keeper:
-        joined = False
+    async def _join_and_check(self) -> Keeper:
+        has_joined = False
         try:
             keeper = await self._join()
-            joined = True
+            has_joined = True
             await self._admission.check(self.lease.node)
         except BaseException:
-            await self._end_keeping()
-            if joined:
+            await self._stop_keeper_thread()
+            if has_joined:
                 await self._within_lease(lambda: self._store.leave(self.lease.node))
             raise
         return keeper
@@ -260,16 +260,16 @@ class Engine:
         loop = asyncio.get_running_loop()
         if self._settings.own_thread:
             self._thread = OwnThread("horae-keeper")
-            self.keeper = await asyncio.wrap_future(self._thread.begin(self._keep(self._thread, loop)))
+            self.keeper = await asyncio.wrap_future(self._thread.begin(self._start_keeper(self._thread, loop)))
         else:
-            self.keeper = self._keeper(_direct)
+            self.keeper = self._build_keeper(_call_directly)
             await self.keeper.join()
             await self.keeper.step()
         return self.keeper
 
-    async def _keep(self, thread: OwnThread, loop: asyncio.AbstractEventLoop) -> Keeper:
-        """Runs on the keeper's own loop: join, renew once, and go on in the background there."""
-        keeper = self._keeper(loop.call_soon_threadsafe)
+    async def _start_keeper(self, thread: OwnThread, loop: asyncio.AbstractEventLoop) -> Keeper:
+        """Join, renew once and start the keeper loop; runs on the event loop of the keeper thread."""
+        keeper = self._build_keeper(loop.call_soon_threadsafe)
         await keeper.join()
         await keeper.step()
 
@@ -277,28 +277,28 @@ class Engine:
             try:
                 await keeper.run()
             except RuntimeError:
-                # When the node's own loop is gone, nobody is left for whom a lease could be held.
+                # The node's event loop is closed, so there is no need for the lease any more.
                 if not loop.is_closed():
                     raise
 
         thread.keep(keep_going("keeper", run, self._clock))
         return keeper
 
-    async def _end_keeping(self) -> None:
+    async def _stop_keeper_thread(self) -> None:
         self.keeper = None
         if self._thread is not None:
             await asyncio.to_thread(self._thread.end)
             self._thread = None
 
-    def _keeper(self, call: Callable[..., Any]) -> Keeper:
+    def _build_keeper(self, call: Callable[..., Any]) -> Keeper:
         signals = Signals(
-            orders=lambda orders: call(self._obey, orders),
-            lost=lambda: call(self._let_go),
-            looked=lambda head: call(self._glimpsed, head),
-            company=lambda others: call(self._met, others),
+            orders=lambda orders: call(self._on_orders, orders),
+            lost=lambda: call(self._on_lease_lost),
+            looked=lambda head: call(self._on_head_seen, head),
+            company=lambda others: call(self._on_peers_changed, others),
             recovered=lambda: call(self.alarm.ring),
             set_back=lambda by: call(self.clock_follower.set_back, by),
-            draining=lambda draining: call(self._told_to_drain, draining),
+            draining=lambda draining: call(self._on_drain_order, draining),
         )
         return Keeper(
             self._store,
@@ -317,49 +317,49 @@ class Engine:
         host, capacity = platform.node(), self._settings.capacity
         return Node(name, self._home, self._version, now, now, host=host, capacity=capacity, offset=self._clock.offset)
 
-    def _glimpsed(self, head: datetime | None) -> None:
-        """The head of the agenda says nothing of what waits at a door."""
+    def _on_head_seen(self, head: datetime | None) -> None:
+        """Take the head of the agenda from a renewal, and wake the dispatcher for a due route check, which the head does not show."""
         self.alarm.glimpsed(head)
         if self.dispatcher.wants_to_look:
             self.alarm.ring()
-        self._look_whether_drained()
+        self._check_drained()
 
-    def _told_to_drain(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one word
-        """The dispatcher hears of it at once; what is carried goes on to its end."""
+    def _on_drain_order(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one value
+        """Start or end draining: the dispatcher stops claiming at once, active runs continue to their end."""
         LOG.warning("this node claims %s", "nothing more: it was told to drain" if draining else "again")
         self.drained.clear()
         self.dispatcher.drain(draining)
 
-    def _look_whether_drained(self) -> None:
-        """After each look, each settlement and each renewal: whatever comes last is one of these."""
-        waiting = self.dispatcher.unsure or self.settler.waiting or self.releaser.waiting
-        if self.draining and self.runner.idle and not waiting:
+    def _check_drained(self) -> None:
+        """Set `drained` if nothing is left. Called after each claim, settlement and renewal, one of which comes last."""
+        is_pending = self.dispatcher.unsure or self.settler.waiting or self.releaser.waiting
+        if self.draining and self.runner.idle and not is_pending:
             self.drained.set()
 
-    def _met(self, others: bool) -> None:  # noqa: FBT001 - a signal with one word
+    def _on_peers_changed(self, others: bool) -> None:  # noqa: FBT001 - a signal with one value
         self.dispatcher.company = others
         if not others:
-            # Whoever went may have left something behind, and its ring may have got lost.
+            # The node that left may have parked an entry, and its notification may be lost.
             self.dispatcher.rung()
             self.alarm.ring()
 
-    def _obey(self, orders: tuple[Order, ...]) -> None:
+    def _on_orders(self, orders: tuple[Order, ...]) -> None:
         for order in orders:
             self.runner.end(order.run_id, order.reason)
 
-    def _settled(self, tasks: Collection[str]) -> None:
+    def _after_settlement(self, tasks: Collection[str]) -> None:
         self.runner.offer_room()
         self.on_settled(tasks)
-        self._look_whether_drained()
+        self._check_drained()
 
-    def _let_go(self) -> None:
-        """The lease could not be renewed in time: stop everything before anybody else may start it."""
+    def _on_lease_lost(self) -> None:
+        """Stop all runs after a lost lease, before another node may start them."""
         self.runner.abandon(Reason.LEASE_LOST)
 
 
-def _direct(action: Callable[..., Any], *arguments: object) -> None:
+def _call_directly(action: Callable[..., Any], *arguments: object) -> None:
     action(*arguments)
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     return None

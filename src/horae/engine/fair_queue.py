@@ -1,4 +1,4 @@
-"""Queue of settlements in which owners take turns: a burst of one owner does not delay the settlements of another."""
+"""Fair queue of settlements: round-robin between owners, so that a burst of one owner does not delay another."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Queued(NamedTuple):
 
 
 class FairQueue:
-    """First in, first out within an owner; between owners, one each in turn."""
+    """First in, first out within an owner; round-robin between owners."""
 
     def __init__(self) -> None:
         self._queues: dict[str, deque[Queued]] = {}
-        self._turns: deque[str] = deque()
-        """Every owner with something queued, once, the next one first."""
+        self._owners: deque[str] = deque()
+        """Owners with queued settlements, each once, in round-robin order."""
         self._size = 0
 
     def __len__(self) -> int:
@@ -34,31 +34,32 @@ class FairQueue:
         queue = self._queues.get(queued.owner)
         if queue is None:
             queue = self._queues[queued.owner] = deque()
-            self._turns.append(queued.owner)
+            self._owners.append(queued.owner)
         queue.append(queued)
         self._size += 1
 
     def take(self, most: int) -> deque[Queued]:
+        """Remove and return up to `most` settlements."""
         size = min(most, self._size)
         self._size -= size
         taken: deque[Queued] = deque()
         while len(taken) < size:
-            owner = self._turns.popleft()
+            owner = self._owners.popleft()
             queue = self._queues[owner]
-            # A single owner needs no turns.
-            share = 1 if self._turns else min(size - len(taken), len(queue))
+            # With a single owner no round-robin is needed.
+            share = 1 if self._owners else min(size - len(taken), len(queue))
             taken.extend([queue.popleft() for _ in range(share)])
             if queue:
-                self._turns.append(owner)
+                self._owners.append(owner)
             else:
                 del self._queues[owner]
         return taken
 
     def put_back(self, taken: Iterable[Queued]) -> None:
-        """What could not be settled, in the order in which it was taken: each is the first of its owner again."""
+        """Return settlements that could not be committed, in the order of `take`, to the front of their owners' queues."""
         for queued in reversed(list(taken)):
             if queued.owner not in self._queues:
                 self._queues[queued.owner] = deque()
-                self._turns.appendleft(queued.owner)
+                self._owners.appendleft(queued.owner)
             self._queues[queued.owner].appendleft(queued)
             self._size += 1

@@ -1,4 +1,4 @@
-"""Removes what is older than anybody wants to keep, in batches so small that nobody has to wait for one."""
+"""Retention: removes old runs, tasks, events and expired records in small batches, and replans after new time zone data."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .settings import EngineSettings
 
 BATCH: Final = 200
 EXPIRED: Final = 500
-"""So many records that nobody needs any more go at once."""
+"""Expired records per batch."""
 BREATH_SECONDS: Final = 0.02
 LONG_BREATH_SECONDS: Final = 0.2
-"""After a look that found nothing to remove: while much happens, there is always more to look at."""
+"""Pause after a batch that removed nothing: on a busy store there are always more rows to examine."""
 LONGEST_PAUSE: Final = 60.0
-"""Seconds between two attempts while the store fails: nothing waits for this."""
+"""Longest back-off in seconds while the store fails; retention is not urgent."""
 ZONE_DATA: Final = "tzdata"
 LOG: Final = logging.getLogger("horae")
 
 
 class Kept(Upkeep, Records, Protocol):
-    """What there is to tidy up."""
+    """Store interface of the janitor."""
 
 
 class Janitor:
@@ -41,38 +41,38 @@ class Janitor:
         self._retry = StoreRetry("clean-up of old history", clock, longest=LONGEST_PAUSE)
         self._after: str | None = None
         self._more_expired = True
-        """Or not looked for yet, in this round."""
-        self._breath = BREATH_SECONDS
+        """Also True when expired records have not been examined in this round."""
+        self._batch_pause = BREATH_SECONDS
         self._pause = 0.0
-        """Until the next round. There is none before the first, but what failed begins again like any other."""
+        """Seconds until the next round: 0 before the first, the back-off after a failure."""
 
     async def step(self) -> bool:
-        """One batch; True while there is more to remove in this round."""
+        """Remove one batch; return True while there is more to remove in this round."""
         now = self._clock.now()
         trimmed = await self._upkeep.trim(now - self._settings.keep_for, self._settings.keep_runs, BATCH, self._after)
         self._after = trimmed.after
         removed = trimmed.runs or trimmed.tasks or trimmed.events
         if self._more_expired:
-            removed = await self._drop_expired(now) or removed
-        self._breath = BREATH_SECONDS if removed else LONG_BREATH_SECONDS
+            removed = await self._remove_expired(now) or removed
+        self._batch_pause = BREATH_SECONDS if removed else LONG_BREATH_SECONDS
         more = trimmed.more or self._more_expired
         self._more_expired = self._more_expired or not more
         return more
 
-    async def _drop_expired(self, now: datetime) -> int:
-        """Once in a round, and again only while there are many."""
+    async def _remove_expired(self, now: datetime) -> int:
+        """Remove expired records: once per round, and again while full batches are found."""
         dropped = await self._upkeep.drop_expired(now, EXPIRED)
         self._more_expired = dropped >= EXPIRED
         return dropped
 
     async def run(self) -> None:
-        await self._zones_until_done()
+        await self._renew_zones_with_retry()
         while True:
             await self._clock.pause(self._pause)
             self._pause = self._settings.upkeep_every.total_seconds()
             try:
                 while await self.step():
-                    await self._clock.pause(self._breath)
+                    await self._clock.pause(self._batch_pause)
                 self._retry.succeeded()
             except StoreError as error:
                 self._after = None
@@ -80,7 +80,7 @@ class Janitor:
                 self._pause = self._retry.failed(error)
 
     async def renew_zones(self) -> int:
-        """Newer zone data than the deployment has seen: what is still to come is planned again, each move recorded."""
+        """Replan future occurrences if the time zone data is newer than the deployment has seen; return how many moved."""
         known = await self._upkeep.recall(ZONE_DATA)
         if known is not None and known >= TZDATA_VERSION:
             return 0
@@ -101,19 +101,19 @@ class Janitor:
             await self._clock.pause(BREATH_SECONDS)
 
     async def _replan_one(self, facts: Facts) -> bool:
-        """A look at what was read anyway spares most tasks the write; the decision itself is made on the task as it is."""
+        """Replan one task. The check on the facts already read avoids most writes; the store decides again on current facts."""
         now = self._clock.now()
         try:
             if not replan(facts, now).put:
                 return False
-            await self._book.change(facts.task.id, None, lambda found: replan(found, now))
+            await self._book.change(facts.task.id, None, lambda current: replan(current, now))
         except Refusal as refusal:
-            # For instance a zone that the newer data does not have: one task's trouble, and its next claim tells of it.
+            # For example a zone that the newer data lacks. It concerns one task, and its next claim reports it.
             LOG.warning("the task %s cannot be planned again: %s", facts.task.id, refusal)
             return False
         return True
 
-    async def _zones_until_done(self) -> None:
+    async def _renew_zones_with_retry(self) -> None:
         while True:
             try:
                 await self.renew_zones()

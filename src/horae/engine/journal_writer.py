@@ -1,4 +1,4 @@
-"""Writes down what runs say, a handful at a time: a chatty run costs a commit now and then, not one for each line."""
+"""Batched writer of run logs: lines are collected for a moment and committed together."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ LOG: Final = logging.getLogger("horae")
 
 
 class Scribe:
-    """Lines may come from any thread. Run logs are a courtesy: they neither hold up a settlement nor grow without bound."""
+    """Accepts lines from any thread. Run logs are best effort: they never delay a settlement, and the buffer is bounded."""
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
         self._retry = StoreRetry("writing of run logs", clock)
         self._pending: deque[Line] = deque(maxlen=MOST_PENDING)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._writing = asyncio.Lock()
-        self._due = False
+        self._lock = asyncio.Lock()
+        self._is_scheduled = False
         self._timer: asyncio.TimerHandle | None = None
         self._jobs: set[asyncio.Task[None]] = set()
 
@@ -37,44 +37,44 @@ class Scribe:
 
     def write(self, line: Line) -> None:
         self._pending.append(line)
-        if not self._due and self._loop is not None:
-            self._due = True
-            # A thread may outlive the loop of its node: then nobody listens any more.
+        if not self._is_scheduled and self._loop is not None:
+            self._is_scheduled = True
+            # A thread may outlive the event loop of its node; its lines are then dropped.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._soon, GATHER_SECONDS)
+                self._loop.call_soon_threadsafe(self._schedule_flush, GATHER_SECONDS)
 
     async def flush(self) -> None:
-        """Everything that was said until now is in the journal, unless the store cannot take it."""
-        async with self._writing:
+        """Write all lines so far to the journal; on a store error they are kept and retried later."""
+        async with self._lock:
             lines = [self._pending.popleft() for _ in range(len(self._pending))]
             if lines:
-                await self._keep(lines)
+                await self._write_batch(lines)
 
     async def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer, self._due = None, False
+        self._timer, self._is_scheduled = None, False
         await self.flush()
 
-    async def _keep(self, lines: list[Line]) -> None:
+    async def _write_batch(self, lines: list[Line]) -> None:
         try:
             await self._journal.write_lines(lines)
             self._retry.succeeded()
         except StoreError as error:
-            # Later, perhaps; the oldest of what does not fit beside newer lines is dropped.
-            room = MOST_PENDING - len(self._pending)
-            self._pending.extendleft(lines[: -room - 1 : -1])
-            self._due = True
-            self._soon(self._retry.failed(error))
+            # Retried later; the oldest lines that do not fit next to newer ones are dropped.
+            free = MOST_PENDING - len(self._pending)
+            self._pending.extendleft(lines[: -free - 1 : -1])
+            self._is_scheduled = True
+            self._schedule_flush(self._retry.failed(error))
         except Exception:
             LOG.exception("%d lines of run logs cannot be kept, and are dropped", len(lines))
 
-    def _soon(self, seconds: float) -> None:
+    def _schedule_flush(self, seconds: float) -> None:
         if self._timer is None and self._loop is not None:
-            self._timer = self._loop.call_later(seconds, self._begin)
+            self._timer = self._loop.call_later(seconds, self._start_flush)
 
-    def _begin(self) -> None:
-        self._timer, self._due = None, False
+    def _start_flush(self) -> None:
+        self._timer, self._is_scheduled = None, False
         job = asyncio.ensure_future(self.flush())
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)

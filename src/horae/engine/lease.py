@@ -1,4 +1,4 @@
-"""The node's right to carry runs, as its own process sees it: on a clock that never steps, and on the safe side."""
+"""Local view of the node's lease, on the monotonic clock and with a safety margin before its expiry in the store."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from ..ports.store import Terms
 
 
 class Lease:
-    """Written by the keeper, read by everybody else; one assignment each, so it may be read from any thread."""
+    """Written by the keeper, read by all other actors. Each write is a single assignment, so any thread may read."""
 
     def __init__(self, clock: Clock, terms: Terms) -> None:
         self._clock = clock
         self._self_stop = terms.self_stop.total_seconds()
-        self._renewed: float | None = None
+        self._renewed_at: float | None = None
         self.node = ""
 
     @property
     def held(self) -> bool:
-        """Only until T − T/4 after the last renewal was asked for: nobody else may have taken over by then."""
+        """Whether the lease holds: until T − T/4 after the last renewal was sent, before another node may take over."""
         return self.left > 0
 
     @property
     def left(self) -> float:
-        """Seconds until this node must have stopped what it carries."""
-        if self._renewed is None:
+        """Seconds until this node must have stopped its runs."""
+        if self._renewed_at is None:
             return 0.0
-        return self._renewed + self._self_stop - self._clock.steady()
+        return self._renewed_at + self._self_stop - self._clock.steady()
 
-    def renewed(self, asked: float) -> None:
-        """The store said yes to a renewal that was asked for at that point of the steady clock."""
-        self._renewed = asked
+    def renewed(self, sent_at: float) -> None:
+        """Record a successful renewal that was sent at monotonic time `sent_at`."""
+        self._renewed_at = sent_at
 
     def lost(self) -> None:
-        self._renewed = None
+        self._renewed_at = None

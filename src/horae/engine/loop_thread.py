@@ -1,4 +1,4 @@
-"""A thread with an event loop, for the one actor that must not wait for anybody's function."""
+"""Thread with an event loop of its own, for the lease keeper, which must not wait for a function that blocks the main loop."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ class OwnThread:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._jobs: list[asyncio.Task[None]] = []
-        self._ending = threading.Lock()
+        self._end_lock = threading.Lock()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
     def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """From any thread: run it there."""
+        """Run a coroutine on this thread's loop; callable from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def keep(self, work: Coroutine[Any, Any, None]) -> None:
-        """From that very thread: let it go on until the end."""
+        """Run a coroutine until `end`; callable only on this thread's loop."""
         self._jobs.append(self._loop.create_task(work))
 
     def call(self, action: Callable[[], None]) -> None:
-        # Who rings while it ends, rings for nobody.
+        # A call while the thread ends is dropped.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(action)
 
     def end(self) -> None:
-        """Safe to call twice; blocks until the thread is gone."""
-        with self._ending:
+        """Cancel the jobs and block until the thread has ended; idempotent."""
+        with self._end_lock:
             if self._loop.is_closed():
                 return
-            asyncio.run_coroutine_threadsafe(self._cancel(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._cancel_jobs(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
 
-    async def _cancel(self) -> None:
+    async def _cancel_jobs(self) -> None:
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)

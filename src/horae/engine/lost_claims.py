@@ -1,4 +1,4 @@
-"""After a claim whose answer got lost: finds what this node holds without knowing of it, and hands it back."""
+"""Repair after a claim whose answer was lost: releases runs that the store assigned to this node without its knowledge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .settler import Settler
 
 
 class Doubts:
-    """The lease covers every run of its node: what nobody here carries would never be recovered while the node lives."""
+    """The lease covers every run of its node, so a run that the node does not know would never be recovered while it lives."""
 
     def __init__(self, store: Agenda, lease: Lease, runner: Runner, settler: Settler, releaser: Releaser) -> None:
         self._store = store
@@ -20,10 +20,13 @@ class Doubts:
         self._releaser = releaser
 
     async def step(self) -> int:
-        """How many there were. Nothing may be claimed meanwhile; what ends meanwhile has a stale token by then."""
-        lost = [claim for claim in await self._store.held(self._lease.node) if not self._known(claim[0])]
+        """Release unknown runs of this node; return their number.
+
+        No claim may be in flight. A run that ends meanwhile has a stale token by then.
+        """
+        lost = [claim for claim in await self._store.held(self._lease.node) if not self._is_known(claim[0])]
         self._releaser.add(lost)
         return len(lost)
 
-    def _known(self, run_id: str) -> bool:
+    def _is_known(self, run_id: str) -> bool:
         return self._runner.knows(run_id) or self._settler.holds(run_id)

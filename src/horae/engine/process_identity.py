@@ -1,4 +1,4 @@
-"""Where a node lives: enough to see from the same machine that its process is gone, and never to be wrong about it."""
+"""Process identity (boot, pid namespace, pid, start time), by which a node on the same machine sees that a process is dead."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ _PROC = Path("/proc")
 
 
 def own_home() -> str:
-    """`machine/namespace/pid/start`: machine and namespace decide whether a pid means anything to a neighbour."""
-    return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}"
+    """Return `boot/namespace/pid/start`; a pid is comparable only within the same boot and pid namespace."""
+    return f"{_boot_and_namespace()}/{os.getpid()}/{_started(os.getpid())}"
 
 
 def is_gone(home: str) -> bool:
-    """True only for a process of this very machine that certainly does not run any more."""
+    """Return True only for a process of this machine that is certainly dead; False where that cannot be known."""
     machine, _, process = home.rpartition("/")[0].rpartition("/")
     started = home.rpartition("/")[2]
-    if machine != _machine() or not process.isdecimal() or machine.startswith("?"):
+    if machine != _boot_and_namespace() or not process.isdecimal() or machine.startswith("?"):
         return False
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, OverflowError):
         return True
     except PermissionError:
-        pass  # somebody else's process has that number: the look at its start says more
-    # The number may have been given to another process since.
+        pass  # a process of another user has this pid; its start time decides
+    # The pid may have been reused by another process.
     return "?" not in (started, now := _started(int(process))) and now != started
 
 
-def _machine() -> str:
-    """One boot of one kernel, and the namespace in which its process numbers count; `?` where that cannot be known."""
+def _boot_and_namespace() -> str:
+    """Return boot id and pid namespace of this process; `?` and the platform where they cannot be read."""
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        space = str((_PROC / "self/ns/pid").readlink())
-        shown = str((_PROC / "self").readlink())
+        namespace = str((_PROC / "self/ns/pid").readlink())
+        visible_pid = str((_PROC / "self").readlink())
     except OSError:
         return f"?{sys.platform}"
-    if shown != str(os.getpid()):
-        # These are the processes of another namespace: their numbers are not ours.
+    if visible_pid != str(os.getpid()):
+        # /proc shows another pid namespace, so its pids cannot be compared.
         return f"?{sys.platform}"
-    return f"{boot}/{space.strip('pid:[]')}"
+    return f"{boot}/{namespace.strip('pid:[]')}"
 
 
 def _started(process: int) -> str:
-    """Ticks after boot at which a process began: with its number, that is one process and no other."""
+    """Return the start time of a process in clock ticks after boot, which identifies it together with its pid."""
     try:
         stat = (_PROC / str(process) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "?"
-    # The name may contain anything, so the fields are counted after its closing bracket.
+    # The process name may contain any character, so fields are counted after its closing bracket.
     fields = stat.rpartition(")")[2].split()
     if fields[0] in ("Z", "X"):
         return "gone"

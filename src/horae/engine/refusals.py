@@ -1,4 +1,4 @@
-"""Every way in which a node is refused to take part: its clock or its lease is not that of the others."""
+"""Catalogue of refusals for a starting node: clock skew and a lease duration that differs from the live nodes'."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands back what this node holds and will not carry to its end: at a stop, or after it had to let go of everything."""
+"""Releaser: gives runs that this node will not finish back to the store in batches, at a stop or after a lost lease."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ class Releaser:
         self._alarm = alarm
         self._clock = clock
         self._claims: list[tuple[str, int]] = []
-        self._taken = 0
-        self._bell = asyncio.Event()
+        self._in_flight = 0
+        self._wake = asyncio.Event()
         self._retry = StoreRetry("handing back of runs", clock, longest=LONGEST_PAUSE)
 
     def add(self, claims: Iterable[tuple[str, int]]) -> None:
         self._claims.extend(claims)
         if self._claims:
-            self._bell.set()
+            self._wake.set()
 
     @property
     def waiting(self) -> int:
-        """What is to be handed back, and is not yet."""
-        return len(self._claims) + self._taken
+        """Number of runs that are not released yet."""
+        return len(self._claims) + self._in_flight
 
     async def step(self) -> int:
-        """One handful. What others have taken over meanwhile is stale, and that is as good."""
+        """Release one batch; return its size. Tokens of runs that other nodes have taken over are stale and ignored."""
         batch, self._claims = self._claims[:HANDFUL], self._claims[HANDFUL:]
         if batch:
-            self._taken = len(batch)
+            self._in_flight = len(batch)
             try:
                 await self._store.release(batch, partial(release, now=self._clock.now()))
             except BaseException:
-                # Whoever takes its place finds it again: to hand back twice is harmless.
+                # Put back for the next step: releasing twice is harmless.
                 self._claims = batch + self._claims
                 raise
             finally:
-                self._taken = 0
+                self._in_flight = 0
             self._alarm.ring()
         return len(batch)
 
@@ -62,8 +62,8 @@ class Releaser:
                 await self._retry.wait(error)
             else:
                 self._retry.succeeded()
-                self._bell.clear()
-                await self._bell.wait()
+                self._wake.clear()
+                await self._wake.wait()
 
     async def flush(self) -> None:
         while self._claims:

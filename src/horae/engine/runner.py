@@ -1,4 +1,4 @@
-"""Carries runs: one task each, one watch for all deadlines, and always a settlement at the end."""
+"""Runner: executes runs, one asyncio task each, with one deadline timer; each ends in a settlement or a release."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .verdict import OUTCOMES, answered_late, ended_by, no_outcome, no_target, r
 
 LOG: Final = logging.getLogger("horae")
 Permit: TypeAlias = Callable[[Task], Awaitable[Outcome | None]]
-"""Asked right before a run starts: the outcome of a run whose task has lost the right to run, or None."""
+"""Check right before an agent's run starts: returns the outcome of a run that may not start, or None."""
 
 
 async def permit_all(_task: Task) -> Outcome | None:
@@ -31,7 +31,7 @@ async def permit_all(_task: Task) -> Outcome | None:
 
 
 FAILURES: Final = logging.getLogger("horae.runs")
-"""A program that prints each failure itself turns this one down (`runtime/observability.py`)."""
+"""Logger of failed runs; a program that prints each failure itself silences it (`runtime/observability.py`)."""
 
 
 class Runner:
@@ -52,195 +52,195 @@ class Runner:
         self._targets = targets
         self._settler = settler
         self._capacity = capacity
-        self._going: dict[str, Carried] = {}
-        self._leaving: dict[str, Carried] = {}
+        self._active: dict[str, Carried] = {}
+        self._abandoned: dict[str, Carried] = {}
         self._starting: set[asyncio.Task[None]] = set()
-        self._watch = Watch(clock, self._going)
+        self._deadlines = Watch(clock, self._active)
         self._idle = asyncio.Event()
         self._idle.set()
-        self._gone = asyncio.Event()
-        self._gone.set()
+        self._no_abandoned = asyncio.Event()
+        self._no_abandoned.set()
         self._room_wanted = False
         self.on_room: Callable[[], None] = lambda: None
         self.hand_back: Callable[[Sequence[tuple[str, int]]], None] = lambda _claims: None
 
     @property
     def room(self) -> int:
-        """How many more runs fit. As many again may have ended without being recorded yet; what exceeds that counts too."""
-        return self._capacity - len(self._going) - max(0, self._settler.waiting - self._capacity)
+        """Free capacity. Up to `capacity` unrecorded settlements are allowed on top; more of them reduce it (back-pressure)."""
+        return self._capacity - len(self._active) - max(0, self._settler.waiting - self._capacity)
 
     @property
     def going(self) -> int:
-        return len(self._going)
+        return len(self._active)
 
     @property
     def idle(self) -> bool:
-        """Nothing is carried, and nothing that was abandoned is still at it."""
-        return not self._going and not self._leaving
+        """Whether no run is active and no abandoned run is still executing."""
+        return not self._active and not self._abandoned
 
     def knows(self, run_id: str) -> bool:
-        """Whether it is carried here, or abandoned and not over yet."""
-        return run_id in self._going or run_id in self._leaving
+        """Return whether a run is active, or abandoned and still executing."""
+        return run_id in self._active or run_id in self._abandoned
 
     def want_room(self) -> None:
-        """Call `on_room` when there is room again."""
+        """Call `on_room` once when there is free capacity."""
         self._room_wanted = True
         self.offer_room()
 
     def offer_room(self) -> None:
-        """Called when something has ended or was let go of, and when something that ended has been recorded."""
+        """Call `on_room` if requested and possible; called when a run ended or was abandoned, and after settlements."""
         if self._room_wanted and self.room > 0:
             self._room_wanted = False
             self.on_room()
 
     def carry(self, claims: Sequence[Claimed]) -> None:
-        """Begin all of them now. What must provably have started is written down as such first."""
+        """Start all claimed runs now; for `at_most_once` the start is committed first."""
         if not claims:
             return
         self._idle.clear()
         now, steady = self.clock.now(), self.clock.steady()
-        careful: list[Carried] = []
+        to_commit: list[Carried] = []
         for task, run in claims:
-            carried = self._going[run.id] = Carried(self, task, run, now, steady)
+            active = self._active[run.id] = Carried(self, task, run, now, steady)
             if run.state is RunState.CLAIMED:
-                careful.append(carried)
+                to_commit.append(active)
             else:
-                self._begin(carried)
-        if careful:
-            job = asyncio.ensure_future(self._start(careful))
+                self._start_job(active)
+        if to_commit:
+            job = asyncio.ensure_future(self._commit_starts(to_commit))
             self._starting.add(job)
             job.add_done_callback(self._starting.discard)
 
     def end(self, run_id: str, reason: Reason) -> None:
-        """Somebody wants this run to end. Orders are repeated with every renewal; what cleans up is not disturbed again."""
-        carried = self._going.get(run_id)
-        if carried is not None and carried.ending is None:
-            carried.end(reason)
+        """Ask an active run to end. Orders are repeated with every renewal; a run that already cleans up is left alone."""
+        active = self._active.get(run_id)
+        if active is not None and active.ending is None:
+            active.end(reason)
 
     async def drained(self) -> None:
-        """Until nothing is carried any more."""
+        """Wait until no run is active."""
         await self._idle.wait()
 
-    # --- letting go --------------------------------------------------------------------------------------------------
+    # --- abandoning --------------------------------------------------------------------------------------------------
 
     def abandon(self, reason: Reason) -> None:
-        """End everything that is carried, without a settlement: it is no longer ours, or there is no time left for it.
+        """End all active runs without a settlement, because the lease is lost or the grace period is over.
 
-        Each is handed back when its work is really over, so that nobody begins it anew beside what still cleans up.
+        Each is released when its work has really ended, so that no node starts it again while it still cleans up.
         """
-        for carried in self._let_go():
-            carried.end(reason)
-            if carried.job is None:
-                self.hand_back([carried.claim])
+        for active in self._take_all():
+            active.end(reason)
+            if active.job is None:
+                self.hand_back([active.claim])
             else:
-                self._leaving[carried.run.id] = carried
-                self._gone.clear()
+                self._abandoned[active.run.id] = active
+                self._no_abandoned.clear()
 
     def forsake(self) -> None:
-        """Forget everything, as a process that dies does: nothing is settled, and nothing is handed back."""
-        self._leaving.clear()
-        self._gone.set()
-        for carried in self._let_go():
-            carried.end(Reason.LEASE_LOST)
+        """Drop all runs like a process that dies: nothing is settled or released."""
+        self._abandoned.clear()
+        self._no_abandoned.set()
+        for active in self._take_all():
+            active.end(Reason.LEASE_LOST)
 
     async def gone(self) -> None:
-        """Until the work of everything that was abandoned is over."""
-        await self._gone.wait()
+        """Wait until all abandoned runs have ended."""
+        await self._no_abandoned.wait()
 
     def hand_back_all(self) -> None:
-        """Nobody waits any longer for what was abandoned and does not listen."""
-        for carried in tuple(self._leaving.values()):
-            LOG.warning("%s goes on after its node has stopped, and is handed back", carried.task.name)
-            self._leave(carried)
+        """Release abandoned runs that did not end in time."""
+        for active in tuple(self._abandoned.values()):
+            LOG.warning("%s goes on after its node has stopped, and is handed back", active.task.name)
+            self._release(active)
 
-    def _let_go(self) -> tuple[Carried, ...]:
-        left = tuple(self._going.values())
-        self._going.clear()
-        self._watch.stop()
+    def _take_all(self) -> tuple[Carried, ...]:
+        runs = tuple(self._active.values())
+        self._active.clear()
+        self._deadlines.stop()
         self._idle.set()
         self.offer_room()
-        return left
+        return runs
 
-    def _leave(self, carried: Carried) -> None:
-        if self._leaving.pop(carried.run.id, None) is not None:
-            self.hand_back([carried.claim])
-        if not self._leaving:
-            self._gone.set()
+    def _release(self, active: Carried) -> None:
+        if self._abandoned.pop(active.run.id, None) is not None:
+            self.hand_back([active.claim])
+        if not self._abandoned:
+            self._no_abandoned.set()
 
     # --- one run, from its start to its settlement -----------------------------------------------------------------
 
-    def _begin(self, carried: Carried) -> None:
-        carried.job = asyncio.get_running_loop().create_task(self._carry(carried))
-        self._watch.over(carried)
+    def _start_job(self, active: Carried) -> None:
+        active.job = asyncio.get_running_loop().create_task(self._run_to_settlement(active))
+        self._deadlines.over(active)
 
-    async def _start(self, careful: Sequence[Carried]) -> None:
-        """The third write of `at_most_once`: only what the store has as running may run."""
+    async def _commit_starts(self, runs: Sequence[Carried]) -> None:
+        """Commit the start of `at_most_once` runs; only those that the store then has as running are executed."""
         try:
-            may = await self._store.start([carried.claim for carried in careful], self.clock.now())
-        except Exception as error:  # noqa: BLE001 - whatever it was, nobody can know whether it was written
-            # Handed back, what did start in the eyes of the store is not started again.
-            LOG.warning("%d runs could not be started, and are handed back: %s", len(careful), error)
-            self.hand_back([carried.claim for carried in careful if self._forget(carried)])
+            started = await self._store.start([active.claim for active in runs], self.clock.now())
+        except Exception as error:  # noqa: BLE001 - after any error it is unknown whether the start was written
+            # Released: the store does not start a run again that it has as running.
+            LOG.warning("%d runs could not be started, and are handed back: %s", len(runs), error)
+            self.hand_back([active.claim for active in runs if self._remove_active(active)])
             self.offer_room()
             return
         now, steady = self.clock.now(), self.clock.steady()
-        for carried in careful:
-            if carried.run.id not in self._going:
+        for active in runs:
+            if active.run.id not in self._active:
                 continue
-            if carried.run.id in may and carried.ending is None:
-                carried.started, carried.begun, carried.alive = now, steady, steady
-                self._begin(carried)
+            if active.run.id in started and active.ending is None:
+                active.started, active.begun, active.alive = now, steady, steady
+                self._start_job(active)
             else:
-                self._settle(carried, Cancelled())
+                self._settle(active, Cancelled())
 
-    async def _carry(self, carried: Carried) -> None:
-        outcome = await self._execute(carried)
-        if carried.lines:
+    async def _run_to_settlement(self, active: Carried) -> None:
+        outcome = await self._execute(active)
+        if active.lines:
             await self.scribe.flush()
-        self._settle(carried, outcome)
+        self._settle(active, outcome)
 
-    async def _execute(self, carried: Carried) -> Outcome:
-        """Whatever happens inside, the answer is an outcome."""
-        target = self._targets.get(carried.task.target.kind)
+    async def _execute(self, active: Carried) -> Outcome:
+        """Execute the target; every error becomes an outcome."""
+        target = self._targets.get(active.task.target.kind)
         if target is None:
-            return no_target(carried.task.target.kind)
-        if carried.ending is not None:
-            return ended_by(carried)
-        carried.cancellable = True
+            return no_target(active.task.target.kind)
+        if active.ending is not None:
+            return ended_by(active)
+        active.cancellable = True
         try:
-            outcome = None if agent_of(carried.task) is None else await self.permit(carried.task)
+            outcome = None if agent_of(active.task) is None else await self.permit(active.task)
             if outcome is None:
-                outcome = await target.execute(carried)
+                outcome = await target.execute(active)
         except asyncio.CancelledError:
-            return ended_by(carried)
+            return ended_by(active)
         except GeneratorExit:  # the loop itself goes down
             raise
-        except BaseException as error:  # noqa: BLE001 - a target that breaks its promise must not take the node with it
+        except BaseException as error:  # noqa: BLE001 - a target that raises must not stop the node
             outcome = raised(error)
         finally:
-            carried.cancellable = False
+            active.cancellable = False
         if outcome.__class__ not in OUTCOMES:
             outcome = no_outcome(outcome)
-        return answered_late(carried, outcome) if carried.cancelled else outcome
+        return answered_late(active, outcome) if active.cancelled else outcome
 
-    def _settle(self, carried: Carried, outcome: Outcome) -> None:
-        if self._forget(carried):
-            run, now = carried.run, self.clock.now()
+    def _settle(self, active: Carried, outcome: Outcome) -> None:
+        if self._remove_active(active):
+            run, now = active.run, self.clock.now()
             if isinstance(outcome, Failed | TimedOut):
-                # Who asks for another try has said when: that is no trouble yet.
-                asked = isinstance(outcome, Failed) and outcome.retry_after is not None
-                level = logging.INFO if asked else logging.WARNING
+                # A target that requests a retry itself is no failure to warn about.
+                is_requested = isinstance(outcome, Failed) and outcome.retry_after is not None
+                level = logging.INFO if is_requested else logging.WARNING
                 FAILURES.log(
-                    level, "%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error
+                    level, "%s, attempt %d of %s: %s", active.task.name, run.attempt, run.planned, outcome.error
                 )
-            self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now), run.owner)
+            self._settler.add(Settlement(run.id, run.token, outcome, active.started, now), run.owner)
             self.offer_room()
         else:
-            self._leave(carried)
+            self._release(active)
 
-    def _forget(self, carried: Carried) -> bool:
-        """False when it was abandoned before: then it is not ours to settle."""
-        ours = self._going.pop(carried.run.id, None) is carried
-        if not self._going:
+    def _remove_active(self, active: Carried) -> bool:
+        """Remove a run from the active ones; return False if it was abandoned before, and must not be settled."""
+        was_active = self._active.pop(active.run.id, None) is active
+        if not self._active:
             self._idle.set()
-        return ours
+        return was_active

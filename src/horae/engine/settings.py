@@ -1,4 +1,4 @@
-"""The numbers of one engine."""
+"""Settings of one engine: capacity, grace, retention, polling, clock tolerance."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from ..ports.store import STANDARD_TERMS, Terms
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """`capacity` is how many runs one node carries at once, `grace` how long they may go on when it stops."""
+    """`capacity` is the number of runs that one node executes at once, `grace` the time they get to end at a stop."""
 
     terms: Terms = STANDARD_TERMS
     capacity: int = 1_024
     claim_limit: int | None = None
-    """The most entries that one claim takes; by default as many as there is room for. Concurrency is `capacity` alone."""
+    """Maximum entries per claim; by default the free capacity. Concurrency is bounded by `capacity` alone."""
     grace: timedelta = timedelta(seconds=10)
     precise: bool = True
     keep_for: timedelta = timedelta(days=30)
     keep_runs: int = 1_000
     upkeep_every: timedelta = timedelta(minutes=1)
     look_every: timedelta | None = None
-    """How often the agenda is looked at without any other reason; by default the poll ceiling that nodes share."""
+    """Interval of polls of the agenda; by default the poll ceiling that all nodes share."""
     clock_tolerance: timedelta = timedelta(seconds=60)
-    """A machine whose clock is further than this from the store's starts no node; below, and later on, it is corrected."""
+    """A node refuses to start if its clock is further than this from the store's; smaller or later offsets are corrected."""
     follow_clock: bool = True
-    """Plan interval tasks again after the wall clock was set back. The simulation, whose oracle derives all instants from the
-    schedules that were written down, does without."""
+    """Replan interval tasks after the wall clock was set back. Off in the simulation, whose oracle derives all instants from
+    the stored schedules."""
     report_delays: bool = True
     """Write the settlement delays of the last minutes to the store, for the overview."""
     fine_timer: bool = True
-    """Wake by a timer of the system where that is finer than the event loop's own; virtual time has only the loop's."""
+    """Wake up by a system timer (timerfd), which is finer than the event loop's; virtual time has only the loop's."""
     own_thread: bool = True
-    """Renew the lease from a thread of its own, so that a function that blocks the event loop does not lose it."""
+    """Renew the lease from a separate thread, so that a function that blocks the event loop does not lose it."""

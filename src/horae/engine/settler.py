@@ -1,4 +1,4 @@
-"""Gathers how runs ended, and commits what is ready in one write: the busier it gets, the more fits into one."""
+"""Settler: group commit of settlements, fair between owners; batches grow with the load."""
 
 from __future__ import annotations
 
@@ -26,106 +26,106 @@ from .fair_queue import FairQueue, Queued
 HANDFUL: Final = 256
 LONGEST_PAUSE: Final = 0.5
 AWAY: Final = (StoreUnavailable, StoreFull, StoreDamaged)
-"""The same may succeed later. Any other error of a store is about what it was given, and will come again."""
+"""Errors after which the same write may succeed later. Any other store error concerns the data and would recur."""
 LOG: Final = logging.getLogger("horae")
 
 
 class Settler:
-    """Two hands: the second helps while what is ready fills more than one. So a write is prepared while another one is
-    on its way, and where little happens, all that is ready still goes into one."""
+    """Two workers: the second works only while a full batch is ready. So a batch is prepared while another is being
+    written, and under low load all ready settlements still go into one batch."""
 
     def __init__(self, store: Agenda, alarm: Alarm, clock: Clock) -> None:
         self._store = store
         self._alarm = alarm
         self._clock = clock
         self._ready = FairQueue()
-        self._bell = asyncio.Event()
+        self._wake = asyncio.Event()
         self._retry = StoreRetry("settling of ended runs", clock, longest=LONGEST_PAUSE)
-        self._hands: list[deque[Queued]] = []
-        """What is being recorded, one for each write that is on its way."""
+        self._in_flight: list[deque[Queued]] = []
+        """Batches in flight, one per write."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
-        """Called after each commit, with the tasks of which something has ended."""
+        """Callback after each commit, with the ids of the tasks that have an ended run."""
         self.on_recorded: Callable[[Iterable[tuple[str, datetime]], datetime], None] = lambda _ended, _at: None
-        """Called after each commit, with owner and end of each run that it recorded, and the time of the commit."""
+        """Callback after each commit, with owner and end of each recorded run, and the time of the commit."""
 
     @property
     def waiting(self) -> int:
-        """What has ended and is not recorded yet."""
-        return len(self._ready) + sum(map(len, self._hands))
+        """Number of ended runs that are not recorded yet."""
+        return len(self._ready) + sum(map(len, self._in_flight))
 
     def add(self, settlement: Settlement, owner: str = "") -> None:
-        """`owner` is whose run it was: batches take owners in turn."""
+        """Queue a settlement; batches are filled round-robin by `owner`."""
         self._ready.add(Queued(owner, settlement))
-        self._bell.set()
+        self._wake.set()
 
     def holds(self, run_id: str) -> bool:
-        """Whether its end waits here to be recorded."""
-        return any(each.settlement.run_id == run_id for each in chain(*self._hands, self._ready))
+        """Return whether the settlement of a run is queued or in flight."""
+        return any(each.settlement.run_id == run_id for each in chain(*self._in_flight, self._ready))
 
     async def step(self) -> int:
-        """One handful, one commit. What the store could not take stays, first in line: settling twice is harmless."""
-        hand = self._ready.take(HANDFUL)
-        size = len(hand)
-        self._hands.append(hand)
+        """Commit one batch; return its size. Uncommitted settlements return to the front: settling twice is harmless."""
+        queue = self._ready.take(HANDFUL)
+        size = len(queue)
+        self._in_flight.append(queue)
         try:
-            await self._record(hand, tuple([each.settlement for each in hand]))
+            await self._record(queue, tuple([each.settlement for each in queue]))
         except AWAY:
             raise
         except Exception:
-            # One report that cannot be recorded must not keep the others from it.
+            # One settlement that cannot be recorded must not block the others.
             LOG.exception("%d runs that ended could not be recorded together; one by one now", size)
-            await self._record_singly(hand)
+            await self._record_one_by_one(queue)
         finally:
-            self._hands = [each for each in self._hands if each is not hand]
-            self._ready.put_back(hand)
+            self._in_flight = [each for each in self._in_flight if each is not queue]
+            self._ready.put_back(queue)
         return size
 
-    async def _record(self, hand: deque[Queued], batch: tuple[Settlement, ...]) -> None:
-        """The first of those in a hand, which holds none of them any more when this returns."""
-        watch = _Watch()
+    async def _record(self, queue: deque[Queued], batch: tuple[Settlement, ...]) -> None:
+        """Commit `batch`, the first settlements of `queue`, and remove them from it."""
+        decisions = _DecisionLog()
         try:
-            stale = await self._store.settle(batch, watch.decide)
+            stale = await self._store.settle(batch, decisions.decide)
         finally:
-            # Also when it failed: the answer may be all that got lost.
-            watch.tell(self._alarm)
-        recorded = [(hand.popleft().owner, settlement) for settlement in batch]
+            # After an error too: the write may be committed although its answer was lost.
+            decisions.notify(self._alarm)
+        recorded = [(queue.popleft().owner, settlement) for settlement in batch]
         self.on_recorded(
             [(owner, settlement.ended) for owner, settlement in recorded if settlement.run_id not in stale],
             self._clock.now(),
         )
-        self.on_settled(watch.tasks)
+        self.on_settled(decisions.tasks)
 
-    async def _record_singly(self, hand: deque[Queued]) -> None:
-        while hand:
+    async def _record_one_by_one(self, queue: deque[Queued]) -> None:
+        while queue:
             try:
-                await self._record(hand, (hand[0].settlement,))
+                await self._record(queue, (queue[0].settlement,))
             except AWAY:
                 raise
             except Exception as error:
                 LOG.exception(
                     "the end of the run %s cannot be recorded as it is: it has failed instead",
-                    hand[0].settlement.run_id,
+                    queue[0].settlement.run_id,
                 )
-                await self._record_failure(hand, error)
+                await self._record_failure(queue, error)
 
-    async def _record_failure(self, hand: deque[Queued], error: Exception) -> None:
-        told = shortened(f"its end could not be recorded: {type(error).__name__}: {error}", ERROR_CHARACTERS)
-        plain = told.encode(errors="backslashreplace").decode()
+    async def _record_failure(self, queue: deque[Queued], error: Exception) -> None:
+        error_text = shortened(f"its end could not be recorded: {type(error).__name__}: {error}", ERROR_CHARACTERS)
+        encodable = error_text.encode(errors="backslashreplace").decode()
         try:
-            await self._record(hand, (hand[0].settlement._replace(outcome=Failed(plain)),))
+            await self._record(queue, (queue[0].settlement._replace(outcome=Failed(encodable)),))
         except AWAY:
             raise
         except Exception:
-            LOG.exception("the run %s cannot be ended at all, and is left as it is", hand[0].settlement.run_id)
-            hand.popleft()
+            LOG.exception("the run %s cannot be ended at all, and is left as it is", queue[0].settlement.run_id)
+            queue.popleft()
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as hands:
-            hands.create_task(self._go_on(1))
-            hands.create_task(self._go_on(HANDFUL))
+        async with asyncio.TaskGroup() as workers:
+            workers.create_task(self._run_worker(1))
+            workers.create_task(self._run_worker(HANDFUL))
 
-    async def _go_on(self, least: int) -> None:
-        """Record whenever at least so many are ready."""
+    async def _run_worker(self, least: int) -> None:
+        """Commit batches whenever at least `least` settlements are ready."""
         while True:
             try:
                 while len(self._ready) >= least:
@@ -134,34 +134,34 @@ class Settler:
             except StoreError as error:
                 await self._retry.wait(error)
             else:
-                self._bell.clear()
-                await self._bell.wait()
+                self._wake.clear()
+                await self._wake.wait()
 
     async def flush(self) -> None:
-        """Record all that has ended; raises when the store cannot take it."""
+        """Commit all queued settlements; raises a store error."""
         while self._ready:
             await self.step()
 
 
-class _Watch:
-    """Sees each decision as the store asks for it, so that the alarm learns what became due without another question."""
+class _DecisionLog:
+    """Collects the due instants and freed lanes of a batch's decisions, so that the alarm needs no query of its own."""
 
     def __init__(self) -> None:
-        self._first: datetime | None = None
-        self._seats = False
+        self._first_due: datetime | None = None
+        self._has_freed_slots = False
         self.tasks: set[str] = set()
 
     def decide(self, facts: Facts, run: Run, report: Settlement) -> Change:
         change = settle(facts, run, report)
         for entry in change.put:
-            if entry.stand is Stand.TIMED and (self._first is None or entry.due < self._first):
-                self._first = entry.due
-        self._seats = self._seats or bool(run.lanes)
+            if entry.stand is Stand.TIMED and (self._first_due is None or entry.due < self._first_due):
+                self._first_due = entry.due
+        self._has_freed_slots = self._has_freed_slots or bool(run.lanes)
         self.tasks.add(run.task_id)
         return change
 
-    def tell(self, alarm: Alarm) -> None:
-        if self._seats:
-            # A freed seat lets a parked entry in, and only the store knows which.
+    def notify(self, alarm: Alarm) -> None:
+        if self._has_freed_slots:
+            # A freed lane slot unparks an entry, and only the store knows which.
             alarm.ring()
-        alarm.expect(self._first)
+        alarm.expect(self._first_due)

@@ -1,4 +1,4 @@
-"""The node's clock, corrected to the store's where that has one of its own: what is due is one question for all nodes."""
+"""Clock corrected to the store's clock, so that all nodes agree on which entries are due."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LOG: Final = logging.getLogger("horae")
 
 
 class CorrectedClock:
-    """`offset` is what the machine's clock lacks. The keeper sets it, everybody reads it, from any thread."""
+    """Machine clock plus `offset`. The keeper sets the offset; any thread may read."""
 
     def __init__(self, machine: Clock) -> None:
         self._machine = machine
         self.offset = timedelta(0)
-        self._told = timedelta(0)
+        self._logged_offset = timedelta(0)
 
     def now(self) -> datetime:
         return self._machine.now() + self.offset
@@ -32,22 +32,23 @@ class CorrectedClock:
     async def pause(self, seconds: float) -> None:
         await self._machine.pause(seconds)
 
-    def compare(self, asked: datetime, store: datetime, answered: datetime) -> bool:
-        """The store read its clock between a question and its answer, both by this clock: only what lies outside differs.
+    def compare(self, sent_at: datetime, store: datetime, received_at: datetime) -> bool:
+        """Correct the offset if the store's time lies outside the interval of the request; return whether it was corrected.
 
-        So a slow answer, or a clock that is right, moves nothing. Whether it was moved.
+        The store read its clock between `sent_at` and `received_at` (by this clock), so a slow answer or a correct clock
+        changes nothing.
         """
-        if asked <= store <= answered:
+        if sent_at <= store <= received_at:
             return False
-        self.offset += store - (asked if store < asked else answered)
-        self._tell()
+        self.offset += store - (sent_at if store < sent_at else received_at)
+        self._log_offset()
         return True
 
-    def _tell(self) -> None:
-        """Once, and again when it has moved: each renewal may correct it by a little, and that is no news."""
-        if abs(self.offset - self._told) < NOTEWORTHY:
+    def _log_offset(self) -> None:
+        """Log the correction once, and again when it has changed by a second: each renewal may adjust it a little."""
+        if abs(self.offset - self._logged_offset) < NOTEWORTHY:
             return
-        self._told = self.offset
+        self._logged_offset = self.offset
         if abs(self.offset) >= NOTEWORTHY:
             LOG.warning(
                 "this machine's clock differs from the store's, and is corrected by %+.3f s",

@@ -1,4 +1,4 @@
-"""A timer that fires when it should: where Linux has one for files, since an event loop rounds up to the millisecond."""
+"""Precise timer: timerfd on Linux, since event loops round up to the millisecond; the loop's own timer elsewhere."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-_BOOT_TIME: Final = 7
-"""The clock that goes on while the machine is suspended: what came due meanwhile is due at once."""
+_CLOCK_BOOTTIME: Final = 7
+"""CLOCK_BOOTTIME, which counts suspended time: a timer that expired meanwhile fires at once."""
 _FLAGS: Final = os.O_NONBLOCK | os.O_CLOEXEC if hasattr(os, "O_CLOEXEC") else 0
 _NANOSECONDS: Final = 1_000_000_000
 
 
-class _Time(ctypes.Structure):
+class _Timespec(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
 
-class _Setting(ctypes.Structure):
-    _fields_ = (("interval", _Time), ("value", _Time))
+class _TimerSpec(ctypes.Structure):
+    _fields_ = (("interval", _Timespec), ("value", _Timespec))
 
 
-def _system() -> Any:
-    """The C library, if it has timers for files."""
+def _load_library() -> Any:
+    """Return the C library if it has timerfd; else None."""
     try:
         library = ctypes.CDLL(None, use_errno=True)
     except (OSError, TypeError):
@@ -32,14 +32,14 @@ def _system() -> Any:
     return library if hasattr(library, "timerfd_create") else None
 
 
-_SYSTEM: Final = _system()
+_LIBRARY: Final = _load_library()
 
 
 @contextmanager
 def timer(seconds: float, then: Callable[[], None], *, fine: bool = True) -> Iterator[None]:
-    """While this lasts: `then` is called on the event loop after so many seconds. Not `fine`, it is the loop's own."""
+    """Call `then` on the event loop after `seconds`, unless the context ends before; without `fine` by the loop's timer."""
     loop = asyncio.get_running_loop()
-    handle = _opened(seconds) if fine else None
+    handle = _open_timer(seconds) if fine else None
     if handle is None:
         coarse = loop.call_later(seconds, then)
         try:
@@ -57,17 +57,17 @@ def timer(seconds: float, then: Callable[[], None], *, fine: bool = True) -> Ite
         os.close(handle)
 
 
-def _opened(seconds: float) -> int | None:
-    """A file that can be read after so many seconds; None where there are none of that kind, or no more of any."""
-    if _SYSTEM is None:
+def _open_timer(seconds: float) -> int | None:
+    """Return a timerfd that becomes readable after `seconds`; None where timerfd or file descriptors are not available."""
+    if _LIBRARY is None:
         return None
-    handle: int = _SYSTEM.timerfd_create(_BOOT_TIME, _FLAGS)
+    handle: int = _LIBRARY.timerfd_create(_CLOCK_BOOTTIME, _FLAGS)
     if handle < 0:
         return None
-    # Zero would mean never.
+    # Zero would disarm the timer.
     nanoseconds = max(1, round(seconds * _NANOSECONDS))
-    setting = _Setting(_Time(0, 0), _Time(*divmod(nanoseconds, _NANOSECONDS)))
-    if _SYSTEM.timerfd_settime(handle, 0, ctypes.byref(setting), None) < 0:
+    setting = _TimerSpec(_Timespec(0, 0), _Timespec(*divmod(nanoseconds, _NANOSECONDS)))
+    if _LIBRARY.timerfd_settime(handle, 0, ctypes.byref(setting), None) < 0:
         os.close(handle)
         return None
     return handle

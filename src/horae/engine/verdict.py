@@ -1,4 +1,4 @@
-"""How a run ended that somebody had asked to end, or whose target did not keep its promises."""
+"""Outcomes of runs that were asked to end, and of targets that raised or returned no outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUTCOMES: Final = frozenset(get_args(Outcome))
 def raised(error: BaseException) -> Outcome:
     try:
         return Failed(shortened(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
-    except BaseException:  # noqa: BLE001 - a foreign exception may raise anything when it is asked for its words
+    except BaseException:  # noqa: BLE001 - str() of a foreign exception may raise anything
         return Failed(f"{type(error).__name__}, which cannot be told")
 
 
@@ -27,25 +27,25 @@ def no_outcome(answer: object) -> Outcome:
     return Failed(f"the target answered with {type(answer).__name__}, which is no outcome")
 
 
-def ended_by(carried: Carried) -> Outcome:
-    """Its target was cancelled."""
-    if carried.ending is Reason.DEADLINE:
-        return TimedOut(_too_long(carried))
-    if carried.ending is None:
+def ended_by(active: Carried) -> Outcome:
+    """Return the outcome of a run whose target was cancelled."""
+    if active.ending is Reason.DEADLINE:
+        return TimedOut(_timeout_text(active))
+    if active.ending is None:
         return Failed("the function cancelled itself")
     return Cancelled()
 
 
-def answered_late(carried: Carried, outcome: Outcome) -> Outcome:
-    """It was asked to end and answered all the same: what it finished counts, what broke on the way is the deadline's."""
-    if carried.ending is not Reason.DEADLINE or isinstance(outcome, Succeeded | Waiting):
+def answered_late(active: Carried, outcome: Outcome) -> Outcome:
+    """Return the outcome of a run that answered after it was asked to end: a result counts, an error becomes the timeout."""
+    if active.ending is not Reason.DEADLINE or isinstance(outcome, Succeeded | Waiting):
         return outcome
-    return TimedOut(outcome.error if isinstance(outcome, Failed) else _too_long(carried))
+    return TimedOut(outcome.error if isinstance(outcome, Failed) else _timeout_text(active))
 
 
-def _too_long(carried: Carried) -> str:
-    policies = carried.task.policies
-    quiet = carried.alive + policies.timeout.total_seconds()
-    if policies.max_duration is not None and carried.silence_ends < quiet:
+def _timeout_text(active: Carried) -> str:
+    policies = active.task.policies
+    silent_until = active.alive + policies.timeout.total_seconds()
+    if policies.max_duration is not None and active.silence_ends < silent_until:
         return f"not over after {policies.max_duration.total_seconds():g} s"
     return f"silent for {policies.timeout.total_seconds():g} s"

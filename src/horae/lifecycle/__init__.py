@@ -1,11 +1,11 @@
-"""Every decision of the product, as functions of values: plan, fire, settle, recover, control. No clock, no store, no await.
+"""Scheduling rules as pure functions from `Facts` to `Change`: no clock, no store, no await.
 
-plan      a wish becomes a task with its first occurrence        fire      an agenda entry came due: what now?
-settle    a run reports how it ended                             recover   its process died, or handed it back
-control   a person pauses, resumes, cancels, runs now            editing   a new schedule, a backfill, new zone data
-explain   why it did, or did not, run
+plan      create a task with its first occurrence            fire      decide what a due agenda entry does
+settle    end a run with its outcome                         recover   end a run whose process died or released it
+control   pause, resume, cancel, delete, skip, run now       edit      new schedule, backfill, new zone data
+explain   say why an occurrence did or did not run
 
-Behind them: `pile` counts what is due and not accounted for, `missed` and `overlap` are the policies of those names,
-`reckoning` and `leaving` give every instant its row, `made` leaves out what has one already, `ending` says what an end
-counts for, and `conclude` looks at what is left, so that nothing waits for something that will never come.
+These use: `due_backlog` (counts due occurrences), `missed` and `overlap` (the policies of these names),
+`backlog_accounting` and `entry_removal` (give every instant its row), `known_occurrence` (drops runs that exist already),
+`occurrence_end` (failure counts and giving up), and `conclude` (frees waiting entries and completes finished tasks).
 """

@@ -1,4 +1,4 @@
-"""Agenda entries as decisions make them: the next occurrence, and what waits for its turn."""
+"""Constructors of agenda entries: next occurrence, waiting occurrences, retry."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from datetime import datetime
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand, slot_for
 from ..model.run import Origin, Run, Span
 from ..model.task import Standing, Task, TaskState, past_of
-from ..schedule import due, next  # noqa: A004 - the product's own question
+from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 
 
-def next_entry(task: Task, standing: Standing, after: datetime) -> Entry | None:
-    """The first occurrence after an instant; None when the schedule has no more."""
-    past = past_of(task, standing)
+def next_entry(task: Task, status: Standing, after: datetime) -> Entry | None:
+    """Return the entry of the first occurrence after an instant; None when the schedule has no more."""
+    past = past_of(task, status)
     planned = next(task.schedule, after, past)
-    return None if planned is None else entry_at(task, standing, planned)
+    return None if planned is None else entry_at(task, status, planned)
 
 
-def entry_at(task: Task, standing: Standing, planned: datetime) -> Entry:
-    punctual = task.schedule.jitter is None
+def entry_at(task: Task, status: Standing, planned: datetime) -> Entry:
+    """Return the entry of the occurrence planned at `planned`; jitter moves only its due instant."""
+    has_jitter = task.schedule.jitter is not None
     return Entry(
         task.id,
         NEXT_SLOT,
         EntryKind.NEXT,
-        planned if punctual else due(task.schedule, planned, task.id, past_of(task, standing)),
+        due(task.schedule, planned, task.id, past_of(task, status)) if has_jitter else planned,
         planned,
         task.owner,
         task.policies.priority,
-        resting(standing),
+        resting(status),
     )
 
 
@@ -41,7 +42,7 @@ def waiting_entry(  # noqa: PLR0913 - one row, field by field
     span: Span | None = None,
     in_order: bool,
 ) -> Entry:
-    """Occurrences that start one by one, each when nothing of the task is going. They begin held."""
+    """Return a held entry for occurrences that start one by one, each when the task has no live run."""
     return Entry(
         task_id=task.id,
         slot=slot_for(EntryKind.WAITING, origin, planned),
@@ -58,8 +59,8 @@ def waiting_entry(  # noqa: PLR0913 - one row, field by field
     )
 
 
-def retry_entry(task: Task, standing: Standing, run: Run, at: datetime, *, forgiven: int = 0, deaths: int = 0) -> Entry:
-    """The same occurrence once more. `forgiven` and `deaths` are what this attempt adds to them."""
+def retry_entry(task: Task, status: Standing, run: Run, at: datetime, *, forgiven: int = 0, deaths: int = 0) -> Entry:
+    """Return the entry of the next attempt. `forgiven` and `deaths` are added to those of the run."""
     return Entry(
         task_id=task.id,
         slot=slot_for(EntryKind.RETRY, run.origin, run.planned),
@@ -68,7 +69,7 @@ def retry_entry(task: Task, standing: Standing, run: Run, at: datetime, *, forgi
         planned=run.planned,
         owner=task.owner,
         priority=task.policies.priority,
-        stand=Stand.TIMED if run.origin is Origin.MANUAL else resting(standing),
+        stand=Stand.TIMED if run.origin is Origin.MANUAL else resting(status),
         origin=run.origin,
         attempt=run.attempt + 1,
         forgiven=run.forgiven + forgiven,
@@ -78,6 +79,6 @@ def retry_entry(task: Task, standing: Standing, run: Run, at: datetime, *, forgi
     )
 
 
-def resting(standing: Standing) -> Stand:
-    """What a paused task puts on its agenda sleeps until it is resumed, unless somebody asks for it by hand."""
-    return Stand.ASLEEP if standing.state is TaskState.PAUSED else Stand.TIMED
+def resting(status: Standing) -> Stand:
+    """Return the state of a new entry: asleep while the task is paused. Manual entries do not use this, they run anyway."""
+    return Stand.ASLEEP if status.state is TaskState.PAUSED else Stand.TIMED

@@ -1,4 +1,4 @@
-"""A pile is accounted for, instant by instant: requested skips first, then what a policy says of the rest."""
+"""Accounting of a due backlog: requested skips take its oldest occurrences, the missed policy decides about the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .missed import MakeUp, Occurrence, Skips
 
 
 class Reckoning(NamedTuple):
-    """`left` is what nobody asked to skip, `skips` what somebody did, and `standing` remembers how many wishes are left."""
+    """Backlog after requested skips: `skips` are the skipped spans, `left` is the rest, `standing` has the skips still open."""
 
     whole: Pile
     left: Pile | None
@@ -25,22 +25,23 @@ class Reckoning(NamedTuple):
 
     @property
     def remaining(self) -> int | None:
-        """How many occurrences may still be given a run."""
+        """Number of occurrences that `repeat` still allows to run; None without that limit."""
         schedule = self.whole.task.schedule
         if schedule.repeat is None or schedule.counting == "planned":
             return None
         return schedule.repeat - self.standing.counted
 
     def rows(self, plan: MakeUp, now: datetime) -> tuple[Run, ...]:
+        """Return the skipped runs for the requested skips and those of the plan."""
         return tuple(skipped(self.whole.task, span, reason, now) for span, reason in (*self.skips, *plan.skips))
 
     def counted(self, given: int, planned: int) -> Standing:
-        """The standing when so many occurrences were given a run; some schedules count all that were planned."""
-        fires = planned if self.whole.task.schedule.counting == "planned" else given
-        return self.standing if fires == 0 else self.standing._replace(counted=self.standing.counted + fires)
+        """Return the status after `given` occurrences got a run; with `counting: planned` all `planned` ones count."""
+        count = planned if self.whole.task.schedule.counting == "planned" else given
+        return self.standing if count == 0 else self.standing._replace(counted=self.standing.counted + count)
 
     def queued(self, occurrence: Occurrence) -> Entry:
-        """Its place on the agenda, behind what goes on."""
+        """Return the waiting entry of an occurrence."""
         return waiting_entry(
             self.whole.task,
             occurrence.planned,
@@ -51,13 +52,13 @@ class Reckoning(NamedTuple):
         )
 
 
-def reckon(standing: Standing, pile: Pile) -> Reckoning:
-    """The oldest occurrences go to whoever asked to skip some."""
-    wanted = standing.skips_left
-    if wanted == 0:
-        return Reckoning(pile, pile, standing)
-    if wanted >= pile.size:
-        asked = standing._replace(skips_left=wanted - pile.size)
-        return Reckoning(pile, None, asked, ((pile.span, Reason.SKIP_REQUESTED),))
-    taken, left = pile.cut(wanted)
-    return Reckoning(pile, left, standing._replace(skips_left=0), ((taken.span, Reason.SKIP_REQUESTED),))
+def reckon(status: Standing, backlog: Pile) -> Reckoning:
+    """Apply requested skips to the oldest occurrences of a backlog."""
+    requested = status.skips_left
+    if requested == 0:
+        return Reckoning(backlog, backlog, status)
+    if requested >= backlog.size:
+        fewer = status._replace(skips_left=requested - backlog.size)
+        return Reckoning(backlog, None, fewer, ((backlog.span, Reason.SKIP_REQUESTED),))
+    first, rest = backlog.cut(requested)
+    return Reckoning(backlog, rest, status._replace(skips_left=0), ((first.span, Reason.SKIP_REQUESTED),))

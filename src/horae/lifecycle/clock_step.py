@@ -1,4 +1,4 @@
-"""Interval tasks after the wall clock was set back: they go on at once, on instants that no run has had yet."""
+"""Replanning of interval tasks after the wall clock was set back, on instants that no run has used yet."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from ..model.entry import Entry, EntryKind, Stand
 from ..model.events.event import EventKind
 from ..model.ids import EPOCH
 from ..model.task import past_of
-from ..schedule import Every, next  # noqa: A004 - the product's own question
+from ..schedule import Every, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import entry_at
 from .due_backlog import MICROSECOND, without_repeat
 from .event_rows import task_event
 
 
 def follow_clock(facts: Facts, now: datetime) -> Change:
-    """Nothing, unless what has been accounted for lies ahead of `now`: then the clock was set back, and the task would be
-    silent until it has caught up.
+    """Replan an `every` task whose last accounted instant lies after `now`; otherwise return an empty change.
 
-    A grid keeps its phase, moved by a microsecond, so that no instant is planned a second time. An interval that counts from
-    the end of a run counts from `now`.
+    Such an instant means that the clock was set back: the task would not run until the clock has caught up. A grid keeps
+    its phase, moved by a microsecond, so that no instant is planned twice. An interval from the end of a run counts from `now`.
     """
     schedule = facts.task.schedule
     if isinstance(schedule, Every):
@@ -34,26 +33,26 @@ def follow_clock(facts: Facts, now: datetime) -> Change:
 
 def _follow_grid(facts: Facts, schedule: Every, entry: Entry, now: datetime) -> Change:
     first = next(without_repeat(schedule), EPOCH, past_of(facts.task, facts.standing))
-    before = entry.planned - schedule.interval
-    had_one_ahead = first is not None and before >= first and before > now
-    was_made_ahead = schedule.start is None and facts.task.created > now
-    if not had_one_ahead and not was_made_ahead:
+    previous = entry.planned - schedule.interval
+    has_future_run = first is not None and previous >= first and previous > now
+    is_created_in_future = schedule.start is None and facts.task.created > now
+    if not has_future_run and not is_created_in_future:
         return Change()
     start = now + (entry.planned - now) % schedule.interval + MICROSECOND
     task = facts.task._replace(schedule=replace(schedule, start=start), version=facts.task.version + 1)
-    return _moved(facts._replace(task=task), entry, start, now)._replace(task=task)
+    return _move_entry(facts._replace(task=task), entry, start, now)._replace(task=task)
 
 
 def _follow_end(facts: Facts, schedule: Every, entry: Entry, now: datetime) -> Change:
     last_end = facts.standing.last_end or facts.task.created
     if last_end <= now:
         return Change()
-    standing = facts.standing._replace(last_end=now)
-    moved = _moved(facts._replace(standing=standing), entry, now + schedule.interval, now)
-    return moved._replace(standing=standing)
+    status = facts.standing._replace(last_end=now)
+    moved = _move_entry(facts._replace(standing=status), entry, now + schedule.interval, now)
+    return moved._replace(standing=status)
 
 
-def _moved(facts: Facts, entry: Entry, planned: datetime, now: datetime) -> Change:
+def _move_entry(facts: Facts, entry: Entry, planned: datetime, now: datetime) -> Change:
     detail = f"{entry.planned.isoformat()} -> {planned.isoformat()}"
     return Change(
         put=(entry_at(facts.task, facts.standing, planned),),

@@ -1,4 +1,4 @@
-"""How every decision ends: what waited for its turn may have it, what counts from the end is planned, what is done is over."""
+"""Last step of every decision: frees waiting entries, plans `every … after end`, completes tasks with nothing left."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from .due_backlog import counts_from_end
 from .event_rows import task_event
 from .overlap import in_the_way
 
-_WAITING: Final = (Stand.HELD, Stand.ASLEEP)
+_WAITING_STATES: Final = (Stand.HELD, Stand.ASLEEP)
 
 
 def conclude(facts: Facts, change: Change, now: datetime) -> Change:
-    """Looks at the task as the change leaves it, so that nothing of it waits for something that will never come."""
-    if _goes_on_as_it_is(facts, change):
+    """Return the change with the consequences of its result, so that no entry waits for an event that never comes."""
+    if _needs_nothing(facts, change):
         return change
     after = facts_after(facts, change)
     freed = tuple(entry for entry in after.entries if _is_free(after, entry))
     if freed:
-        change = _freeing(change, freed)
+        change = _free_entries(change, freed)
     if after.standing.state in GOING and counts_from_end(after.task.schedule) and not occurrence_goes_on(after):
-        standing = after.standing._replace(last_end=now)
-        following = next_entry(after.task, standing, now)
+        status = after.standing._replace(last_end=now)
+        following = next_entry(after.task, status, now)
         if following is not None:
-            # Kept, also where it was skipped: how late an occurrence is depends on the end from which it was counted.
+            # `last_end` is stored for skipped occurrences too: the due instant of the next one depends on it.
             dropped = tuple(slot for slot in change.dropped if slot != NEXT_SLOT)
-            return change._replace(standing=standing, put=(*change.put, following), dropped=dropped)
+            return change._replace(standing=status, put=(*change.put, following), dropped=dropped)
     if after.standing.state is TaskState.ACTIVE and not after.entries and not after.live:
-        return _completed(after, change, now)
+        return _complete_task(after, change, now)
     return change
 
 
-def _goes_on_as_it_is(facts: Facts, change: Change) -> bool:
-    """Seen at one glance in nearly all cases: something is left, nothing waits, the schedule needs no end to go on."""
+def _needs_nothing(facts: Facts, change: Change) -> bool:
+    """Return True in the common case: entries are left, none waits, and the schedule does not count from a run's end."""
     if counts_from_end((change.task or facts.task).schedule):
         return False
-    left = change.put or len(facts.entries) > len(change.dropped)
-    return bool(left) and not any(entry.stand in _WAITING for entry in (*facts.entries, *change.put))
+    has_entries = change.put or len(facts.entries) > len(change.dropped)
+    return bool(has_entries) and not any(entry.stand in _WAITING_STATES for entry in (*facts.entries, *change.put))
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
-    """The same task when the change has been written."""
+    """Return the facts of the task as they are once the change is applied."""
     entries = {entry.slot: entry for entry in facts.entries if entry.slot not in change.dropped}
     entries.update((entry.slot, entry) for entry in change.put)
     live = {run.id: run for run in facts.live}
@@ -61,7 +61,7 @@ def facts_after(facts: Facts, change: Change) -> Facts:
 
 
 def occurrence_goes_on(facts: Facts) -> bool:
-    """Whether an occurrence of the schedule is still to end, or to come."""
+    """Return whether a scheduled occurrence is live or still on the agenda."""
     return any(run.origin is Origin.SCHEDULED for run in facts.live) or any(
         entry.origin is Origin.SCHEDULED and entry.kind not in (EntryKind.RESUME, EntryKind.DEADLINE)
         for entry in facts.entries
@@ -69,19 +69,19 @@ def occurrence_goes_on(facts: Facts) -> bool:
 
 
 def _is_free(facts: Facts, entry: Entry) -> bool:
-    """Whether what an entry waited for is over: a run or a backlog that was in its way, or a pause."""
+    """Return whether a waiting entry may go: the run or backlog that blocked it has ended, or the pause has."""
     if entry.stand is Stand.HELD:
         return not in_the_way(facts, entry)
     return entry.stand is Stand.ASLEEP and facts.standing.state is not TaskState.PAUSED
 
 
-def _freeing(change: Change, freed: tuple[Entry, ...]) -> Change:
+def _free_entries(change: Change, freed: tuple[Entry, ...]) -> Change:
     slots = {entry.slot for entry in freed}
-    others = tuple(entry for entry in change.put if entry.slot not in slots)
-    return change._replace(put=(*others, *(entry._replace(stand=Stand.TIMED) for entry in freed)))
+    unchanged = tuple(entry for entry in change.put if entry.slot not in slots)
+    return change._replace(put=(*unchanged, *(entry._replace(stand=Stand.TIMED) for entry in freed)))
 
 
-def _completed(facts: Facts, change: Change, now: datetime) -> Change:
+def _complete_task(facts: Facts, change: Change, now: datetime) -> Change:
     return change._replace(
         standing=facts.standing._replace(state=TaskState.COMPLETED, ended=now),
         events=(*change.events, task_event(EventKind.TASK_COMPLETED, facts.task, now)),

@@ -1,4 +1,4 @@
-"""What a person may do to a task: pause, resume, cancel, delete, skip, run now. Each is one decision on its facts."""
+"""Control decisions on request: pause, resume, cancel, delete, run now, skip next, cancel a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .resume import awake, start_again
 from .settle import settle
 
 MOST_SKIPS: Final = 10_000
-_RESTLESS: Final = (EntryKind.DEADLINE, EntryKind.RESUME)
+_NOT_PAUSED: Final = (EntryKind.DEADLINE, EntryKind.RESUME)
 
 
 def pause(
@@ -36,18 +36,18 @@ def pause(
     note: str = "",
     until: datetime | None = None,
 ) -> Change:
-    """Nothing of it starts from here on; what goes on already may end. Pausing again changes why, and until when."""
-    _refuse_when_over(facts, "pause", "暂停")
+    """Pause a task: no run starts, live runs may end. Pausing a paused task changes its cause, note and end."""
+    _check_open(facts, "pause", "暂停")
     if until is not None and until <= now:
         raise refuse("until_past", until=until.isoformat())
-    task, standing = facts.task, facts.standing
-    since = now if standing.pause is None else standing.pause.since
-    put = [e._replace(stand=Stand.ASLEEP, lane=None) for e in facts.entries if e.kind not in _RESTLESS]
+    task, status = facts.task, facts.standing
+    since = now if status.pause is None else status.pause.since
+    put = [e._replace(stand=Stand.ASLEEP, lane=None) for e in facts.entries if e.kind not in _NOT_PAUSED]
     if until is not None:
         put.append(Entry(task.id, RESUME_SLOT, EntryKind.RESUME, until, until, task.owner, task.policies.priority))
     paused = Pause(since, cause, shortened(note, NOTE_CHARACTERS), until)
     return Change(
-        standing=standing._replace(state=TaskState.PAUSED, pause=paused),
+        standing=status._replace(state=TaskState.PAUSED, pause=paused),
         put=tuple(put),
         dropped=() if until is not None else _resume_slots(facts),
         events=(task_event(EventKind.TASK_PAUSED, task, now, cause.value),),
@@ -55,15 +55,15 @@ def pause(
 
 
 def made_paused(change: Change, now: datetime, note: str = "") -> Change:
-    """A task that is made and paused in one: nothing of it starts before somebody says so."""
+    """Return the change that creates a task as paused, so that no run starts before a resume."""
     if change.task is None:
         return change
-    stopped = pause(Facts(change.task, change.standing or FRESH, change.put), now, note=note)
-    return change._replace(standing=stopped.standing, put=stopped.put, events=(*change.events, *stopped.events))
+    paused = pause(Facts(change.task, change.standing or FRESH, change.put), now, note=note)
+    return change._replace(standing=paused.standing, put=paused.put, events=(*change.events, *paused.events))
 
 
 def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
-    """Go on, and say what becomes of what was missed. What had given up starts again."""
+    """Resume a paused task, or restart a failed one; `missed` decides about the occurrences that passed."""
     match facts.standing.state:
         case TaskState.PAUSED:
             return awake(facts, now, missed)
@@ -80,56 +80,56 @@ def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
 
 
 def cancel(facts: Facts, now: datetime) -> Change:
-    """For good: nothing starts any more, what goes on is asked to end, what was due is recorded. The history stays."""
+    """Cancel a task finally: live runs are asked to end, due occurrences are recorded, the history stays."""
     if facts.standing.state is TaskState.CANCELLED:
         return Change()
     rows = account_for(facts, facts.entries, Reason.CANCELLED, now)
     ended = unheld(facts.live, Reason.CANCELLED, now)
-    held = (run for run in facts.live if run.state is not RunState.WAITING)
+    executing = (run for run in facts.live if run.state is not RunState.WAITING)
     return Change(
         standing=facts.standing._replace(state=TaskState.CANCELLED, pause=None, reason=Reason.CANCELLED, ended=now),
         born=rows,
         moved=ended,
-        cancelled=tuple((run.id, Reason.CANCELLED) for run in held),
+        cancelled=tuple((run.id, Reason.CANCELLED) for run in executing),
         dropped=tuple(entry.slot for entry in facts.entries),
         events=(*(told(run, now) for run in (*rows, *ended)), task_event(EventKind.TASK_CANCELLED, facts.task, now)),
     )
 
 
 def delete(facts: Facts, now: datetime) -> Change:
-    """The task and its history go; that it was deleted is still told."""
+    """Delete a task with its history; the event `task.deleted` remains. Refused while a node executes a run."""
     if any(run.state is not RunState.WAITING for run in facts.live):
         raise refuse("still_running")
     return Change(deleted=True, events=(task_event(EventKind.TASK_DELETED, facts.task, now),))
 
 
 def run_now(facts: Facts, now: datetime) -> Change:
-    """One extra occurrence; the schedule does not move. Where overlap would skip it, whoever asks is told at once."""
+    """Add one manual occurrence; the schedule does not move. Refused where the overlap policy would skip it."""
     task, planned = facts.task, now
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
-    taken = {entry.planned for entry in facts.entries if entry.origin is Origin.MANUAL}
-    taken |= {run.planned for run in facts.live if run.origin is Origin.MANUAL}
-    while planned in taken:
+    used_instants = {entry.planned for entry in facts.entries if entry.origin is Origin.MANUAL}
+    used_instants |= {run.planned for run in facts.live if run.origin is Origin.MANUAL}
+    while planned in used_instants:
         planned += MICROSECOND
     slot = slot_for(EntryKind.MANUAL, Origin.MANUAL, planned)
-    wish = Entry(
+    request = Entry(
         task.id, slot, EntryKind.MANUAL, now, planned, task.owner, task.policies.priority, origin=Origin.MANUAL
     )
-    if in_the_way(facts, wish) and meet(facts, wish) is Meeting.SKIP:
+    if in_the_way(facts, request) and meet(facts, request) is Meeting.SKIP:
         raise refuse("already_running")
-    return Change(put=(wish,))
+    return Change(put=(request,))
 
 
-def skip_next(facts: Facts, wanted: int) -> Change:
-    """The next so many scheduled occurrences are recorded as skipped; 0 takes the wish back."""
-    _refuse_when_over(facts, "skip", "跳过")
-    check_number("skip_next", wanted, 0, MOST_SKIPS)
-    return Change(standing=facts.standing._replace(skips_left=wanted))
+def skip_next(facts: Facts, count: int) -> Change:
+    """Skip the next `count` scheduled occurrences; 0 withdraws the request."""
+    _check_open(facts, "skip", "跳过")
+    check_number("skip_next", count, 0, MOST_SKIPS)
+    return Change(standing=facts.standing._replace(skips_left=count))
 
 
 def cancel_run(facts: Facts, run_id: str, now: datetime) -> Change:
-    """One run is asked to end; what no node holds ends at once."""
+    """Ask the node of a run to end it; a run that waits for an external answer ends at once."""
     for run in facts.live:
         if run.id == run_id and run.state is RunState.WAITING:
             return settle(facts, run, Settlement(run.id, run.token, Cancelled(), run.started, now))
@@ -142,9 +142,9 @@ def _resume_slots(facts: Facts) -> tuple[str, ...]:
     return tuple(entry.slot for entry in facts.entries if entry.kind is EntryKind.RESUME)
 
 
-def _refuse_when_over(facts: Facts, wish: str, wish_zh: str) -> None:
+def _check_open(facts: Facts, action: str, action_zh: str) -> None:
     state = facts.standing.state
     if state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     if state not in GOING:
-        raise refuse("task_over", id=facts.task.id, state=state.value, wish=wish, wish_zh=wish_zh)
+        raise refuse("task_over", id=facts.task.id, state=state.value, wish=action, wish_zh=action_zh)

@@ -1,4 +1,4 @@
-"""A pile: the occurrences of a task that came due and are not accounted for yet. Counted, never listed."""
+"""Due backlog: the occurrences of a task that came due and have no row yet, counted without being listed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from ..model.run import Span
 from ..model.task import Standing, Task, past_of
-from ..schedule import Every, Now, Once, Past, Schedule, count, due, iterate, next  # noqa: A004 - the product's own question
+from ..schedule import Every, Now, Once, Past, Schedule, count, due, iterate, next  # noqa: A004 - next occurrence, not the builtin
 
 MICROSECOND: Final = timedelta(microseconds=1)
-_FEW: Final = 4
-"""So many occurrences are walked; more are found by counting."""
-_A_CROWD: Final = 64
-"""Where occurrences crowd together, walking back to one of them would take longer than counting."""
+_MAX_ITERATED: Final = 4
+"""Up to this number occurrences are iterated; beyond it they are located by counting."""
+_MAX_SEARCHED: Final = 64
+"""Limit of a search from the end: where occurrences are denser, counting is faster than iterating."""
 
 
 class Pile(NamedTuple):
@@ -35,76 +35,79 @@ class Pile(NamedTuple):
     def due(self, planned: datetime) -> datetime:
         return due(self.task.schedule, planned, self.task.id, self.past)
 
-    def oldest(self, wanted: int) -> Pile:
-        """The first so many of them; at least one."""
-        return self._replace(last=self.nth(wanted), size=wanted)
+    def oldest(self, number: int) -> Pile:
+        """Return the first `number` occurrences; at least one."""
+        return self._replace(last=self.nth(number), size=number)
 
-    def cut(self, wanted: int) -> tuple[Pile, Pile]:
-        """The first so many of them, and the rest; at least one each."""
-        return self._cut_behind(self.nth(wanted), wanted)
+    def cut(self, number: int) -> tuple[Pile, Pile]:
+        """Split into the first `number` occurrences and the rest; at least one each."""
+        return self._split_after(self.nth(number), number)
 
-    def _cut_behind(self, last: datetime, wanted: int) -> tuple[Pile, Pile]:
+    def _split_after(self, last: datetime, number: int) -> tuple[Pile, Pile]:
         first = next(without_repeat(self.task.schedule), last, self.past) or self.last
-        return self._replace(last=last, size=wanted), self._replace(first=first, size=self.size - wanted)
+        return self._replace(last=last, size=number), self._replace(first=first, size=self.size - number)
 
     def due_before(self, at: datetime) -> tuple[Pile | None, Pile | None]:
-        """Those of them that were due before an instant, and the rest."""
+        """Split into the occurrences that were due before an instant and the rest; None for an empty part."""
         if self.first >= at:
             return None, self
         until = at - MICROSECOND
         planned = min(self.size, 1 + count(without_repeat(self.task.schedule), self.first, until, self.past))
-        # They end at `until`, or just before it: that is enough to find the last one.
+        # The last one lies at or just before `until`, which is close enough for `nth`.
         earlier = self._replace(last=min(self.last, until), size=planned)
-        wanted = planned - self._is_later(planned, until)
-        if wanted in (0, self.size):
-            return (self, None) if wanted else (None, self)
-        return self._cut_behind(earlier.nth(wanted), wanted)
+        due_count = planned - self._is_due_after(planned, until)
+        if due_count in (0, self.size):
+            return (self, None) if due_count else (None, self)
+        return self._split_after(earlier.nth(due_count), due_count)
 
     def due_by(self, at: datetime) -> Pile:
-        """Those of them that are due at an instant at which all have been planned."""
-        return self.oldest(self.size - 1) if self.size > 1 and self._is_later(self.size, at) else self
+        """Return the occurrences that are due at an instant by which all are planned."""
+        return self.oldest(self.size - 1) if self.size > 1 and self._is_due_after(self.size, at) else self
 
-    def _is_later(self, number: int, at: datetime) -> bool:
-        """Jitter never goes past the next occurrence: only the last one can be planned by an instant and due after it."""
+    def _is_due_after(self, number: int, at: datetime) -> bool:
+        """Return whether the occurrence with this number is due after `at`.
+
+        Jitter never goes past the next occurrence, so only the last one can be planned by an instant and due after it.
+        """
         return self.task.schedule.jitter is not None and self.due(self.nth(number)) > at
 
-    def nth(self, wanted: int) -> datetime:
-        """The instant with this number, counted from 1; found among millions without walking through them.
+    def nth(self, number: int) -> datetime:
+        """Return the instant with this number, counted from 1, by interpolation and bisection on counts.
 
-        For this, `last` need not be an occurrence: it is enough that there are `size` of them up to it.
+        `last` need not be an occurrence: it is enough that there are `size` of them up to it.
         """
-        behind = self.size - wanted
-        if behind < _FEW < wanted and (near := self._back_from_the_end(behind)) is not None:
-            return near
-        after, until, left, total = self.first, self.last, wanted - 1, self.size - 1
-        endless, guess = without_repeat(self.task.schedule), True
-        while left > _FEW:
-            # A guess is nearly right where occurrences are evenly spread; where they are not, halves get there.
-            middle = after + (until - after) * ((left - _FEW / 2) / total if guess else 0.5)
-            found = count(endless, after, middle, self.past)
-            if found < left:
-                after, left, total = middle, left - found, total - found
+        later_count = self.size - number
+        if later_count < _MAX_ITERATED < number and (instant := self._search_from_end(later_count)) is not None:
+            return instant
+        after, until, missing, total = self.first, self.last, number - 1, self.size - 1
+        endless, interpolate = without_repeat(self.task.schedule), True
+        while missing > _MAX_ITERATED:
+            # Interpolation is nearly exact for evenly spread occurrences; alternating with bisection bounds the other cases.
+            middle = after + (until - after) * ((missing - _MAX_ITERATED / 2) / total if interpolate else 0.5)
+            passed = count(endless, after, middle, self.past)
+            if passed < missing:
+                after, missing, total = middle, missing - passed, total - passed
             else:
-                until, total = middle, found
-            guess = not guess
-        return [after, *islice(iterate(endless, after, self.past), left)][-1]
+                until, total = middle, passed
+            interpolate = not interpolate
+        return [after, *islice(iterate(endless, after, self.past), missing)][-1]
 
-    def _back_from_the_end(self, behind: int) -> datetime | None:
-        """The one that has so many behind it, if a look at the last few gaps of average length shows it."""
-        after = self.last - (self.last - self.first) / self.size * (behind + 2)
+    def _search_from_end(self, later_count: int) -> datetime | None:
+        """Return the occurrence with `later_count` later ones, if the last few average gaps contain it; else None."""
+        after = self.last - (self.last - self.first) / self.size * (later_count + 2)
         endless = without_repeat(self.task.schedule)
-        found = list(islice(iterate(endless, after, self.past, until=self.last), _A_CROWD))
-        return found[-1 - behind] if behind < len(found) < _A_CROWD else None
+        tail = list(islice(iterate(endless, after, self.past, until=self.last), _MAX_SEARCHED))
+        return tail[-1 - later_count] if later_count < len(tail) < _MAX_SEARCHED else None
 
 
-def pile_of(task: Task, standing: Standing, planned: datetime, now: datetime) -> Pile:
-    """What is due by now, from `planned` on, which is."""
-    return planned_pile(task, standing, planned, now).due_by(now)
+def pile_of(task: Task, status: Standing, planned: datetime, now: datetime) -> Pile:
+    """Return the occurrences that are due by `now`, from `planned` on, which is due itself."""
+    return planned_pile(task, status, planned, now).due_by(now)
 
 
-def planned_pile(task: Task, standing: Standing, planned: datetime, until: datetime) -> Pile:
-    """What is planned from one occurrence up to an instant; how late jitter makes them due is another question."""
-    schedule, past = task.schedule, past_of(task, standing)
+def planned_pile(task: Task, status: Standing, planned: datetime, until: datetime) -> Pile:
+    """Return the occurrences planned from `planned` up to `until`, regardless of jitter."""
+    schedule, past = task.schedule, past_of(task, status)
     single = Pile(task, past, planned, planned, 1)
     if isinstance(schedule, Now | Once) or counts_from_end(schedule):
         return single
@@ -112,10 +115,10 @@ def planned_pile(task: Task, standing: Standing, planned: datetime, until: datet
     following = next(endless, planned, past)
     if following is None or following > until:
         return single
-    size = most = 1 + count(endless, planned, until, past)
+    size = planned_size = 1 + count(endless, planned, until, past)
     if schedule.repeat is not None and schedule.counting == "planned":
-        size = min(most, schedule.repeat - standing.counted)
-    return single._replace(last=until, size=most).oldest(size)
+        size = min(planned_size, schedule.repeat - status.counted)
+    return single._replace(last=until, size=planned_size).oldest(size)
 
 
 def counts_from_end(schedule: Schedule) -> bool:
@@ -123,10 +126,10 @@ def counts_from_end(schedule: Schedule) -> bool:
 
 
 def without_repeat(schedule: Schedule) -> Schedule:
-    """Skipped occurrences do not use up repeats, so a stretch is counted as if there were no limit."""
-    return schedule if schedule.repeat is None else _endless(schedule)
+    """Return the schedule without its repeat limit: skipped occurrences do not use up repeats."""
+    return schedule if schedule.repeat is None else _drop_repeat(schedule)
 
 
 @lru_cache(maxsize=1024)
-def _endless(schedule: Schedule) -> Schedule:
+def _drop_repeat(schedule: Schedule) -> Schedule:
     return replace(schedule, repeat=None)

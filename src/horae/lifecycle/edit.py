@@ -1,4 +1,4 @@
-"""A task is edited, backfilled, or planned again because the rules of its zone have changed."""
+"""Decisions that change a task's occurrences: edit, backfill, and replanning after a time zone data update."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Origin, Run
 from ..model.task import Standing, Task, TaskState, past_of
-from ..schedule import Now, Once, count, next  # noqa: A004 - the product's own question
+from ..schedule import Now, Once, count, next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry, resting, waiting_entry
 from .conclude import conclude, occurrence_goes_on
 from .due_backlog import MICROSECOND, Pile, counts_from_end, without_repeat
@@ -23,31 +23,33 @@ from .entry_removal import account_for
 from .event_rows import task_event, told
 from .failure_notices import noticed
 
-_NOT_BEGUN: Final = (EntryKind.NEXT, EntryKind.WAITING)
+_UNSTARTED: Final = (EntryKind.NEXT, EntryKind.WAITING)
 
 
 def edit(facts: Facts, edited: Task, now: datetime) -> Change:
-    """A new schedule accounts for what was due and starts from now; any other edit leaves the agenda where it is."""
+    """Edit a task. A new schedule records what was due and starts from `now`; other edits leave the agenda as it is."""
     before = facts.task
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     task = edited._replace(id=before.id, owner=before.owner, created=before.created, version=before.version + 1)
     if task.schedule != before.schedule:
-        change = _reschedule(facts, _said_now(task, now), now)
+        change = _reschedule(facts, _resolve_now(task, now), now)
     else:
-        change = Change(task=task, put=_moved(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),))
+        change = Change(
+            task=task, put=_update_entries(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),)
+        )
     return change._replace(events=(*change.events, *noticed(facts, task, facts.standing, now)))
 
 
-def _said_now(task: Task, now: datetime) -> Task:
-    """Of a task that is there already, "now" is the next moment from this one, not the one at which it was made."""
+def _resolve_now(task: Task, now: datetime) -> Task:
+    """Return the task with a `now` schedule as `once` right after this instant, since its creation lies in the past."""
     if isinstance(task.schedule, Now):
         return task._replace(schedule=Once(at=now + MICROSECOND, zone=task.schedule.zone))
     return task
 
 
 def replan(facts: Facts, now: datetime) -> Change:
-    """The zone's rules are newer than when this was planned: an occurrence that is still to come moves with them."""
+    """Move the next occurrence to where newer time zone data puts it; empty where nothing changes."""
     for entry in facts.entries:
         if entry.kind is EntryKind.NEXT and entry.planned > now and not counts_from_end(facts.task.schedule):
             following = next_entry(facts.task, facts.standing, now)
@@ -59,25 +61,25 @@ def replan(facts: Facts, now: datetime) -> Change:
 
 
 def backfill(facts: Facts, first: datetime, last: datetime, now: datetime, attempts_before: int = 0) -> Change:
-    """Occurrences for a past range, one by one, paced by the lane: one agenda entry, however many they are.
+    """Run the occurrences of a past range one by one, paced by the lane: one agenda entry for the whole range.
 
-    `attempts_before` is the highest attempt that the ledger has of a backfilled occurrence in this range: backfilled
-    again, they are attempted once more.
+    `attempts_before` is the highest attempt in the ledger of a backfilled occurrence in this range; a second backfill
+    adds one attempt.
     """
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     if counts_from_end(facts.task.schedule):
         raise refuse("backfill_from_end")
-    pile = _past_pile(facts, first, last, now)
-    # Nobody missed it, so it is due when it is asked for.
-    entry = waiting_entry(facts.task, pile.first, now, origin=Origin.BACKFILL, through=pile.last, in_order=True)
-    if _already_going(facts, entry, pile):
+    backlog = _backfill_range(facts, first, last, now)
+    # A backfill is not missed: it is due when it is requested.
+    entry = waiting_entry(facts.task, backlog.first, now, origin=Origin.BACKFILL, through=backlog.last, in_order=True)
+    if _is_backfilling(facts, entry, backlog):
         raise refuse("backfill_going", first=first.isoformat(), last=last.isoformat())
-    again = entry._replace(stand=resting(facts.standing), attempt=attempts_before + 1, forgiven=attempts_before)
-    return Change(put=(again,))
+    restarted = entry._replace(stand=resting(facts.standing), attempt=attempts_before + 1, forgiven=attempts_before)
+    return Change(put=(restarted,))
 
 
-def _past_pile(facts: Facts, first: datetime, last: datetime, now: datetime) -> Pile:
+def _backfill_range(facts: Facts, first: datetime, last: datetime, now: datetime) -> Pile:
     task, past = facts.task, past_of(facts.task, facts.standing)
     endless, before = without_repeat(task.schedule), first - MICROSECOND
     size = count(endless, before, last, past) if first <= last <= now else 0
@@ -87,61 +89,61 @@ def _past_pile(facts: Facts, first: datetime, last: datetime, now: datetime) -> 
     return Pile(task, past, planned, last, size).oldest(size)
 
 
-def _already_going(facts: Facts, wanted: Entry, pile: Pile) -> bool:
-    """An occurrence cannot be backfilled twice at the same time."""
+def _is_backfilling(facts: Facts, entry: Entry, backlog: Pile) -> bool:
+    """Return whether a backfill of an overlapping range is queued or live."""
     queued = [(each.planned, each.through or each.planned) for each in facts.entries if each.origin is Origin.BACKFILL]
-    going = [(run.planned, run.planned) for run in facts.live if run.origin is Origin.BACKFILL]
-    shared = any(first <= pile.last and pile.first <= last for first, last in (*queued, *going))
-    return shared or any(each.slot == wanted.slot for each in facts.entries)
+    live = [(run.planned, run.planned) for run in facts.live if run.origin is Origin.BACKFILL]
+    overlaps = any(first <= backlog.last and backlog.first <= last for first, last in (*queued, *live))
+    return overlaps or any(each.slot == entry.slot for each in facts.entries)
 
 
 def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
-    standing = _anew(facts.standing, now)
-    following = next_entry(task, standing, now)
+    status = _reset_status(facts.standing, now)
+    following = next_entry(task, status, now)
     if following is None:
         raise refuse("never_fires")
-    gone = tuple(entry for entry in facts.entries if entry.kind in _NOT_BEGUN)
-    kept = facts._replace(entries=tuple(entry for entry in facts.entries if entry.kind not in _NOT_BEGUN))
-    waits = standing.state is TaskState.FAILED or (counts_from_end(task.schedule) and occurrence_goes_on(kept))
-    put = (*_moved(kept, task), *(() if waits else (following,)))
-    rows = _never_begun(facts, gone, now)
+    removed = tuple(entry for entry in facts.entries if entry.kind in _UNSTARTED)
+    remaining = facts._replace(entries=tuple(entry for entry in facts.entries if entry.kind not in _UNSTARTED))
+    is_deferred = status.state is TaskState.FAILED or (counts_from_end(task.schedule) and occurrence_goes_on(remaining))
+    put = (*_update_entries(remaining, task), *(() if is_deferred else (following,)))
+    rows = _skip_unstarted(facts, removed, now)
     change = Change(
         task=task,
-        standing=standing,
+        standing=status,
         born=rows,
         put=put,
-        dropped=tuple(entry.slot for entry in gone if waits or entry.slot != following.slot),
+        dropped=tuple(entry.slot for entry in removed if is_deferred or entry.slot != following.slot),
         events=(*(told(row, now) for row in rows), task_event(EventKind.TASK_EDITED, task, now)),
     )
     return conclude(facts, change, now)
 
 
-def _anew(standing: Standing, now: datetime) -> Standing:
-    """Repeats and wishes to skip belonged to the old schedule; what was over can begin again."""
-    anew = standing._replace(counted=0, skips_left=0)
-    if standing.state is TaskState.COMPLETED:
-        return anew._replace(state=TaskState.ACTIVE, ended=None)
-    # What has given up waits for a person, but the new schedule has no past before this instant.
-    return anew._replace(ended=now) if standing.state is TaskState.FAILED else anew
+def _reset_status(status: Standing, now: datetime) -> Standing:
+    """Reset repeats and requested skips, which belong to the old schedule, and reactivate a completed task."""
+    reset = status._replace(counted=0, skips_left=0)
+    if status.state is TaskState.COMPLETED:
+        return reset._replace(state=TaskState.ACTIVE, ended=None)
+    # A failed task stays failed until it is resumed, but the new schedule has no past before this instant.
+    return reset._replace(ended=now) if status.state is TaskState.FAILED else reset
 
 
-def _never_begun(facts: Facts, gone: Iterable[Entry], now: datetime) -> tuple[Run, ...]:
-    """What was due and has not begun is told by the old schedule, so it ends with it; what has begun goes on."""
+def _skip_unstarted(facts: Facts, removed: Iterable[Entry], now: datetime) -> tuple[Run, ...]:
+    """Return rows for entries that were due but not started: they end with the old schedule. Started ones continue."""
     rows: list[Run] = []
-    for entry in gone:
+    for entry in removed:
         reason = Reason.MISSED_SKIPPED if entry.kind is EntryKind.NEXT else Reason.CANCELLED
         rows += account_for(facts, (entry,), reason, now)
     return tuple(rows)
 
 
-def _moved(facts: Facts, task: Task) -> tuple[Entry, ...]:
-    """Entries stand by their task's priority, and a lane or a door that it has left holds none of them back."""
-    moved = []
+def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
+    """Return the entries with the new priority, unparked where the task has left their lane or route."""
+    updated = []
     for entry in facts.entries:
-        left = task.target != facts.task.target if is_route(entry.lane) else task.lane != facts.task.lane
+        has_left = task.target != facts.task.target if is_route(entry.lane) else task.lane != facts.task.lane
         after = entry._replace(priority=task.policies.priority)
-        if left:
+        if has_left:
             after = after._replace(stand=Stand.TIMED if entry.stand is Stand.PARKED else entry.stand, lane=None)
         if after != entry:
-            moved.append(after)
-    return tuple(moved)
+            updated.append(after)
+    return tuple(updated)

@@ -1,4 +1,4 @@
-"""Entries leave the agenda without being run: each occurrence that they stood for gets its row."""
+"""Skipped rows for agenda entries that are removed without a run, so that every occurrence has a row and a reason."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ from .event_rows import given_up, skipped
 
 
 def account_for(facts: Facts, entries: Iterable[Entry], reason: Reason, now: datetime) -> tuple[Run, ...]:
-    rows = (_row(facts, entry, reason, now) for entry in entries)
+    """Return one skipped run per entry that covers a due occurrence."""
+    rows = (_skip_row(facts, entry, reason, now) for entry in entries)
     return tuple(row for row in rows if row is not None)
 
 
 def occurrences_in(facts: Facts, entry: Entry, now: datetime) -> int:
-    """How many an entry stands for by now: one, all of a range, or a pile."""
+    """Return the number of occurrences that an entry covers by now: one, a range, or the due backlog."""
     if entry.kind is EntryKind.NEXT:
-        return 0 if entry.planned > now else _pile(facts, entry, now).size
+        return 0 if entry.planned > now else _planned_backlog(facts, entry, now).size
     if entry.through is None:
         return 1
     past = past_of(facts.task, facts.standing)
     return 1 + count(without_repeat(facts.task.schedule), entry.planned, entry.through, past)
 
 
-def _row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | None:
+def _skip_row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | None:
     match entry.kind:
         case EntryKind.NEXT if entry.planned <= now:
-            paused = facts.standing.pause is not None
-            return skipped(facts.task, _pile(facts, entry, now).span, Reason.PAUSED if paused else reason, now)
+            is_paused = facts.standing.pause is not None
+            return skipped(
+                facts.task, _planned_backlog(facts, entry, now).span, Reason.PAUSED if is_paused else reason, now
+            )
         case EntryKind.WAITING if entry.through is not None:
             span = Span(entry.planned, entry.through, occurrences_in(facts, entry, now))
             return given_up(facts.task, entry._replace(planned=span.last, span=span), reason, now)
@@ -47,6 +50,6 @@ def _row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | Non
             assert_never(never)
 
 
-def _pile(facts: Facts, entry: Entry, now: datetime) -> Pile:
-    """What has been planned by now. An occurrence whose jitter is still running had its instant, so it has its row."""
+def _planned_backlog(facts: Facts, entry: Entry, now: datetime) -> Pile:
+    """Return the occurrences planned by now, including one that jitter makes due later: its instant has passed."""
     return planned_pile(facts.task, facts.standing, entry.planned, now)

@@ -1,4 +1,4 @@
-"""Rows that explain: runs that were born skipped, and the events that tell of each change."""
+"""Constructors of skipped runs and of events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState, Span
 from ..model.task import Task
 
-_ENDED = {
+_EVENT_KINDS = {
     RunState.SUCCEEDED: EventKind.RUN_SUCCEEDED,
     RunState.FAILED: EventKind.RUN_FAILED,
     RunState.TIMED_OUT: EventKind.RUN_TIMED_OUT,
@@ -23,7 +23,7 @@ _ENDED = {
 
 
 def skipped(task: Task, span: Span, reason: Reason, now: datetime) -> Run:
-    """One row for a stretch of scheduled occurrences that were given no run, however long it is."""
+    """Return one skipped run for a span of scheduled occurrences."""
     return Run(
         id=run_id(task.id, Origin.SCHEDULED, span.last, 1),
         task_id=task.id,
@@ -40,7 +40,7 @@ def skipped(task: Task, span: Span, reason: Reason, now: datetime) -> Run:
 
 
 def given_up(task: Task, entry: Entry, reason: Reason, now: datetime) -> Run:
-    """The row for a waiter or a retry that leaves the agenda without being run."""
+    """Return the skipped run of a waiting, retry or manual entry that is removed without a run."""
     return Run(
         id=run_id(task.id, entry.origin, entry.planned, entry.attempt),
         task_id=task.id,
@@ -59,9 +59,9 @@ def given_up(task: Task, entry: Entry, reason: Reason, now: datetime) -> Run:
 
 
 def told(run: Run, at: datetime) -> Event:
-    """The event that belongs to a run's new state."""
+    """Return the event of a run's new state."""
     detail = None if run.reason is None else run.reason.value
-    return Event(_ENDED[run.state], at, run.owner, run.task_id, run.id, detail)
+    return Event(_EVENT_KINDS[run.state], at, run.owner, run.task_id, run.id, detail)
 
 
 def task_event(kind: EventKind, task: Task, at: datetime, detail: str | None = None) -> Event:

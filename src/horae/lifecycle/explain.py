@@ -1,4 +1,4 @@
-"""Why it did, or did not, run: read from the ledger and the task, in one sentence and one fact."""
+"""Explanation of why an occurrence ran or did not: a verdict and a sentence, from ledger rows, agenda and schedule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..model.route import is_route
 from ..model.run import Run, RunState
 from ..model.state_names import state_word
 from ..model.task import Pause, PauseCause, past_of
-from ..schedule import next  # noqa: A004 - the product's own question
+from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..schedule.preview import fires_in
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
@@ -74,7 +74,7 @@ _NOT_AGAIN: Final = (
     "It is not run again: the guarantee is at_most_once, and it had started.",
     "它不会再次运行：保证为“至多一次”，而它已经开始。",
 )
-_WAITS: Final[dict[Stand, tuple[str, str]]] = {
+_WAIT_CAUSES: Final[dict[Stand, tuple[str, str]]] = {
     Stand.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
     Stand.ASLEEP: ("the task is paused", "任务已暂停"),
 }
@@ -90,7 +90,7 @@ _IN_PAUSE: Final = {
         "没有运行。当时任务处于暂停状态（{since} 至 {until}），恢复时没有补跑它。",
     ),
 }
-"""Whether it was merged into a later run."""
+"""Sentences by whether the row was merged into a later run."""
 _WILL_BE_SKIPPED: Final = ("It will be skipped unless that changes.", "若无变化，届时会被跳过。")
 _SEE_OWNER: Final = (
     "An admin sees what is missing: horae owner show {owner}",
@@ -98,7 +98,7 @@ _SEE_OWNER: Final = (
 )
 
 
-_UNCLAIMED: Final[dict[str, tuple[str, str]]] = {
+_UNCLAIMED_CAUSES: Final[dict[str, tuple[str, str]]] = {
     "unknown": ("no engine is running, or all are busy", "没有节点在运行，或都在忙"),
     "no_node": ("no engine is running", "没有节点在运行"),
     "draining": (
@@ -109,13 +109,13 @@ _UNCLAIMED: Final[dict[str, tuple[str, str]]] = {
         "all running nodes are draining and start nothing new",
         "在运行的节点都在排空，不再启动新的运行",
     ),
-    "busy": ("no running node has had room for it", "在运行的节点都没有空位"),
+    "busy": ("no running node has had free capacity for it", "在运行的节点都没有空位"),
 }
-"""Why a due entry is not claimed, by what is known of the nodes."""
+"""Cause of an unclaimed due entry, by the state of the nodes."""
 
 
 class RunningNodes(NamedTuple):
-    """Ids of the nodes that hold a lease: those that start work, and those that are draining."""
+    """Ids of the nodes that hold a lease: those that start runs, and those that are draining."""
 
     live: tuple[str, ...] = ()
     draining: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class RunningNodes(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """`runs` are the rows that the answer rests on, oldest attempt first."""
+    """Answer to `why`. `runs` are the rows that it is based on, oldest attempt first."""
 
     verdict: Verdict
     english: str
@@ -141,13 +141,13 @@ class Explanation(NamedTuple):
         return self.english if language == "en" else self.chinese
 
 
-_REASONS: Final = {
+_PAUSE_REASONS: Final = {
     PauseCause.OWNER_REVOKED: Reason.OWNER_REVOKED,
     PauseCause.QUOTA: Reason.QUOTA,
     PauseCause.AWAITING_APPROVAL: Reason.AWAITING_APPROVAL,
 }
-"""Pauses that nobody asked for: why they came about."""
-_REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
+"""Reasons of pauses that were not requested."""
+_PAUSE_REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
     PauseCause.AWAITING_APPROVAL: (
         "Either of them approves it: horae approve {id}",
         "由二者之一批准：horae approve {id}",
@@ -161,54 +161,56 @@ _REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
         "创建新令牌后，由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
     ),
 }
-"""Pauses of an agent's task that `resume` does not end: which command does, and who may run it."""
+"""Commands that end a pause of an agent's task which `resume` does not end."""
 
 
 def explain(
     facts: Facts, runs: Sequence[Run], at: datetime, now: datetime, nodes: RunningNodes | None = None
 ) -> Explanation:
-    """`runs` are the ledger's rows around `at`; of those, the ones that cover it answer first. `nodes`: None where they
-    are not known."""
-    rows = tuple(sorted((run for run in runs if _covers(run, at)), key=lambda run: run.attempt))
+    """Explain the occurrence at `at` from the rows in `runs` that cover it, else from the agenda, else from the schedule.
+
+    `nodes` is None where the nodes are not known.
+    """
+    rows = tuple(sorted((run for run in runs if _run_covers(run, at)), key=lambda run: run.attempt))
     if rows:
-        return _from_rows(facts, rows)
+        return _explain_rows(facts, rows)
     for entry in facts.entries:
-        if entry.kind not in _NO_OCCURRENCE and _stands_for(entry, at):
-            return _from_entry(facts, entry, at, now, nodes)
-    return _from_schedule(facts, at, now, nodes)
+        if entry.kind not in _NO_OCCURRENCE and _entry_covers(entry, at):
+            return _explain_entry(facts, entry, at, now, nodes)
+    return _explain_schedule(facts, at, now, nodes)
 
 
-def _covers(run: Run, at: datetime) -> bool:
+def _run_covers(run: Run, at: datetime) -> bool:
     return run.planned == at or (run.span is not None and run.span.first <= at <= run.span.last)
 
 
-def _stands_for(entry: Entry, at: datetime) -> bool:
+def _entry_covers(entry: Entry, at: datetime) -> bool:
     return entry.planned == at or (entry.span is not None and entry.span.first <= at <= entry.span.last)
 
 
-def _from_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
+def _explain_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
     run = rows[-1]
     if run.live:
-        return _with(_told(Verdict.RUNNING, runs=rows), _earlier_attempt(rows))
+        return _append(_answer(Verdict.RUNNING, runs=rows), _earlier_attempt(rows))
     if run.state is RunState.SKIPPED or run.started is None:
-        answer = _told(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
+        answer = _answer(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
     else:
-        answer = _ran(run, run.started, rows)
+        answer = _explain_ran(run, run.started, rows)
         if reached_no_listener(facts.task.target.kind, run.result_json):
             answer = answer._replace(
                 english=f"{answer.english} No listener received it.", chinese=f"{answer.chinese}没有监听者收到它。"
             )
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
-            again = _when(facts, entry.due)
-            return _with(answer, (f"It is tried again at {again}.", f"将于 {again} 再次尝试。"))
+            retry_time = _format_instant(facts, entry.due)
+            return _append(answer, (f"It is tried again at {retry_time}.", f"将于 {retry_time} 再次尝试。"))
     if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
-        return _with(answer, _NOT_AGAIN)
+        return _append(answer, _NOT_AGAIN)
     return answer
 
 
-def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
-    # The first attempt knows the jitter of the occurrence; later ones count from its planned instant.
+def _explain_ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
+    # Only the first attempt shows the jitter of the occurrence.
     due = rows[0].occurrence_due
     late = f"{(started - due).total_seconds():.3f} s"
     english, chinese = _SENTENCES[Verdict.RAN]
@@ -220,11 +222,11 @@ def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
         rows,
     )
     why = ("", "") if run.reason is None else (sentence(run.reason), sentence(run.reason, "zh"))
-    return _with(_with(answer, _earlier_attempt(rows)), why)
+    return _append(_append(answer, _earlier_attempt(rows)), why)
 
 
 def _earlier_attempt(rows: tuple[Run, ...]) -> tuple[str, str]:
-    """How the attempt before the last one ended, and that the last one took over from it, or was its retry."""
+    """Return the sentence about the previous attempt: the last one took over from it, or was its retry."""
     run = rows[-1]
     if run.attempt == 1:
         return "", ""
@@ -246,23 +248,23 @@ def _earlier_attempt(rows: tuple[Run, ...]) -> tuple[str, str]:
     )
 
 
-def _with(answer: Explanation, more: tuple[str, str]) -> Explanation:
+def _append(answer: Explanation, more: tuple[str, str]) -> Explanation:
     english, chinese = more
     return answer._replace(english=f"{answer.english} {english}".rstrip(), chinese=answer.chinese + chinese)
 
 
-def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
+def _explain_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     pause = facts.standing.pause
-    if pause is not None and entry.stand is Stand.ASLEEP and _lasts(pause, at):
-        return _paused(facts, pause)
+    if pause is not None and entry.stand is Stand.ASLEEP and _is_paused_at(pause, at):
+        return _explain_pause(facts, pause)
     if at > now or entry.due > now:
-        return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due)))))
+        return _append_block(facts, _answer(Verdict.PENDING, _both(_format_instant(facts, max(at, entry.due)))))
     if entry.stand in CLAIMABLE:
-        return _barred(facts, _told(Verdict.OVERDUE, _UNCLAIMED[_unclaimed(nodes)]))
-    return _told(Verdict.WAITING, _waits_for(entry))
+        return _append_block(facts, _answer(Verdict.OVERDUE, _UNCLAIMED_CAUSES[_unclaimed_cause(nodes)]))
+    return _answer(Verdict.WAITING, _wait_cause(entry))
 
 
-def _unclaimed(nodes: RunningNodes | None) -> str:
+def _unclaimed_cause(nodes: RunningNodes | None) -> str:
     if nodes is None:
         return "unknown"
     if nodes.only_draining:
@@ -270,98 +272,98 @@ def _unclaimed(nodes: RunningNodes | None) -> str:
     return "busy" if nodes.live else "no_node"
 
 
-def _barred(facts: Facts, answer: Explanation) -> Explanation:
-    """What is to come is skipped when it is due, as long as the owner or the agent may run nothing."""
+def _append_block(facts: Facts, answer: Explanation) -> Explanation:
+    """Add that a future occurrence will be skipped, where the owner or the agent is blocked."""
     if facts.barred is None:
         return answer
-    why = _with(answer._replace(reason=facts.barred), _WILL_BE_SKIPPED)
-    why = _with(why, (sentence(facts.barred), sentence(facts.barred, "zh")))
+    why = _append(answer._replace(reason=facts.barred), _WILL_BE_SKIPPED)
+    why = _append(why, (sentence(facts.barred), sentence(facts.barred, "zh")))
     english, chinese = _SEE_OWNER
     owner = facts.task.owner
-    return _with(why, (english.format(owner=owner), chinese.format(owner=owner)))
+    return _append(why, (english.format(owner=owner), chinese.format(owner=owner)))
 
 
-def _waits_for(entry: Entry) -> tuple[str, str]:
+def _wait_cause(entry: Entry) -> tuple[str, str]:
     if entry.stand is Stand.PARKED and is_route(entry.lane):
         _, _, name = str(entry.lane).partition(":")
         return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
     if entry.stand is Stand.PARKED:
         return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
-    return _WAITS[entry.stand]
+    return _WAIT_CAUSES[entry.stand]
 
 
-def _from_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
-    """No row and no entry is about this very instant: it lies in a range, in a pile, in the future, or nowhere."""
-    task, standing = facts.task, facts.standing
+def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
+    """Explain an instant without a row or entry of its own: in a range or backlog, in the future, or not planned."""
+    task, status = facts.task, facts.standing
     if at < task.created:
-        return _told(Verdict.NOT_CREATED, _both(_when(facts, task.created)))
-    if standing.ended is not None and at >= standing.ended:
-        over = standing.state.value, state_word(standing.state.value, "zh")
-        return _told(Verdict.OVER, over, reason=standing.reason)
-    following = next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, standing))
+        return _answer(Verdict.NOT_CREATED, _both(_format_instant(facts, task.created)))
+    if status.ended is not None and at >= status.ended:
+        over = status.state.value, state_word(status.state.value, "zh")
+        return _answer(Verdict.OVER, over, reason=status.reason)
+    following = next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, status))
     if following != at:
         if following is None:
-            return _told(Verdict.NOT_PLANNED, ("there is none after it", "之后也没有"))
-        later = _when(facts, following)
-        return _told(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
+            return _answer(Verdict.NOT_PLANNED, ("there is none after it", "之后也没有"))
+        later = _format_instant(facts, following)
+        return _answer(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
     for entry in facts.entries:
-        if _leads_to(entry, at):
-            return _from_entry(facts, entry, at, now, nodes)
+        if _precedes(entry, at):
+            return _explain_entry(facts, entry, at, now, nodes)
     if at > now:
-        return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, at))))
-    return _told(Verdict.FORGOTTEN)
+        return _append_block(facts, _answer(Verdict.PENDING, _both(_format_instant(facts, at))))
+    return _answer(Verdict.FORGOTTEN)
 
 
-def _leads_to(entry: Entry, at: datetime) -> bool:
-    """Whether a planned instant is in the entry's range, or comes after the next occurrence: in its pile, or later."""
+def _precedes(entry: Entry, at: datetime) -> bool:
+    """Return whether a planned instant lies in the entry's range, or at or after the next occurrence."""
     if entry.kind is EntryKind.NEXT:
         return entry.planned <= at
     return entry.through is not None and entry.planned <= at <= entry.through
 
 
-def _lasts(pause: Pause, at: datetime) -> bool:
+def _is_paused_at(pause: Pause, at: datetime) -> bool:
     return pause.until is None or at < pause.until
 
 
-def _paused(facts: Facts, pause: Pause) -> Explanation:
+def _explain_pause(facts: Facts, pause: Pause) -> Explanation:
     agent = agent_of(facts.task)
-    remedy = None if agent is None else _REMEDIES.get(pause.cause)
-    end = "" if pause.until is None else _when(facts, pause.until)
-    # The note of such a pause repeats its cause, in English alone.
+    remedy = None if agent is None else _PAUSE_REMEDIES.get(pause.cause)
+    end = "" if pause.until is None else _format_instant(facts, pause.until)
+    # The note of a pause with a remedy repeats its cause in English only.
     note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note and remedy is None else ("", "")
-    since = _when(facts, pause.since)
-    answer = _told(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
+    since = _format_instant(facts, pause.since)
+    answer = _answer(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
     if end:
-        answer = _with(answer, (f"It goes on at {end}.", f"它将于 {end} 恢复。"))
-    reason = _REASONS.get(pause.cause)
+        answer = _append(answer, (f"It goes on at {end}.", f"它将于 {end} 恢复。"))
+    reason = _PAUSE_REASONS.get(pause.cause)
     if reason is not None:
-        answer = _with(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))
+        answer = _append(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))
     if remedy is None:
         return answer
     names = {"id": facts.task.id, "agent": agent, "owner": facts.task.owner}
-    return _with(answer, (remedy[0].format(**names), remedy[1].format(**names)))
+    return _append(answer, (remedy[0].format(**names), remedy[1].format(**names)))
 
 
 def with_pause(facts: Facts, answer: Explanation) -> Explanation:
-    """The answer for the newest row of a task, with the pause that keeps a newer one from starting."""
+    """Add the current pause to the answer for the newest row of a task."""
     pause = facts.standing.pause
     if pause is None or answer.verdict is Verdict.PAUSED:
         return answer
-    paused = _paused(facts, pause)
-    return _with(answer, (paused.english, paused.chinese))
+    paused = _explain_pause(facts, pause)
+    return _append(answer, (paused.english, paused.chinese))
 
 
 def skipped_in_pause(facts: Facts, answer: Explanation, pause: PausedStretch) -> Explanation:
-    """The answer for a row that a resumed pause left: its occurrence was not missed, the task was paused."""
-    since, until = _when(facts, pause.since), _when(facts, pause.until)
+    """Replace the sentence of a row that a resume wrote: the task was paused, the occurrence was not missed."""
+    since, until = _format_instant(facts, pause.since), _format_instant(facts, pause.until)
     english, chinese = _IN_PAUSE[answer.reason is Reason.MERGED]
     return answer._replace(
         english=english.format(since=since, until=until), chinese=chinese.format(since=since, until=until)
     )
 
 
-def _when(facts: Facts, at: datetime) -> str:
-    """As people read it: on the clock of the task, with its offset, and no finer than it has to be."""
+def _format_instant(facts: Facts, at: datetime) -> str:
+    """Format an instant in the task's zone with its offset, with seconds only where they are not zero."""
     local = fires_in(facts.task.schedule.zone or "UTC", [at])[0].local
     text = local.isoformat(" ", "seconds" if local.second or local.microsecond else "minutes")
     return f"{text[:-6]} {text[-6:]}"
@@ -371,7 +373,7 @@ def _both(text: str) -> tuple[str, str]:
     return text, text
 
 
-def _told(
+def _answer(
     verdict: Verdict,
     detail: tuple[str, str] = ("", ""),
     reason: Reason | None = None,

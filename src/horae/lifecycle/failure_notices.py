@@ -1,4 +1,4 @@
-"""Who wants to hear of failures hears once that a task is failing, and once that it has recovered."""
+"""Failure alerts: one `task.failing` event per incident when `notify_after` is reached, one `task.recovered` at its end."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ..model.task import Standing, Task
 from .event_rows import task_event
 
 
-def is_failing(task: Task, standing: Standing) -> bool:
-    """Whether so many occurrences in a row have failed as its policy wants to hear of."""
-    return 0 < task.policies.notify_after <= standing.failures
+def is_failing(task: Task, status: Standing) -> bool:
+    """Return whether the consecutive failures have reached `notify_after`."""
+    return 0 < task.policies.notify_after <= status.failures
 
 
 def noticed(
-    facts: Facts, task: Task, standing: Standing, now: datetime, reason: Reason | None = None
+    facts: Facts, task: Task, status: Standing, now: datetime, reason: Reason | None = None
 ) -> tuple[Event, ...]:
-    """What a task that is to stand so is told of: the two notices take turns, so that an incident has one of each.
+    """Return the event, if any, of the transition to the new task and status: the two kinds alternate.
 
-    An edit of the policy can begin or end an incident, too. A person who resumes what had given up has looked: that ends
-    it without a notice of its own, because `task.resumed` says so.
+    An edit of the policy can begin or end an incident, too. A resume of a failed task ends it without an event of its
+    own, because `task.resumed` says so.
     """
-    before, after = is_failing(facts.task, facts.standing), is_failing(task, standing)
+    before, after = is_failing(facts.task, facts.standing), is_failing(task, status)
     if before == after:
         return ()
     if not after:

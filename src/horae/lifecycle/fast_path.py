@@ -1,7 +1,7 @@
-"""The ordinary case in one breath: a lone occurrence on time with nothing in its way, and a run that simply succeeds.
+"""Fast path of `fire` and `settle`: a single punctual occurrence that nothing blocks, and a plain success.
 
-Nearly every decision is one of these two, and a busy node makes tens of thousands of them a second. Each either answers
-exactly as the long way would (a property test compares them), or says None, and the long way is asked.
+Nearly every decision is one of these two, and a busy node makes tens of thousands a second. Each function returns exactly
+the change of the general rules (a property test compares them), or None where the general rules must decide.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..model.limits import SUMMARY_CHARACTERS, shortened
 from ..model.outcome import Settlement, Succeeded
 from ..model.run import Origin, Run, RunState
 from ..model.task import Standing, Task, TaskState, past_of
-from ..schedule import Every, Now, Once, next  # noqa: A004 - the product's own question
+from ..schedule import Every, Now, Once, next  # noqa: A004 - next occurrence, not the builtin
 from .failure_notices import is_failing
 from .start import Claimant, born, started
 
-# Values are made field by field from here on: a third of the time of a call with that many arguments.
+# Named tuples are built with tuple.__new__: a third of the time of a call with that many arguments.
 _new: Final = tuple.__new__
 _NEXT: Final = (NEXT_SLOT,)
 _ONE_SHOT: Final = (Once, Now)
@@ -28,7 +28,7 @@ _STILL: Final = (Stand.HELD, Stand.ASLEEP)
 
 
 def ordinary_claim(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change | None:
-    """The next occurrence of an active task that has nothing else on its agenda, met in time."""
+    """Start the next occurrence of an active task that has nothing else on its agenda and is claimed in time."""
     task, standing, entries, live, lanes, barred, _ = facts
     alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or barred or entry.waited)
     if not alone or standing.state is not TaskState.ACTIVE or standing.skips_left:
@@ -50,7 +50,7 @@ def ordinary_claim(facts: Facts, entry: Entry, token: int, claim: Claimant) -> C
 
 
 def _following(task: Task, standing: Standing, entry: Entry, now: datetime) -> Entry | None:
-    """The one after it, if it is still to come; otherwise there is a pile, or an end, and more to decide."""
+    """Return the following entry if it lies in the future; None where there is a backlog, an end, or `every … after end`."""
     schedule = task.schedule
     if schedule.__class__ is Every and schedule.since == "end":
         return None
@@ -61,7 +61,7 @@ def _following(task: Task, standing: Standing, entry: Entry, now: datetime) -> E
 
 
 def ordinary_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:
-    """A scheduled run of an active task succeeded, and nothing of the task waited for that."""
+    """Settle a successful scheduled run of an active task that no entry waits for."""
     task, standing, entries, live, _, _, _ = facts
     outcome = report.outcome
     if not isinstance(outcome, Succeeded) or run.state is not RunState.RUNNING or run.origin is not Origin.SCHEDULED:

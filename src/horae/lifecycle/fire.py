@@ -1,4 +1,4 @@
-"""An agenda entry came due: what now? Runs, rows that explain, the next entry and the events, decided together."""
+"""Decision for a due agenda entry: starts a run, parks, holds or skips the entry, and plans the next one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import Origin
 from ..model.task import TaskState, past_of
-from ..schedule import due, next  # noqa: A004 - the product's own question
+from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 from .conclude import conclude
 from .due_backlog import MICROSECOND, without_repeat
 from .entry_removal import account_for
@@ -26,11 +26,11 @@ from .settle import settle
 from .start import Claimant, born, full_lane, started
 from .unroutable_entry import stranded
 
-_MAY_TRY_AGAIN: Final = frozenset({TaskState.ACTIVE, TaskState.FAILED, TaskState.COMPLETED})
+_RETRYABLE_STATES: Final = frozenset({TaskState.ACTIVE, TaskState.FAILED, TaskState.COMPLETED})
 
 
 def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    """What becomes of a due entry: nearly always the ordinary thing, and otherwise what the rules say at length."""
+    """Decide about a claimed entry: unroutable, fast path, else the general rules; drop runs that the ledger has already."""
     change = (
         stranded(facts, entry, claim)
         or ordinary_claim(facts, entry, token, claim)
@@ -40,35 +40,35 @@ def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
 
 
 def fire_at_length(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    """Total: every entry that can be claimed gets an answer, and leaves its slot or stands differently in it."""
+    """Apply the general rules. Every claimable entry is handled: it is removed, or changes its state."""
     match entry.kind:
         case EntryKind.RESUME:
-            return _resume(facts, entry, claim)
+            return _fire_resume(facts, entry, claim)
         case EntryKind.DEADLINE:
-            return _deadline(facts, entry, claim)
+            return _fire_deadline(facts, entry, claim)
         case _ if not _may_run(facts, entry):
-            change = _set_aside(facts, entry, claim)
+            change = _sleep_or_skip(facts, entry, claim)
         case EntryKind.NEXT:
             change = next_occurrence(facts, entry, token, claim)
         case EntryKind.WAITING:
-            change = _waiting(facts, entry, token, claim)
+            change = _fire_waiting(facts, entry, token, claim)
         case EntryKind.RETRY:
-            change = _retry(facts, entry, token, claim)
+            change = _fire_retry(facts, entry, token, claim)
         case EntryKind.MANUAL:
-            change = _manual(facts, entry, token, claim)
+            change = _fire_manual(facts, entry, token, claim)
         case never:
             assert_never(never)
     return conclude(facts, change, claim.now)
 
 
 def _may_run(facts: Facts, entry: Entry) -> bool:
-    """A claim reads the task again: what was paused, cancelled or is over since does not start."""
+    """Return whether the state of the task, read again by the claim, still allows the entry to run."""
     if facts.barred is not None and entry.kind is not EntryKind.NEXT:
         return False
     match entry.origin:
         case Origin.SCHEDULED if entry.kind is EntryKind.RETRY:
-            # Of a task that is over there is a retry only where somebody has asked for it.
-            return facts.standing.state in _MAY_TRY_AGAIN
+            # A task that has ended has a retry only where one was requested.
+            return facts.standing.state in _RETRYABLE_STATES
         case Origin.SCHEDULED:
             return facts.standing.state is TaskState.ACTIVE
         case Origin.BACKFILL:
@@ -79,63 +79,63 @@ def _may_run(facts: Facts, entry: Entry) -> bool:
             assert_never(never)
 
 
-def _set_aside(facts: Facts, entry: Entry, claim: Claimant) -> Change:
-    """Asleep with its task, or recorded and gone."""
+def _sleep_or_skip(facts: Facts, entry: Entry, claim: Claimant) -> Change:
+    """Put the entry to sleep with its paused task; else remove it with a skipped row."""
     if facts.standing.state is TaskState.PAUSED and entry.origin is not Origin.MANUAL:
         return Change(put=(entry._replace(stand=Stand.ASLEEP, lane=None),))
     rows = account_for(facts, (entry,), facts.barred or Reason.CANCELLED, claim.now)
     return Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
 
 
-def _waiting(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    """The first of those that wait, if nothing of the task is in the way; the rest stay held behind it."""
+def _fire_waiting(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    """Start the first waiting occurrence if nothing blocks it; the rest stay held."""
     if in_the_way(facts, entry):
-        return _held(entry)
-    if entry.origin is Origin.BACKFILL and _something_is_due(facts, claim.now):
-        # The past has waited so long that it can let the present go first.
+        return _hold(entry)
+    if entry.origin is Origin.BACKFILL and _has_due_entry(facts, claim.now):
+        # Due occurrences of the schedule go before a backfill.
         return Change(put=(entry._replace(due=claim.now + MICROSECOND),))
     return _start(facts, entry, token, claim)
 
 
-def _retry(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    return _held(entry) if in_the_way(facts, entry) else _start(facts, entry, token, claim)
+def _fire_retry(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    return _hold(entry) if in_the_way(facts, entry) else _start(facts, entry, token, claim)
 
 
-def _manual(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    """Somebody said: now. It obeys overlap, but what was met in time and only waited for a seat goes on waiting."""
+def _fire_manual(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    """Start a manual occurrence under the overlap policy; one that only waits for a lane slot keeps waiting."""
     if not in_the_way(facts, entry):
         return _start(facts, entry, token, claim)
-    meeting = meet(facts, entry)
-    if meeting is Meeting.SKIP and not entry.waited:
+    action = meet(facts, entry)
+    if action is Meeting.SKIP and not entry.waited:
         rows = account_for(facts, (entry,), Reason.OVERLAP, claim.now)
         return Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
-    return replacing(facts, _held(entry), claim.now) if meeting is Meeting.REPLACE else _held(entry)
+    return replacing(facts, _hold(entry), claim.now) if action is Meeting.REPLACE else _hold(entry)
 
 
-def _held(entry: Entry) -> Change:
+def _hold(entry: Entry) -> Change:
     return Change(put=(entry._replace(stand=Stand.HELD, lane=None, waited=True),))
 
 
 def _start(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    """A run for exactly this entry, if its lanes have a seat."""
+    """Start a run for this entry, or park the entry if one of its lanes is full."""
     lane = full_lane(facts)
     if lane is not None:
         return Change(put=(entry._replace(stand=Stand.PARKED, lane=lane, waited=True),))
     ended = superseded_by(facts, entry) if entry.kind is EntryKind.WAITING else ()
     run = born(facts, heir_of(entry, ended), token, claim)
     rows = account_for(facts, ended, Reason.SUPERSEDED, claim.now)
-    gone = tuple(each.slot for each in ended)
-    behind = _behind(facts, entry, claim)
+    dropped = tuple(each.slot for each in ended)
+    rest = _rest_of_range(facts, entry, claim)
     return Change(
         born=(*rows, run),
-        put=behind,
-        dropped=gone if behind else (*gone, entry.slot),
+        put=rest,
+        dropped=dropped if rest else (*dropped, entry.slot),
         events=(*(told(row, claim.now) for row in rows), started(run, claim.now)),
     )
 
 
-def _behind(facts: Facts, entry: Entry, claim: Claimant) -> tuple[Entry, ...]:
-    """What is left of a range when its first occurrence has started, in the same slot."""
+def _rest_of_range(facts: Facts, entry: Entry, claim: Claimant) -> tuple[Entry, ...]:
+    """Return the rest of a range, in the same slot, when its first occurrence has started."""
     if entry.through is None:
         return ()
     task, past = facts.task, past_of(facts.task, facts.standing)
@@ -146,21 +146,21 @@ def _behind(facts: Facts, entry: Entry, claim: Claimant) -> tuple[Entry, ...]:
     return (entry._replace(planned=planned, due=at, stand=Stand.HELD, lane=None),)
 
 
-def _something_is_due(facts: Facts, now: datetime) -> bool:
+def _has_due_entry(facts: Facts, now: datetime) -> bool:
     return any(
         entry.origin is not Origin.BACKFILL and entry.stand in CLAIMABLE and entry.due <= now for entry in facts.entries
     )
 
 
-def _resume(facts: Facts, entry: Entry, claim: Claimant) -> Change:
-    """The pause was to end then, and did: what passed since was not paused, whenever this is found out."""
+def _fire_resume(facts: Facts, entry: Entry, claim: Claimant) -> Change:
+    """End the pause at its planned end, even if the claim comes later: instants after that end were not paused."""
     if facts.standing.state is TaskState.PAUSED:
         return awake(facts, claim.now, until=entry.due)
     return Change(dropped=(entry.slot,))
 
 
-def _deadline(facts: Facts, entry: Entry, claim: Claimant) -> Change:
-    """Whoever held the run has not answered in time."""
+def _fire_deadline(facts: Facts, entry: Entry, claim: Claimant) -> Change:
+    """Time out a run that got no external answer before its deadline."""
     for run in facts.live:
         if run.id == entry.run_id:
             return settle(facts, run, Settlement(run.id, run.token, TimedOut(), run.started, claim.now))

@@ -1,7 +1,4 @@
-"""The ledger has it already: a clock was set back, or a schedule was, and the agenda came to an instant a second time.
-
-An occurrence happens once. What was to be done about it again is left out, and whatever counted on that goes on without.
-"""
+"""Deduplication of runs that the ledger has already, after a clock or schedule was set back to an earlier instant."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ from .conclude import conclude
 
 
 def without_made(facts: Facts, change: Change, now: datetime) -> Change:
-    """Nothing waits for a run that does not start, and a task that has nothing else left is completed."""
-    kept = change._replace(
+    """Remove existing runs and their start events from a change, and conclude again, since no entry may wait for them."""
+    reduced = change._replace(
         born=tuple(run for run in change.born if run.id not in facts.made),
         events=tuple(each for each in change.events if each.kind not in OF_BIRTH or each.run_id not in facts.made),
     )
-    return conclude(facts, kept, now)
+    return conclude(facts, reduced, now)

@@ -1,4 +1,4 @@
-"""What becomes of occurrences that came due while nothing could run: the missed policy, and nothing else."""
+"""Missed policy: which occurrences of a due backlog are skipped, run now or queued."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Skips: TypeAlias = tuple[tuple[Span, Reason], ...]
 
 
 class Occurrence(NamedTuple):
-    """What is to be run: one planned instant, told of a stretch where it stands for one; or all of those up to `through`.
+    """Occurrence to run: one planned instant, with the `span` that it represents; or all up to `through`.
 
-    `in_order` says that it ends, retries included, before a later one starts.
+    With `in_order` it ends, retries included, before a later one starts.
     """
 
     planned: datetime
@@ -26,7 +26,7 @@ class Occurrence(NamedTuple):
 
 
 class MakeUp(NamedTuple):
-    """What is skipped, what runs first, and what runs after that; `accepted` occurrences are given a run, now or later."""
+    """Catch-up plan: skipped spans, the occurrence to run now and the ones to queue; `accepted` of them get a run."""
 
     skips: Skips = ()
     run: Occurrence | None = None
@@ -35,7 +35,7 @@ class MakeUp(NamedTuple):
 
     @property
     def all_queued(self) -> MakeUp:
-        """The same, when even the first has to wait."""
+        """Return the plan with its first occurrence queued too."""
         if self.run is None or self.queued is None:
             return self._replace(run=None, queued=self.run)
         return self._replace(run=None, queued=self.queued._replace(planned=self.run.planned))
@@ -45,47 +45,47 @@ def on_time(planned: datetime) -> MakeUp:
     return MakeUp(run=Occurrence(planned), accepted=1)
 
 
-def make_up(missed: Missed, pile: Pile, now: datetime, remaining: int | None) -> MakeUp:
-    """`remaining` is what the schedule's repeat still allows."""
+def make_up(missed: Missed, backlog: Pile, now: datetime, remaining: int | None) -> MakeUp:
+    """Apply the missed policy to a backlog; `remaining` is the number of runs that the schedule's repeat still allows."""
     if missed.mode == "skip":
-        return MakeUp(skips=((pile.span, Reason.MISSED_SKIPPED),))
-    stale, fresh = (None, pile) if missed.within is None else pile.due_before(now - missed.within)
+        return MakeUp(skips=((backlog.span, Reason.MISSED_SKIPPED),))
+    stale, fresh = (None, backlog) if missed.within is None else backlog.due_before(now - missed.within)
     skips: Skips = () if stale is None else ((stale.span, Reason.STALE),)
     if fresh is None:
         return MakeUp(skips)
     match missed.mode:
         case "latest":
-            return _latest(fresh, skips)
+            return _plan_latest(fresh, skips)
         case "merge":
             return MakeUp(skips, Occurrence(fresh.last, fresh.span if fresh.size > 1 else None), accepted=1)
         case "all":
-            return _all(fresh, skips, missed.limit, remaining)
+            return _plan_all(fresh, skips, missed.limit, remaining)
         case _:
             assert_never(missed.mode)
 
 
-def after_waiting(missed: Missed, pile: Pile, now: datetime, remaining: int | None) -> MakeUp:
-    """The first of the pile only had to wait for a seat or its turn, and runs; what passed meanwhile was missed."""
-    if pile.size == 1 or remaining == 1:
-        return on_time(pile.first)
-    _, rest = pile.cut(1)
+def after_waiting(missed: Missed, backlog: Pile, now: datetime, remaining: int | None) -> MakeUp:
+    """Plan a backlog whose first occurrence came due in time and waited: it runs, the later ones count as missed."""
+    if backlog.size == 1 or remaining == 1:
+        return on_time(backlog.first)
+    _, rest = backlog.cut(1)
     later = make_up(missed, rest, now, None if remaining is None else remaining - 1).all_queued
-    return later._replace(run=Occurrence(pile.first), accepted=later.accepted + 1)
+    return later._replace(run=Occurrence(backlog.first), accepted=later.accepted + 1)
 
 
-def _latest(pile: Pile, skips: Skips) -> MakeUp:
-    if pile.size > 1:
-        skips = (*skips, (pile.oldest(pile.size - 1).span, Reason.MERGED))
-    return MakeUp(skips, Occurrence(pile.last), accepted=1)
+def _plan_latest(backlog: Pile, skips: Skips) -> MakeUp:
+    if backlog.size > 1:
+        skips = (*skips, (backlog.oldest(backlog.size - 1).span, Reason.MERGED))
+    return MakeUp(skips, Occurrence(backlog.last), accepted=1)
 
 
-def _all(pile: Pile, skips: Skips, limit: int, remaining: int | None) -> MakeUp:
-    surplus = pile.size - limit
+def _plan_all(backlog: Pile, skips: Skips, limit: int, remaining: int | None) -> MakeUp:
+    surplus = backlog.size - limit
     if surplus > 0:
-        older, pile = pile.cut(surplus)
+        older, backlog = backlog.cut(surplus)
         skips = (*skips, (older.span, Reason.MISSED_SKIPPED))
-    if remaining is not None and remaining < pile.size:
-        # The schedule ends with the last repeat: what is planned after it is no occurrence any more.
-        pile = pile.oldest(remaining)
-    rest = Occurrence(pile.nth(2), through=pile.last, in_order=True) if pile.size > 1 else None
-    return MakeUp(skips, Occurrence(pile.first, in_order=True), rest, accepted=pile.size)
+    if remaining is not None and remaining < backlog.size:
+        # The schedule ends with the last repeat: later instants are no occurrences.
+        backlog = backlog.oldest(remaining)
+    rest = Occurrence(backlog.nth(2), through=backlog.last, in_order=True) if backlog.size > 1 else None
+    return MakeUp(skips, Occurrence(backlog.first, in_order=True), rest, accepted=backlog.size)

@@ -1,4 +1,4 @@
-"""The next scheduled occurrence came due, alone or as the oldest of a pile: skips, missed, overlap, lanes, and what follows."""
+"""Decision for the next scheduled occurrence and its backlog: requested skips, missed, overlap, lanes, next entry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.entry import Entry, EntryKind, Stand
 from ..model.reason import Reason
 from ..model.run import Origin, Run, Span
 from ..model.task import past_of
-from ..schedule import next  # noqa: A004 - the product's own question
+from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry
 from .backlog_accounting import Reckoning, reckon
 from .due_backlog import Pile, counts_from_end, pile_of, without_repeat
@@ -22,124 +22,128 @@ from .replacement import replacing
 from .start import Claimant, born, full_lane, started
 
 
-class _Turn(NamedTuple):
-    """What a claim of the next occurrence works with."""
+class _NextClaim(NamedTuple):
+    """Inputs of the claim of the next occurrence."""
 
     facts: Facts
     entry: Entry
     token: int
     claim: Claimant
-    reckoning: Reckoning
+    account: Reckoning
 
 
 def next_occurrence(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    pile = pile_of(facts.task, facts.standing, entry.planned, claim.now)
+    """Decide about all due occurrences of the schedule."""
+    backlog = pile_of(facts.task, facts.standing, entry.planned, claim.now)
     if facts.barred is not None:
-        unasked = Reckoning(pile, pile, facts.standing)
-        return _account(_Turn(facts, entry, token, claim, unasked), MakeUp(((pile.span, facts.barred),)))
-    turn = _Turn(facts, entry, token, claim, reckon(facts.standing, pile))
-    if turn.reckoning.left is None:
-        return _account(turn, MakeUp())
-    plan = _plan(turn, turn.reckoning.left)
-    return _account(turn, plan) if plan.run is None else _meet(turn, turn.reckoning.left, plan, plan.run)
+        account = Reckoning(backlog, backlog, facts.standing)
+        return _record_backlog(_NextClaim(facts, entry, token, claim, account), MakeUp(((backlog.span, facts.barred),)))
+    context = _NextClaim(facts, entry, token, claim, reckon(facts.standing, backlog))
+    if context.account.left is None:
+        return _record_backlog(context, MakeUp())
+    plan = _plan_backlog(context, context.account.left)
+    if plan.run is None:
+        return _record_backlog(context, plan)
+    return _run_or_wait(context, context.account.left, plan, plan.run)
 
 
-def _plan(turn: _Turn, pile: Pile) -> MakeUp:
-    """Missed applies to more than one unaccounted instant, or to one older than the poll ceiling."""
-    missed, now = turn.facts.task.policies.missed, turn.claim.now
-    if _has_waited(turn, pile):
-        return after_waiting(missed, pile, now, turn.reckoning.remaining)
-    if pile.size == 1 and now - pile.due(pile.first) <= turn.claim.poll_ceiling:
-        return on_time(pile.first)
-    return make_up(missed, pile, now, turn.reckoning.remaining)
+def _plan_backlog(context: _NextClaim, backlog: Pile) -> MakeUp:
+    """Return the plan: the missed policy applies to several due instants, or to one older than the poll ceiling."""
+    missed, now = context.facts.task.policies.missed, context.claim.now
+    if _has_waited(context, backlog):
+        return after_waiting(missed, backlog, now, context.account.remaining)
+    if backlog.size == 1 and now - backlog.due(backlog.first) <= context.claim.poll_ceiling:
+        return on_time(backlog.first)
+    return make_up(missed, backlog, now, context.account.remaining)
 
 
-def _meet(turn: _Turn, pile: Pile, plan: MakeUp, first: Occurrence) -> Change:
-    """Something is to run: unless the task's own runs, its backlog or a full lane stand in the way."""
-    facts, entry = turn.facts, _as_it_runs(turn.entry, pile, first)
+def _run_or_wait(context: _NextClaim, backlog: Pile, plan: MakeUp, first: Occurrence) -> Change:
+    """Run the first occurrence unless a live run, an ordered backlog or a full lane blocks it; then apply overlap."""
+    facts, entry = context.facts, _entry_for(context.entry, backlog, first)
     if not in_the_way(facts, entry):
         lane = full_lane(facts)
-        return _run(turn, plan, entry) if lane is None else _wait(turn, pile, Stand.PARKED, lane)
-    if _has_waited(turn, pile) or not (facts.live or first.in_order):
-        # Overlap is for an instant that comes due while a run is going, and this one did not.
-        return _wait(turn, pile, Stand.HELD)
-    meeting = meet(facts, turn.entry)
-    if first.in_order or meeting is Meeting.WAIT:
-        return _account(turn, plan.all_queued)
-    if meeting is Meeting.REPLACE:
-        return replacing(facts, _account(turn, plan.all_queued, ended=replaced_waiters(facts)), turn.claim.now)
+        return _start_run(context, plan, entry) if lane is None else _wait(context, backlog, Stand.PARKED, lane)
+    if _has_waited(context, backlog) or not (facts.live or first.in_order):
+        # Overlap applies to an instant that comes due during a run, and this one did not.
+        return _wait(context, backlog, Stand.HELD)
+    action = meet(facts, context.entry)
+    if first.in_order or action is Meeting.WAIT:
+        return _record_backlog(context, plan.all_queued)
+    if action is Meeting.REPLACE:
+        change = _record_backlog(context, plan.all_queued, ended=replaced_waiters(facts))
+        return replacing(facts, change, context.claim.now)
     span = first.span or Span(first.planned, first.planned, 1)
-    return _account(turn, MakeUp((*plan.skips, (span, Reason.OVERLAP))))
+    return _record_backlog(context, MakeUp((*plan.skips, (span, Reason.OVERLAP))))
 
 
-def _has_waited(turn: _Turn, pile: Pile) -> bool:
-    return turn.entry.waited and pile.first == turn.entry.planned
+def _has_waited(context: _NextClaim, backlog: Pile) -> bool:
+    return context.entry.waited and backlog.first == context.entry.planned
 
 
-def _as_it_runs(entry: Entry, pile: Pile, first: Occurrence) -> Entry:
+def _entry_for(entry: Entry, backlog: Pile, first: Occurrence) -> Entry:
     if first == (entry.planned, None, None, False):
         return entry
-    at = pile.due(first.planned)
+    at = backlog.due(first.planned)
     return entry._replace(planned=first.planned, due=at, span=first.span, in_order=first.in_order)
 
 
-def _wait(turn: _Turn, pile: Pile, stand: Stand, lane: str | None = None) -> Change:
-    """The pile waits as it is; only requested skips are decided. An instant that was alone is not missed afterwards."""
-    reckoning, now = turn.reckoning, turn.claim.now
-    rows = reckoning.rows(MakeUp(), now)
-    entry = turn.entry._replace(
-        planned=pile.first,
-        due=pile.due(pile.first),
+def _wait(context: _NextClaim, backlog: Pile, stand: Stand, lane: str | None = None) -> Change:
+    """Keep the backlog waiting and apply only requested skips. A single waiting instant does not count as missed later."""
+    account, now = context.account, context.claim.now
+    rows = account.rows(MakeUp(), now)
+    entry = context.entry._replace(
+        planned=backlog.first,
+        due=backlog.due(backlog.first),
         stand=stand,
         lane=lane,
-        waited=_has_waited(turn, pile) or pile.size == 1,
+        waited=_has_waited(context, backlog) or backlog.size == 1,
     )
-    standing = reckoning.counted(0, reckoning.whole.size - pile.size)
+    status = account.counted(0, account.whole.size - backlog.size)
     return Change(
-        standing=standing if standing != turn.facts.standing else None,
+        standing=status if status != context.facts.standing else None,
         born=rows,
         put=(entry,),
         events=tuple(told(row, now) for row in rows),
     )
 
 
-def _run(turn: _Turn, plan: MakeUp, entry: Entry) -> Change:
-    ended = superseded_by(turn.facts, entry)
-    run = born(turn.facts, heir_of(entry, ended), turn.token, turn.claim)
-    return _account(turn, plan, run, ended)
+def _start_run(context: _NextClaim, plan: MakeUp, entry: Entry) -> Change:
+    ended = superseded_by(context.facts, entry)
+    run = born(context.facts, heir_of(entry, ended), context.token, context.claim)
+    return _record_backlog(context, plan, run, ended)
 
 
-def _account(turn: _Turn, plan: MakeUp, run: Run | None = None, ended: tuple[Entry, ...] = ()) -> Change:
-    """Every instant of the pile has its row now, or its run, or its place in the queue; then comes the next one."""
-    facts, reckoning, now = turn.facts, turn.reckoning, turn.claim.now
-    rows = (*reckoning.rows(plan, now), *account_for(facts, ended, Reason.SUPERSEDED, now))
-    standing = reckoning.counted(plan.accepted - _given_back(facts, ended, now), reckoning.whole.size)
-    put = () if plan.queued is None else (_joined(facts, reckoning.queued(plan.queued)),)
-    following = None if counts_from_end(facts.task.schedule) else next_entry(facts.task, standing, reckoning.whole.last)
+def _record_backlog(context: _NextClaim, plan: MakeUp, run: Run | None = None, ended: tuple[Entry, ...] = ()) -> Change:
+    """Give every instant of the backlog a row, a run or a queue entry, and plan the next occurrence."""
+    facts, account, now = context.facts, context.account, context.claim.now
+    rows = (*account.rows(plan, now), *account_for(facts, ended, Reason.SUPERSEDED, now))
+    status = account.counted(plan.accepted - _count_superseded(facts, ended, now), account.whole.size)
+    put = () if plan.queued is None else (_merge_waiting(facts, account.queued(plan.queued)),)
+    following = None if counts_from_end(facts.task.schedule) else next_entry(facts.task, status, account.whole.last)
     return Change(
-        standing=standing if standing != facts.standing else None,
+        standing=status if status != facts.standing else None,
         born=rows if run is None else (*rows, run),
         put=put if following is None else (following, *put),
-        dropped=(*(() if following is not None else (turn.entry.slot,)), *(each.slot for each in ended)),
+        dropped=(*(() if following is not None else (context.entry.slot,)), *(each.slot for each in ended)),
         events=(*(told(row, now) for row in rows), *(() if run is None else (started(run, now),))),
     )
 
 
-def _given_back(facts: Facts, ended: tuple[Entry, ...], now: datetime) -> int:
-    """Waiters were counted when they were put in line; those that give way are given no run after all."""
+def _count_superseded(facts: Facts, ended: tuple[Entry, ...], now: datetime) -> int:
+    """Return the count of superseded waiters, which were counted when they were queued and now get no run."""
     return sum(occurrences_in(facts, each, now) for each in ended if each.kind is EntryKind.WAITING)
 
 
-def _joined(facts: Facts, waiting: Entry) -> Entry:
-    """Where all are queued, those that wait in a row are one entry, however many there are."""
+def _merge_waiting(facts: Facts, waiting: Entry) -> Entry:
+    """Merge a waiting entry into the one that ends right before it, under `queue_all`."""
     task = facts.task
     if task.policies.overlap != "queue_all" or waiting.span is not None:
         return waiting
     endless, past = without_repeat(task.schedule), past_of(task, facts.standing)
     for other in facts.entries:
-        alike = other.kind is EntryKind.WAITING and other.origin is Origin.SCHEDULED and other.span is None
-        if alike and other.in_order == waiting.in_order:
-            end = other.through or other.planned
-            if next(endless, end, past) == waiting.planned:
+        is_mergeable = other.kind is EntryKind.WAITING and other.origin is Origin.SCHEDULED and other.span is None
+        if is_mergeable and other.in_order == waiting.in_order:
+            last = other.through or other.planned
+            if next(endless, last, past) == waiting.planned:
                 return other._replace(through=waiting.through or waiting.planned)
     return waiting

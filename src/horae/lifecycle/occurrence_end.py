@@ -1,4 +1,4 @@
-"""An occurrence ends, one way or another: what it counts for, and whether its task gives up."""
+"""End of an occurrence: failure count, `last_end`, and whether the task gives up."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST
 
 
 def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = False) -> Change:
-    """`ended` is the last run of its occurrence: there will be no other attempt."""
-    standing = _after(facts.standing, ended, now)
+    """End an occurrence with its last run; the task fails after `give_up_after` failures or if `poisoned`."""
+    status = _status_after(facts.standing, ended, now)
     change = Change(
-        standing=standing,
+        standing=status,
         moved=(ended,),
         dropped=deadline_slots(facts, ended),
-        events=(told(ended, now), *noticed(facts, facts.task, standing, now, _why(ended))),
+        events=(told(ended, now), *noticed(facts, facts.task, status, now, _failure_reason(ended))),
     )
-    if standing.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _was_all(facts, ended):
-        return _done_after_all(facts, change, standing, now)
-    if standing.state not in GOING:
+    if status.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _is_one_shot(facts, ended):
+        return _complete_task(facts, change, status, now)
+    if status.state not in GOING:
         return change
     if poisoned:
-        return _give_up(facts, change, standing, Reason.QUARANTINED, now)
-    most = facts.task.policies.give_up_after
-    if most is not None and standing.failures >= most and _counts(ended):
-        return _give_up(facts, change, standing, _why(ended), now)
+        return _give_up(facts, change, status, Reason.QUARANTINED, now)
+    limit = facts.task.policies.give_up_after
+    if limit is not None and status.failures >= limit and _counts_as_failure(ended):
+        return _give_up(facts, change, status, _failure_reason(ended), now)
     return change
 
 
 def may_continue(facts: Facts, run: Run) -> bool:
-    """Whether its task still wants another attempt: not when it is over, unless somebody asked for this run by hand."""
+    """Return whether another attempt is allowed: scheduled runs need an open task, others one that is not cancelled."""
     if run.origin is Origin.SCHEDULED:
         return facts.standing.state in GOING
     return facts.standing.state is not TaskState.CANCELLED
 
 
 def unheld(runs: Iterable[Run], reason: Reason, now: datetime) -> tuple[Run, ...]:
-    """Those of the runs that no node holds, ended: nobody can be asked to end them."""
+    """Return the waiting runs as cancelled: no node executes them, so no node can be asked to end them."""
     return tuple(
         run._replace(state=RunState.CANCELLED, reason=reason, ended=now, deadline=None)
         for run in runs
@@ -59,63 +59,63 @@ def unheld(runs: Iterable[Run], reason: Reason, now: datetime) -> tuple[Run, ...
 
 
 def deadline_slots(facts: Facts, run: Run) -> tuple[str, ...]:
-    """A run that somebody else held had a deadline on the agenda."""
+    """Return the slots of the deadline entries of a run."""
     return tuple(entry.slot for entry in facts.entries if entry.run_id == run.id)
 
 
 def summary(run: Run) -> str | None:
-    """The few words that a list of tasks shows."""
+    """Return the truncated error or result that task lists show."""
     text = run.result_json if run.error is None else run.error
     return None if text is None else shortened(text, SUMMARY_CHARACTERS)
 
 
-def _after(standing: Standing, ended: Run, now: datetime) -> Standing:
-    """A success resets the failures in a row, a failed scheduled occurrence adds one, all else does neither."""
-    return standing._replace(
-        failures=0 if ended.state is RunState.SUCCEEDED else standing.failures + _counts(ended),
-        last_end=now if ended.origin is Origin.SCHEDULED else standing.last_end,
+def _status_after(status: Standing, ended: Run, now: datetime) -> Standing:
+    """Return the status after a run: a success resets consecutive failures, a failed scheduled occurrence adds one."""
+    return status._replace(
+        failures=0 if ended.state is RunState.SUCCEEDED else status.failures + _counts_as_failure(ended),
+        last_end=now if ended.origin is Origin.SCHEDULED else status.last_end,
         last_result=summary(ended),
     )
 
 
-def _was_all(facts: Facts, ended: Run) -> bool:
-    """Whether that one occurrence was all that the task had to do."""
+def _is_one_shot(facts: Facts, ended: Run) -> bool:
+    """Return whether the task fires only once and this was that occurrence."""
     return ended.origin is Origin.SCHEDULED and isinstance(facts.task.schedule, Once | Now)
 
 
-def _done_after_all(facts: Facts, change: Change, standing: Standing, now: datetime) -> Change:
-    """Somebody has looked, had it tried again, and it worked: nobody need look any more."""
+def _complete_task(facts: Facts, change: Change, status: Standing, now: datetime) -> Change:
+    """Complete a failed one-shot task whose requested retry succeeded."""
     return change._replace(
-        standing=standing._replace(state=TaskState.COMPLETED, reason=None, ended=now),
+        standing=status._replace(state=TaskState.COMPLETED, reason=None, ended=now),
         events=(*change.events, task_event(EventKind.TASK_COMPLETED, facts.task, now)),
     )
 
 
-def _why(ended: Run) -> Reason:
+def _failure_reason(ended: Run) -> Reason:
     return ended.reason or Reason.TARGET_FAILED
 
 
-def _counts(ended: Run) -> bool:
+def _counts_as_failure(ended: Run) -> bool:
     return ended.origin is Origin.SCHEDULED and ended.state in _FAILURES
 
 
-def _give_up(facts: Facts, change: Change, standing: Standing, reason: Reason, now: datetime) -> Change:
-    """A person must look. What was due is recorded, what was still to come is not; what somebody asked for stays."""
-    gone = tuple(entry for entry in facts.entries if _of_the_schedule(entry))
-    rows = account_for(facts, gone, reason if reason is Reason.QUARANTINED else Reason.CANCELLED, now)
+def _give_up(facts: Facts, change: Change, status: Standing, reason: Reason, now: datetime) -> Change:
+    """Fail the task. Due occurrences are recorded, future ones removed; manual runs and backfills stay."""
+    removed = tuple(entry for entry in facts.entries if _is_scheduled(entry))
+    rows = account_for(facts, removed, reason if reason is Reason.QUARANTINED else Reason.CANCELLED, now)
     failed = task_event(EventKind.TASK_FAILED, facts.task, now, reason.value)
-    counted = standing.counted
+    counted = status.counted
     if facts.task.schedule.counting == "planned":
-        counted += sum(occurrences_in(facts, entry, now) for entry in gone if entry.kind is EntryKind.NEXT)
-    # Whoever resumes it goes on from there: a wall clock that went back must not lead the schedule back.
+        counted += sum(occurrences_in(facts, entry, now) for entry in removed if entry.kind is EntryKind.NEXT)
+    # A resume continues from here: a wall clock that went back must not set the schedule back.
     since = max([now, *(run.planned for run in (*change.moved, *rows) if run.origin is Origin.SCHEDULED)])
     return change._replace(
-        standing=standing._replace(state=TaskState.FAILED, counted=counted, reason=reason, ended=since, pause=None),
+        standing=status._replace(state=TaskState.FAILED, counted=counted, reason=reason, ended=since, pause=None),
         born=rows,
-        dropped=(*change.dropped, *(entry.slot for entry in gone)),
+        dropped=(*change.dropped, *(entry.slot for entry in removed)),
         events=(*change.events, *(told(row, now) for row in rows), failed),
     )
 
 
-def _of_the_schedule(entry: Entry) -> bool:
+def _is_scheduled(entry: Entry) -> bool:
     return entry.kind is EntryKind.RESUME or (entry.origin is Origin.SCHEDULED and entry.kind is not EntryKind.DEADLINE)

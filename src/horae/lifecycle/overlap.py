@@ -1,4 +1,4 @@
-"""An occurrence is due while an earlier run of its task is still going: the overlap policy, and nothing else."""
+"""Overlap policy: decides about an occurrence that comes due while an earlier run of its task is live."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ..model.run import Origin, Run
 
 class Meeting(Enum):
     SKIP = auto()
-    """It is recorded, and not run."""
+    """Record the occurrence as skipped."""
     WAIT = auto()
-    """It runs when what goes on has ended."""
+    """Hold the occurrence until the live run has ended."""
     REPLACE = auto()
-    """What goes on is asked to end, and then it runs."""
+    """Cancel the live run, then start the occurrence."""
 
 
 def meet(facts: Facts, entry: Entry) -> Meeting:
-    """Something is in its way: what becomes of it?"""
+    """Return what the overlap policy does with a blocked entry."""
     match facts.task.policies.overlap:
         case "skip":
             return Meeting.SKIP
         case "queue":
-            return Meeting.SKIP if _somebody_waits(facts, entry) else Meeting.WAIT
+            return Meeting.SKIP if _has_waiter(facts, entry) else Meeting.WAIT
         case "queue_all" | "parallel":
-            # In parallel only a backlog has anything to wait for.
+            # Under `parallel` only an ordered backlog waits.
             return Meeting.WAIT
         case "replace":
             return Meeting.REPLACE
@@ -36,59 +36,59 @@ def meet(facts: Facts, entry: Entry) -> Meeting:
 
 
 def in_the_way(facts: Facts, entry: Entry) -> bool:
-    """Whether something of the task has to end before this entry may start.
+    """Return whether a live run, or an earlier entry of an ordered backlog, must end before this entry may start.
 
-    That is a run that goes on, or a backlog that runs in order and comes first. A backlog is one by one also in parallel.
+    An ordered backlog runs one by one under `parallel` too.
     """
     parallel = facts.task.policies.overlap == "parallel"
     if parallel and not entry.in_order:
         return False
-    if any(not parallel or _in_order_with(run, entry) for run in facts.live):
+    if any(not parallel or _is_ordered_with(run, entry) for run in facts.live):
         return True
     return any(
-        _in_order_with(other, entry) and other.planned < entry.planned
+        _is_ordered_with(other, entry) and other.planned < entry.planned
         for other in facts.entries
         if other.slot != entry.slot
     )
 
 
 def superseded_by(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
-    """Retries that a newer due occurrence ends: one that still waits is not going."""
+    """Return the waiting retries that a newer due occurrence ends; a waiting retry is not a live run."""
     if entry.origin is not Origin.SCHEDULED or facts.task.policies.overlap in ("queue_all", "parallel"):
         return ()
     return tuple(
         other
         for other in facts.entries
-        if other.kind is EntryKind.RETRY and _gives_way(other) and other.planned < entry.planned
+        if other.kind is EntryKind.RETRY and _is_replaceable(other) and other.planned < entry.planned
     )
 
 
 def heir_of(entry: Entry, ended: tuple[Entry, ...]) -> Entry:
-    """Whoever takes the place of a retry takes over how often the process died under it: what kills its process every
-    time would otherwise never be found out where the next occurrence always comes first."""
+    """Return the entry with the process deaths of the retries that it supersedes: otherwise a task that kills its process
+    every time would never be quarantined where the next occurrence always comes first."""
     deaths = max((other.deaths for other in ended), default=0)
     return entry if deaths <= entry.deaths else entry._replace(deaths=deaths)
 
 
 def replaced_waiters(facts: Facts) -> tuple[Entry, ...]:
-    """Occurrences that wait for the run that is replaced: a newer one takes their place."""
-    return tuple(other for other in facts.entries if other.kind is EntryKind.WAITING and _gives_way(other))
+    """Return the waiting entries that a newer occurrence supersedes together with the run they wait for."""
+    return tuple(other for other in facts.entries if other.kind is EntryKind.WAITING and _is_replaceable(other))
 
 
 def replaced_runs(facts: Facts) -> tuple[Run, ...]:
-    """The runs that end so that a newer one can start; what runs in order is never replaced."""
+    """Return the live runs to cancel for a newer one; runs of an ordered backlog are never replaced."""
     return tuple(run for run in facts.live if not run.in_order)
 
 
-def _in_order_with(other: Run | Entry, entry: Entry) -> bool:
+def _is_ordered_with(other: Run | Entry, entry: Entry) -> bool:
     return other.in_order and other.origin is entry.origin
 
 
-def _gives_way(entry: Entry) -> bool:
+def _is_replaceable(entry: Entry) -> bool:
     return entry.origin is Origin.SCHEDULED and not entry.in_order
 
 
-def _somebody_waits(facts: Facts, entry: Entry) -> bool:
-    """What runs in order does not wait for its turn in the sense of overlap: it was never due while a run was going."""
-    waits = (EntryKind.WAITING, EntryKind.MANUAL)
-    return any(other.kind in waits and other.slot != entry.slot and not other.in_order for other in facts.entries)
+def _has_waiter(facts: Facts, entry: Entry) -> bool:
+    """Return whether another entry is queued; an ordered backlog does not count, it did not come due during a run."""
+    kinds = (EntryKind.WAITING, EntryKind.MANUAL)
+    return any(other.kind in kinds and other.slot != entry.slot and not other.in_order for other in facts.entries)

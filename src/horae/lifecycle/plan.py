@@ -1,4 +1,4 @@
-"""A wish becomes a task: its parts are checked, and its first occurrence stands on the agenda."""
+"""Creation of a task: validates a draft and puts its first occurrence on the agenda."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .event_rows import task_event
 
 
 class Draft(NamedTuple):
-    """What somebody wants, before it is a task. `payload` is JSON text."""
+    """Requested task before validation. `payload` is JSON text."""
 
     owner: str
     name: str
@@ -34,7 +34,7 @@ class Draft(NamedTuple):
 
 
 def plan(draft: Draft, task_id: str, now: datetime) -> Change:
-    """`now` is the anchor of its schedule for good. What would never fire is refused here, not discovered later."""
+    """Create the task. `now` becomes the permanent anchor of its schedule; a schedule that never fires is refused."""
     task = drafted(draft, task_id, now)
     planned = first(task.schedule, Past(now))
     if planned is None:
@@ -48,7 +48,7 @@ def plan(draft: Draft, task_id: str, now: datetime) -> Change:
 
 
 def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
-    """The task that a draft describes, checked part by part."""
+    """Return the validated task of a draft; refuses bad parts."""
     check_text("name", draft.name, NAME_CHARACTERS)
     check_text("owner", draft.owner, KEY_CHARACTERS)
     if draft.key is not None:
@@ -56,12 +56,12 @@ def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
     if draft.lane is not None:
         check_lane(draft.lane)
         if draft.lane.startswith(OWNER_LANE):
-            # An owner's quota is nobody's to sit in by name.
+            # An owner's quota lane is assigned by Horae, not by name.
             raise refuse("bad_choice", name="lane", value=draft.lane, allowed=f"any name without '{OWNER_LANE}'")
-    size = _size("target", draft.target.kind + draft.target.spec)
+    size = _byte_size("target", draft.target.kind + draft.target.spec)
     if size > TARGET_BYTES:
         raise refuse("payload_too_large", size=size, most=TARGET_BYTES)
-    size = _size("payload", draft.payload)
+    size = _byte_size("payload", draft.payload)
     if size > PAYLOAD_BYTES:
         raise refuse("payload_too_large", size=size, most=PAYLOAD_BYTES)
     return Task(
@@ -75,16 +75,16 @@ def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
         now,
         draft.key,
         draft.lane,
-        _labels(draft.labels),
+        _check_labels(draft.labels),
     )
 
 
-def _labels(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+def _check_labels(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
     if not labels:
         return ()
     texts: list[object] = [*labels.keys(), *labels.values()]
-    fitting = all(isinstance(text, str) and len(text) <= LABEL_CHARACTERS and text.isprintable() for text in texts)
-    if len(labels) > LABELS or not fitting or "" in labels:
+    is_valid = all(isinstance(text, str) and len(text) <= LABEL_CHARACTERS and text.isprintable() for text in texts)
+    if len(labels) > LABELS or not is_valid or "" in labels:
         raise refuse("bad_labels", value=dict(labels), most=LABELS)
     for name, value in labels.items():
         check_visible("labels", name)
@@ -92,8 +92,8 @@ def _labels(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(labels.items()))
 
 
-def _size(name: str, text: str) -> int:
-    """In bytes. Half of a surrogate pair is no letter, and no file can keep it."""
+def _byte_size(name: str, text: str) -> int:
+    """Return the size in bytes; refuse a lone surrogate, which no store can keep."""
     try:
         return len(text) if text.isascii() else len(text.encode())
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A run's process died, or gave it back: it is lost, and its occurrence goes on somewhere else, or ends."""
+"""Recovery of runs whose process died or released them: the run ends as `lost`, and its occurrence is queued again or ends."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from .event_rows import told
 from .occurrence_end import end_occurrence, may_continue
 
 MOST_DEATHS: Final = 5
-"""Alone in a child process a run cannot take its node down; if nodes still die under it, this is where it ends."""
+"""Limit of process deaths per occurrence. An isolated run cannot kill its node; this bounds the case that nodes still die."""
 
 
 def recover(facts: Facts, run: Run, now: datetime) -> Change:
-    """Its node died. `lost` uses up no attempt; deaths are counted, so that a poisonous run is bounded."""
+    """Recover a run of a dead node. `lost` uses up no attempt; process deaths are counted to bound poison runs."""
     deaths = 0 if run.state is RunState.CLAIMED else 1
-    return _lost(facts, run, Reason.LEASE_LOST, now, deaths)
+    return _end_as_lost(facts, run, Reason.LEASE_LOST, now, deaths)
 
 
 def release(facts: Facts, run: Run, now: datetime) -> Change:
-    """Its node stops in good order and hands it back: recovery done early, and nobody died."""
-    return _lost(facts, run, Reason.RELEASED, now, deaths=0)
+    """Release a run of a node that shuts down gracefully: like `recover`, without counting a death."""
+    return _end_as_lost(facts, run, Reason.RELEASED, now, deaths=0)
 
 
-def _lost(facts: Facts, run: Run, reason: Reason, now: datetime, deaths: int) -> Change:
+def _end_as_lost(facts: Facts, run: Run, reason: Reason, now: datetime, deaths: int) -> Change:
     if run.cancel is not None:
-        # It was asked to end, and it has.
+        # A cancellation was requested, so the run ends as cancelled.
         ended = run._replace(state=RunState.CANCELLED, reason=run.cancel, ended=now)
         return conclude(facts, end_occurrence(facts, ended, now), now)
     ended = run._replace(state=RunState.LOST, reason=reason, ended=now)
     poisoned = run.deaths + deaths >= MOST_DEATHS
-    if poisoned or not _goes_on(facts, run):
+    if poisoned or not _is_requeued(facts, run):
         change = end_occurrence(facts, ended, now, poisoned=poisoned)
     else:
         retry = retry_entry(facts.task, facts.standing, run, now, forgiven=1, deaths=deaths)
@@ -43,7 +43,7 @@ def _lost(facts: Facts, run: Run, reason: Reason, now: datetime, deaths: int) ->
     return conclude(facts, change, now)
 
 
-def _goes_on(facts: Facts, run: Run) -> bool:
-    """Under `at_most_once` only what provably never started is queued again."""
-    once_at_most = facts.task.policies.guarantee == "at_most_once"
-    return may_continue(facts, run) and (run.state is RunState.CLAIMED or not once_at_most)
+def _is_requeued(facts: Facts, run: Run) -> bool:
+    """Return whether the occurrence is queued again; under `at_most_once` only if the run provably never started."""
+    at_most_once = facts.task.policies.guarantee == "at_most_once"
+    return may_continue(facts, run) and (run.state is RunState.CLAIMED or not at_most_once)

@@ -1,4 +1,4 @@
-"""A newer occurrence takes the place of what is going: nodes are asked to end their runs, what nobody holds ends here."""
+"""Overlap policy `replace`: cancels live runs for a newer occurrence; runs without a node end at once."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .overlap import replaced_runs
 
 
 def replacing(facts: Facts, change: Change, now: datetime) -> Change:
-    """`change` puts the newer one in line; it starts when nothing is left in its way."""
+    """Add the cancellation of the replaced runs to `change`, which queues the newer occurrence."""
     runs = replaced_runs(facts)
     ended = unheld(runs, Reason.REPLACED, now)
-    held = (run for run in runs if run.state is not RunState.WAITING and run.cancel is None)
-    standing = change.standing or facts.standing
+    executing = (run for run in runs if run.state is not RunState.WAITING and run.cancel is None)
+    status = change.standing or facts.standing
     if any(run.origin is Origin.SCHEDULED for run in ended):
-        standing = standing._replace(last_end=now)
+        status = status._replace(last_end=now)
     return change._replace(
-        standing=standing,
+        standing=status,
         moved=ended,
-        cancelled=tuple((run.id, Reason.REPLACED) for run in held),
+        cancelled=tuple((run.id, Reason.REPLACED) for run in executing),
         dropped=(*change.dropped, *(slot for run in ended for slot in deadline_slots(facts, run))),
         events=(*(told(run, now) for run in ended), *change.events),
     )

@@ -1,4 +1,4 @@
-"""A pause ends, or a task that had given up starts again: the stretch is written, and the agenda wakes."""
+"""Resume of a paused task and restart of a failed one: records or queues the occurrences that passed, wakes entries."""
 
 from __future__ import annotations
 
@@ -24,78 +24,80 @@ from .event_rows import task_event, told
 from .missed import MakeUp, make_up
 
 
-class _Stretch(NamedTuple):
-    """What passed of the schedule, accounted for: rows, what is queued, and the next occurrence after it."""
+class _Passed(NamedTuple):
+    """Accounted occurrences that passed: skipped rows, queued entries and the next occurrence."""
 
-    standing: Standing
+    status: Standing
     rows: tuple[Run, ...] = ()
     put: tuple[Entry, ...] = ()
 
 
 def awake(facts: Facts, now: datetime, missed: MissedMode = "skip", until: datetime | None = None) -> Change:
-    """What passed before the pause ended is skipped as paused, or made up for as whoever resumes has said."""
+    """End a pause. Occurrences that passed before its end are skipped as paused, or caught up as `missed` says."""
     end = until or now
     passed = [e for e in facts.entries if e.stand is Stand.ASLEEP and e.due < end and e.origin is Origin.SCHEDULED]
-    begun = [entry for entry in passed if entry.kind is not EntryKind.NEXT]
-    stretch = _Stretch(facts.standing._replace(state=TaskState.ACTIVE, pause=None))
+    waiting = [entry for entry in passed if entry.kind is not EntryKind.NEXT]
+    result = _Passed(facts.standing._replace(state=TaskState.ACTIVE, pause=None))
     for entry in passed:
         if entry.kind is EntryKind.NEXT:
-            pile = pile_of(facts.task, stretch.standing, entry.planned, end - MICROSECOND)
-            stretch = _accounted(pile, stretch.standing, now, missed, Reason.PAUSED)
+            backlog = pile_of(facts.task, result.status, entry.planned, end - MICROSECOND)
+            result = _account_for_backlog(backlog, result.status, now, missed, Reason.PAUSED)
     if missed != "skip":
-        change = _resumed(facts, stretch, [entry for entry in passed if entry not in begun], now)
-        return change._replace(beside=_pause_records(facts, stretch.rows, end))
-    rows = account_for(facts, begun, Reason.PAUSED, now)
-    return _resumed(facts, stretch._replace(rows=(*rows, *stretch.rows)), passed, now)
+        change = _resume_change(facts, result, [entry for entry in passed if entry not in waiting], now)
+        return change._replace(beside=_pause_records(facts, result.rows, end))
+    rows = account_for(facts, waiting, Reason.PAUSED, now)
+    return _resume_change(facts, result._replace(rows=(*rows, *result.rows)), passed, now)
 
 
 def _pause_records(facts: Facts, rows: tuple[Run, ...], end: datetime) -> tuple[Writing, ...]:
-    """Rows that are merged or skipped look like an outage: a record says that it was a pause."""
+    """Return records that mark merged or skipped rows as caused by the pause, not by an outage."""
     pause = facts.standing.pause
-    stretch = PausedStretch(end if pause is None else pause.since, end)
-    return tuple(pause_writing(row, stretch) for row in rows if row.reason in (Reason.MERGED, Reason.MISSED_SKIPPED))
+    paused_span = PausedStretch(end if pause is None else pause.since, end)
+    return tuple(
+        pause_writing(row, paused_span) for row in rows if row.reason in (Reason.MERGED, Reason.MISSED_SKIPPED)
+    )
 
 
 def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
-    """Somebody has looked: the failures are forgotten, and the schedule goes on."""
-    standing = facts.standing._replace(state=TaskState.ACTIVE, failures=0, reason=None, ended=None)
-    stretch = _Stretch(standing)
+    """Restart a failed task: reset its failures and continue its schedule."""
+    status = facts.standing._replace(state=TaskState.ACTIVE, failures=0, reason=None, ended=None)
+    result = _Passed(status)
     if not counts_from_end(facts.task.schedule):
-        following = next_entry(facts.task, standing, facts.standing.ended or now)
+        following = next_entry(facts.task, status, facts.standing.ended or now)
         if following is not None and following.due < now:
-            pile = pile_of(facts.task, standing, following.planned, now - MICROSECOND)
-            stretch = _accounted(pile, standing, now, missed, Reason.MISSED_SKIPPED)
+            backlog = pile_of(facts.task, status, following.planned, now - MICROSECOND)
+            result = _account_for_backlog(backlog, status, now, missed, Reason.MISSED_SKIPPED)
         elif following is not None:
-            stretch = _Stretch(standing, put=(following,))
-    change = _resumed(facts, stretch, [], now)
+            result = _Passed(status, put=(following,))
+    change = _resume_change(facts, result, [], now)
     if change.standing is not None and change.standing.state is TaskState.COMPLETED:
         raise refuse("task_over", id=facts.task.id, state=TaskState.FAILED.value, wish="resume", wish_zh="恢复")
     return change
 
 
-def _accounted(pile: Pile, standing: Standing, now: datetime, mode: MissedMode, reason: Reason) -> _Stretch:
-    """One row for all of it, or what the chosen mode makes of it: whoever resumes sets no limit to how old it may be."""
-    reckoning = reckon(standing, pile)
+def _account_for_backlog(backlog: Pile, status: Standing, now: datetime, mode: MissedMode, reason: Reason) -> _Passed:
+    """Account for a backlog: one skipped row, or the plan of the chosen mode without a `within` limit."""
+    account = reckon(status, backlog)
     plan = MakeUp()
-    if reckoning.left is not None and mode == "skip":
-        plan = MakeUp(((reckoning.left.span, reason),))
-    elif reckoning.left is not None:
-        wish = Missed(mode, None, pile.task.policies.missed.limit)
-        plan = make_up(wish, reckoning.left, now, reckoning.remaining).all_queued
-    counted = reckoning.counted(plan.accepted, pile.size)
-    queued = () if plan.queued is None else (reckoning.queued(plan.queued),)
-    following = None if counts_from_end(pile.task.schedule) else next_entry(pile.task, counted, pile.last)
-    return _Stretch(counted, reckoning.rows(plan, now), queued if following is None else (following, *queued))
+    if account.left is not None and mode == "skip":
+        plan = MakeUp(((account.left.span, reason),))
+    elif account.left is not None:
+        policy = Missed(mode, None, backlog.task.policies.missed.limit)
+        plan = make_up(policy, account.left, now, account.remaining).all_queued
+    counted = account.counted(plan.accepted, backlog.size)
+    queued = () if plan.queued is None else (account.queued(plan.queued),)
+    following = None if counts_from_end(backlog.task.schedule) else next_entry(backlog.task, counted, backlog.last)
+    return _Passed(counted, account.rows(plan, now), queued if following is None else (following, *queued))
 
 
-def _resumed(facts: Facts, stretch: _Stretch, gone: list[Entry], now: datetime) -> Change:
-    kept = {entry.slot for entry in stretch.put}
-    left = [*gone, *(entry for entry in facts.entries if entry.kind is EntryKind.RESUME)]
+def _resume_change(facts: Facts, result: _Passed, removed: list[Entry], now: datetime) -> Change:
+    put_slots = {entry.slot for entry in result.put}
+    dropped = [*removed, *(entry for entry in facts.entries if entry.kind is EntryKind.RESUME)]
     change = Change(
-        standing=stretch.standing,
-        born=stretch.rows,
-        put=stretch.put,
-        dropped=tuple(entry.slot for entry in left if entry.slot not in kept),
-        events=(*(told(row, now) for row in stretch.rows), task_event(EventKind.TASK_RESUMED, facts.task, now)),
+        standing=result.status,
+        born=result.rows,
+        put=result.put,
+        dropped=tuple(entry.slot for entry in dropped if entry.slot not in put_slots),
+        events=(*(told(row, now) for row in result.rows), task_event(EventKind.TASK_RESUMED, facts.task, now)),
     )
     return conclude(facts, change, now)

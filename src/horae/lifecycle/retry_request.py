@@ -1,4 +1,4 @@
-"""Somebody wants an occurrence that has ended badly to be attempted once more."""
+"""Manual retry: another attempt at an occurrence that failed, timed out, was lost or was cancelled."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from ..model.run import Run, RunState
 from ..model.task import TaskState
 from .agenda import retry_entry
 
-_AGAIN: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+_RETRYABLE: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
 
 def try_again(facts: Facts, last: Run, now: datetime) -> Change:
-    """`last` is the last run of the occurrence. It is tried anew, with the same key and all attempts before it; an
-    attempt that waits for its time comes now. What succeeded, or never began, has nothing to be tried again."""
+    """Queue another attempt with the same idempotency key; `last` is the last run of the occurrence.
+
+    A waiting retry becomes due now. A run that succeeded or never started is refused, as is a live one.
+    """
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     for run in (*facts.live, *((last,) if last.live else ())):
@@ -26,20 +28,20 @@ def try_again(facts: Facts, last: Run, now: datetime) -> Change:
             raise refuse("run_going", id=run.id)
     if facts.standing.state is TaskState.PAUSED:
         raise refuse("task_paused", id=facts.task.id)
-    waiting = _waiting(facts, last)
+    waiting = _find_waiting_retry(facts, last)
     if waiting is not None:
         return Change(put=(waiting._replace(due=now),) if waiting.due > now else ())
-    if last.state not in _AGAIN:
+    if last.state not in _RETRYABLE:
         raise refuse("nothing_to_retry", state=last.state.value)
     entry = retry_entry(facts.task, facts.standing, last, now)
-    # All attempts so far are forgiven: whoever asks has looked. While the task goes on it may be tried as often as at
-    # first; one that is over gets this one attempt.
+    # All attempts so far are forgiven. While the task is open, the full number of attempts is available again;
+    # a task that has ended gets this one attempt.
     return Change(put=(entry._replace(forgiven=last.attempt, deaths=0),))
 
 
-def _waiting(facts: Facts, last: Run) -> Entry | None:
+def _find_waiting_retry(facts: Facts, last: Run) -> Entry | None:
     for entry in facts.entries:
-        same = (entry.origin, entry.planned) == (last.origin, last.planned)
-        if same and entry.kind is EntryKind.RETRY and entry.stand is Stand.TIMED:
+        is_same = (entry.origin, entry.planned) == (last.origin, last.planned)
+        if is_same and entry.kind is EntryKind.RETRY and entry.stand is Stand.TIMED:
             return entry
     return None

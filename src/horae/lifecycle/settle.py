@@ -1,4 +1,4 @@
-"""A run reports how it ended: its last row, a retry or the end of the occurrence, and what was waiting for that."""
+"""Settlement of a run: its final row, then a retry, a wait for an external answer, or the end of the occurrence."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from .fast_path import ordinary_settlement
 from .occurrence_end import deadline_slots, end_occurrence, may_continue, summary
 
 DEADLINE_SLOT: Final = "deadline/"
-_End: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped
+_FinalOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped
 
 
 def settle(facts: Facts, run: Run, report: Settlement) -> Change:
-    """What becomes of a run's report: nearly always the ordinary thing, and otherwise what the rules say at length."""
+    """Settle a run: fast path, else the general rules."""
     return ordinary_settlement(facts, run, report) or settle_at_length(facts, run, report)
 
 
 def settle_at_length(facts: Facts, run: Run, report: Settlement) -> Change:
-    """The run is live and the token fits: the store has seen to that."""
-    outcome = _as_asked(run, report.outcome)
+    """Apply the general rules. The store has checked that the run is live and the fencing token matches."""
+    outcome = _apply_cancellation(run, report.outcome)
     if isinstance(outcome, Waiting):
-        return _handed_on(facts, run, outcome, report)
-    ended = _ended(run, outcome, report)
+        return _await_answer(facts, run, outcome, report)
+    ended = _end_run(run, outcome, report)
     retry_at = _retry_at(facts, run, outcome, report.ended)
     if retry_at is not None:
-        change = _tried_again(facts, run, ended, retry_at, report.ended)
+        change = _queue_retry(facts, run, ended, retry_at, report.ended)
     else:
         poisoned = isinstance(outcome, Failed) and outcome.died_alone
         change = end_occurrence(facts, ended, report.ended, poisoned=poisoned)
@@ -46,23 +46,23 @@ def settle_at_length(facts: Facts, run: Run, report: Settlement) -> Change:
     return conclude(facts, change, report.ended)
 
 
-def _as_asked(run: Run, outcome: Outcome) -> Outcome:
-    """Somebody asked for its end: unless it had succeeded already, however it came to an end is just that."""
+def _apply_cancellation(run: Run, outcome: Outcome) -> Outcome:
+    """Return the outcome, as cancelled where a cancellation was requested and the run has not succeeded."""
     if run.cancel is None or isinstance(outcome, Succeeded | Cancelled):
         return outcome
     return Cancelled(outcome.error if isinstance(outcome, Failed | TimedOut) else "")
 
 
-def _ended(run: Run, outcome: _End, report: Settlement) -> Run:
-    state, reason, result, error = _verdict(run, outcome)
-    # What was only claimed has never started, whatever the node had begun to prepare.
+def _end_run(run: Run, outcome: _FinalOutcome, report: Settlement) -> Run:
+    state, reason, result, error = _final_state(run, outcome)
+    # A run that is only claimed has not started, whatever the node has prepared.
     started = None if run.state is RunState.CLAIMED else report.started or run.started
     return run._replace(
         state=state, reason=reason, result_json=result, error=error, started=started, ended=report.ended, deadline=None
     )
 
 
-def _verdict(run: Run, outcome: _End) -> tuple[RunState, Reason | None, str | None, str | None]:
+def _final_state(run: Run, outcome: _FinalOutcome) -> tuple[RunState, Reason | None, str | None, str | None]:
     match outcome:
         case Succeeded(result=result):
             return RunState.SUCCEEDED, None, result, None
@@ -78,41 +78,41 @@ def _verdict(run: Run, outcome: _End) -> tuple[RunState, Reason | None, str | No
             assert_never(never)
 
 
-def _retry_at(facts: Facts, run: Run, outcome: _End, now: datetime) -> datetime | None:
-    """When to try again; None when this was the last attempt."""
+def _retry_at(facts: Facts, run: Run, outcome: _FinalOutcome, now: datetime) -> datetime | None:
+    """Return the instant of the next attempt; None when there is none."""
     match outcome:
-        case Failed(permanent=False, died_alone=False, retry_after=wanted):
+        case Failed(permanent=False, died_alone=False, retry_after=requested_delay):
             pass
         case TimedOut():
-            wanted = None
+            requested_delay = None
         case _:
             return None
     policies = facts.task.policies
     attempts = 1 if policies.guarantee == "at_most_once" else policies.retry.attempts
     if not may_continue(facts, run) or (attempts is not None and run.tries >= attempts):
         return None
-    if wanted is not None:
-        # A target may ask for any time, but not for one that lies back, or that nobody lives to see.
-        return now + min(max(wanted, timedelta(0)), LONGEST_BACKOFF)
+    if requested_delay is not None:
+        # The target chooses the delay, bounded to between zero and the longest back-off.
+        return now + min(max(requested_delay, timedelta(0)), LONGEST_BACKOFF)
     return now + policies.retry.wait(run.tries, share_of(run.id))
 
 
-def _tried_again(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:
-    again = Event(EventKind.RUN_RETRYING, now, run.owner, run.task_id, run.id, at.isoformat())
+def _queue_retry(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:
+    retrying = Event(EventKind.RUN_RETRYING, now, run.owner, run.task_id, run.id, at.isoformat())
     return Change(
         standing=facts.standing._replace(last_result=summary(ended)),
         moved=(ended,),
         put=(retry_entry(facts.task, facts.standing, run, at),),
         dropped=deadline_slots(facts, run),
-        events=(told(ended, now), again),
+        events=(told(ended, now), retrying),
     )
 
 
-def _handed_on(facts: Facts, run: Run, waiting: Waiting, report: Settlement) -> Change:
-    """Somebody else goes on with it: no node's death ends it any more, only an answer or the deadline."""
+def _await_answer(facts: Facts, run: Run, waiting: Waiting, report: Settlement) -> Change:
+    """Put a run to waiting for an external answer: only the answer or the deadline ends it, not its node's death."""
     started = report.started or run.started or report.ended
-    longest = facts.task.policies.max_duration
-    deadline = waiting.deadline if longest is None else min(waiting.deadline, started + longest)
+    max_duration = facts.task.policies.max_duration
+    deadline = waiting.deadline if max_duration is None else min(waiting.deadline, started + max_duration)
     moved = run._replace(state=RunState.WAITING, node=None, deadline=deadline, started=started)
     entry = Entry(
         task_id=run.task_id,

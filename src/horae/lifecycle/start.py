@@ -1,4 +1,4 @@
-"""A run is born: its row, its seats in lanes, its token."""
+"""Start of a run: builds its row with fencing token and lanes, and checks lane limits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
 from ..model.run import Run, RunState
 
-# Every run is made here: without the call of a function with that many arguments it takes a third of the time.
+# Every run is built here; tuple.__new__ takes a third of the time of a call with that many arguments.
 _new: Final = tuple.__new__
 DEATHS_BEFORE_ALONE: Final = 2
-"""A run whose process died so often goes alone in a child process."""
+"""After this number of process deaths a run is isolated in a child process."""
 
 
 class Claimant(NamedTuple):
-    """Who claims, at which instant, and how late is late: beyond the poll ceiling an occurrence was missed.
+    """Context of a claim: the node, the instant, and the poll ceiling beyond which an occurrence counts as missed.
 
-    `routes` are the doors whose targets this node can run; None: all of them.
+    `routes` are the routes that this node can run; None: all.
     """
 
     node: str
@@ -30,9 +30,9 @@ class Claimant(NamedTuple):
 
 
 def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:
-    """`at_most_once` is claimed first and started by a write of its own; everything else runs from here."""
+    """Return the new run: `claimed` under `at_most_once`, whose start is a separate write; else `running`."""
     task = facts.task
-    careful = task.policies.guarantee == "at_most_once"
+    at_most_once = task.policies.guarantee == "at_most_once"
     values = (
         run_id(task.id, entry.origin, entry.planned, entry.attempt),
         task.id,
@@ -41,12 +41,12 @@ def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:
         entry.planned,
         entry.due,
         entry.attempt,
-        RunState.CLAIMED if careful else RunState.RUNNING,
+        RunState.CLAIMED if at_most_once else RunState.RUNNING,
         None,
         token,
         claim.node,
         claim.now,
-        None if careful else claim.now,
+        None if at_most_once else claim.now,
         None,
         None,
         entry.span,
@@ -67,7 +67,7 @@ def started(run: Run, at: datetime) -> Event:
 
 
 def full_lane(facts: Facts) -> str | None:
-    """The first of its lanes that has no seat left."""
+    """Return the first full lane of the task; None when all have a free slot."""
     for lane in facts.lanes:
         if lane.full:
             return lane.name

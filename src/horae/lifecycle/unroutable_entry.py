@@ -1,4 +1,4 @@
-"""A due entry on a node that cannot run it: it waits at the door of its target until a node that can comes by."""
+"""Parking of a due entry whose route this node does not support, until a capable node unparks it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from ..model.entry import Entry, EntryKind, Stand
 from ..model.route import route_of
 from .start import Claimant
 
-_NEED_NO_TARGET: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
+_WITHOUT_TARGET: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
 
 
 def stranded(facts: Facts, entry: Entry, claim: Claimant) -> Change | None:
-    """None when this node can run it. Nothing is attempted and nothing is lost: the instants that pass meanwhile are
-    missed, and fall under that policy when somebody can run them."""
-    if claim.routes is None or entry.kind in _NEED_NO_TARGET:
+    """Return the change that parks the entry; None when this node can run it.
+
+    Instants that pass while it is parked fall under the missed policy when a capable node claims it.
+    """
+    if claim.routes is None or entry.kind in _WITHOUT_TARGET:
         return None
     route = route_of(facts.task.target)
     if route in claim.routes:
         return None
-    # What somebody asked for was met in time, and only waits.
+    # A manual entry came due in time and only waits, so it is not missed.
     waited = entry.waited or entry.kind is EntryKind.MANUAL
     return Change(put=(entry._replace(stand=Stand.PARKED, lane=route, waited=waited),))

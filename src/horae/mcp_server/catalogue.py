@@ -1,4 +1,4 @@
-"""The table of contents: every tool, what it takes, what it answers, and what a client may assume of it."""
+"""Catalogue of tools: function, description, input and output schema, and annotations of each."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 100, "descri
 
 
 class Entry(NamedTuple):
-    """`also` are names of arguments from other dialects, understood but not listed."""
+    """`other_arguments` are argument names of other dialects, accepted but not listed."""
 
     tool: Tool
     does: str
@@ -71,18 +71,18 @@ class Entry(NamedTuple):
     also: tuple[str, ...] = ()
 
 
-def _takes(needed: tuple[str, ...] = (), **properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(needed)}
+def _input_schema(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def _looks(title: str) -> ToolAnnotations:
+def _read_only(title: str) -> ToolAnnotations:
     return ToolAnnotations(
         title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
 
 
-def _changes(title: str, *, again: bool, destroys: bool = False, outside: bool = False) -> ToolAnnotations:
-    """`again`: saying it twice is like saying it once. `outside`: it reaches beyond Horae at once."""
+def _changing(title: str, *, again: bool, destroys: bool = False, outside: bool = False) -> ToolAnnotations:
+    """`again`: repeating the call has no further effect. `outside`: the call acts beyond Horae at once."""
     return ToolAnnotations(
         title=title,
         read_only_hint=False,
@@ -97,7 +97,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         schedule_tools.schedule_task,
         "Make a task. With a key, saying the same again changes nothing and saying it otherwise changes that task. "
         "Read means and next_runs back to the person.",
-        _takes(
+        _input_schema(
             ("when", "do"),
             when=WHEN,
             do=DO,
@@ -119,13 +119,13 @@ TOOLS: Final[Mapping[str, Entry]] = {
             **APPROVAL,
             **RECEIPT,
         ),
-        _changes("Schedule a task", again=False),
+        _changing("Schedule a task", again=False),
         ORIGINALS,
     ),
     "list_tasks": Entry(
         read_tools.list_tasks,
         "List tasks, one row each.",
-        _takes(
+        _input_schema(
             q={
                 "type": "string",
                 "description": "Words in the name; state:paused,failed -state:active kind:http label:team=ops.",
@@ -134,20 +134,20 @@ TOOLS: Final[Mapping[str, Entry]] = {
             cursor=CURSOR,
         ),
         shape(tasks=many(ROW), next_cursor=maybe(TEXT)),
-        _looks("List tasks"),
+        _read_only("List tasks"),
     ),
     "get_task": Entry(
         read_tools.get_task,
-        "One task in full: what it means, when it runs next, how it stands.",
-        _takes(("id",), id=ID),
+        "One task in full: what it means, when it runs next, its state.",
+        _input_schema(("id",), id=ID),
         shape(task=TASK, review=many(TEXT), **RECEIPT),
-        _looks("Look at a task"),
+        _read_only("Look at a task"),
         TASK_ID,
     ),
     "explain_task": Entry(
         read_tools.explain_task,
         "Why a task did, or did not, run at some moment; without one, the newest.",
-        _takes(
+        _input_schema(
             ("id",),
             id=ID,
             at={
@@ -167,13 +167,13 @@ TOOLS: Final[Mapping[str, Entry]] = {
             runs=many(RUN),
             suggested_calls=many(shape(tool=TEXT, arguments=OBJECT)),
         ),
-        _looks("Explain what a task did"),
+        _read_only("Explain what a task did"),
         TASK_ID,
     ),
     "update_task": Entry(
         schedule_tools.update_task,
         "Change a task; only what you say changes, and nothing runs for past times.",
-        _takes(
+        _input_schema(
             ("id",),
             id=ID,
             when=WHEN,
@@ -194,26 +194,26 @@ TOOLS: Final[Mapping[str, Entry]] = {
             **APPROVAL,
             **RECEIPT,
         ),
-        _changes("Change a task", again=True),
+        _changing("Change a task", again=True),
         (*TASK_ID, *ORIGINALS),
     ),
     "pause_task": Entry(
         control_tools.pause_task,
         "Let nothing of a task start until it is resumed.",
-        _takes(
+        _input_schema(
             ("id",),
             id=ID,
             reason={"type": "string", "description": "Why: shown wherever the task is. Say it where you know it."},
             until={"type": "string", "description": 'When it goes on by itself: "tomorrow 09:00", "in 2h".'},
         ),
         shape(task=TASK),
-        _changes("Pause a task", again=True),
+        _changing("Pause a task", again=True),
         TASK_ID,
     ),
     "resume_task": Entry(
         control_tools.resume_task,
         "Let a paused task go on.",
-        _takes(
+        _input_schema(
             ("id",),
             id=ID,
             missed={
@@ -223,21 +223,21 @@ TOOLS: Final[Mapping[str, Entry]] = {
             },
         ),
         shape(task=TASK, **APPROVAL, **RECEIPT),
-        _changes("Resume a task", again=True),
+        _changing("Resume a task", again=True),
         TASK_ID,
     ),
     "cancel_task": Entry(
         control_tools.cancel_task,
         "End a task for good. Its history stays; it cannot be resumed, only made again.",
-        _takes(("id",), id=ID),
+        _input_schema(("id",), id=ID),
         shape(task=TASK),
-        _changes("Cancel a task", again=True, destroys=True),
+        _changing("Cancel a task", again=True, destroys=True),
         TASK_ID,
     ),
     "run_task_now": Entry(
         control_tools.run_task_now,
         "Run a task once more, now, beside its schedule.",
-        _takes(
+        _input_schema(
             ("id",),
             id=ID,
             wait_seconds={"type": "integer", "minimum": 0, "maximum": 60, "description": "Wait so long for its end."},
@@ -249,37 +249,37 @@ TOOLS: Final[Mapping[str, Entry]] = {
             run={**RUN, "type": ["object", "null"]},
             warnings=RECEIPT["warnings"],
         ),
-        _changes("Run a task now", again=False, outside=True),
+        _changing("Run a task now", again=False, outside=True),
         TASK_ID,
     ),
     "list_runs": Entry(
         run_tools.list_runs,
         "List runs, newest first: also those that were skipped, each with its reason.",
-        _takes(
+        _input_schema(
             task={"type": "string", "description": "Only of this task: its id, name or key."},
             state={"type": "string", "description": "failed; or several: failed,timed_out,lost."},
             limit=LIMIT,
             cursor=CURSOR,
         ),
         shape(runs=many(RUN), next_cursor=maybe(TEXT)),
-        _looks("List runs"),
+        _read_only("List runs"),
     ),
     "get_run": Entry(
         run_tools.get_run,
         "One run in full, with the last lines of its log.",
-        _takes(
+        _input_schema(
             ("id",),
             id={"type": "string", "description": "The id of the run."},
             log_tail={"type": "integer", "minimum": 0, "maximum": 100, "description": "So many last lines (0)."},
         ),
         shape(run=RUN, lines=many(LINE)),
-        _looks("Look at a run"),
+        _read_only("Look at a run"),
     ),
     "preview_schedule": Entry(
         schedule_tools.preview_schedule,
         "What a schedule means and its next five times, without making anything. Where it could be meant in more than "
         "one way, choices lists them.",
-        _takes(("when",), when=WHEN, zone=ZONE),
+        _input_schema(("when",), when=WHEN, zone=ZONE),
         shape(
             means=maybe(TEXT),
             zone=maybe(TEXT),
@@ -288,12 +288,12 @@ TOOLS: Final[Mapping[str, Entry]] = {
             schedule=maybe(OBJECT),
             choices=many(shape(when=TEXT, means=maybe(TEXT))),
         ),
-        _looks("Preview a schedule"),
+        _read_only("Preview a schedule"),
     ),
     "whoami": Entry(
         read_tools.whoami,
         "Who you are here: owner, zone, limits, and what is left of them.",
-        _takes(),
+        _input_schema(),
         shape(
             owner=TEXT,
             agent=maybe(TEXT),
@@ -307,13 +307,13 @@ TOOLS: Final[Mapping[str, Entry]] = {
             now=UTC,
             now_local=maybe(LOCAL),
         ),
-        _looks("Who am I"),
+        _read_only("Who am I"),
     ),
 }
 
 
 def listed() -> list[Listed]:
-    """The tools as a client is told of them."""
+    """Return the tools in the protocol's form."""
     return [
         Listed(
             name=name,

@@ -1,4 +1,4 @@
-"""Tools that hold a task, let it go on, end it, or run it once more."""
+"""Tools that pause, resume, cancel and run tasks."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from .receipt import approval_of, awaits_approval, list_zone, moment_line, no_en
 from .run_tools import run_line
 from .task_arguments import id_of
 
-_FIRST_LOOK_SECONDS: Final = 0.05
-_LAST_LOOK_SECONDS: Final = 1.0
-"""Who waits for long looks less and less often."""
+_MIN_POLL_SECONDS: Final = 0.05
+_MAX_POLL_SECONDS: Final = 1.0
+"""The poll interval doubles up to this."""
 
 
-async def pause_task(call: Call, said: Said) -> Told:
-    found = await call.service.tasks.named(call.who, id_of(said))
-    until = _until(call, said, found)
-    facts = await call.service.tasks.pause(call.who, found.task.id, note=said.get("reason", ""), until=until)
+async def pause_task(call: Call, arguments: Said) -> Told:
+    before = await call.service.tasks.named(call.who, id_of(arguments))
+    until = _pause_end(call, arguments, before)
+    facts = await call.service.tasks.pause(call.who, before.task.id, note=arguments.get("reason", ""), until=until)
     if awaits_approval(facts):
         line = call.told(STILL_WAITS, name=brief(facts.task.name), id=facts.task.id)
     else:
@@ -50,7 +50,7 @@ async def pause_task(call: Call, said: Said) -> Told:
 
 
 def _paused_line(call: Call, facts: Facts) -> str:
-    """With the pause as it stands: pausing again keeps what was said before and is not said anew."""
+    """Return the line for the stored pause: a second pause keeps the reason and end of the first."""
     pause = facts.standing.pause
     until, note = (None, "") if pause is None else (pause.until, pause.note)
     zone = facts.task.schedule.zone or list_zone(call)
@@ -63,16 +63,16 @@ def _paused_line(call: Call, facts: Facts) -> str:
     )
 
 
-def _until(call: Call, said: Said, facts: Facts) -> datetime | None:
-    if "until" not in said:
+def _pause_end(call: Call, arguments: Said, facts: Facts) -> datetime | None:
+    if "until" not in arguments:
         return None
     zone = facts.task.schedule.zone or call.who.zone or "UTC"
-    return coming_moment(said["until"], zone, call.clock.now())
+    return coming_moment(arguments["until"], zone, call.clock.now())
 
 
-async def resume_task(call: Call, said: Said) -> Told:
-    found = await call.service.tasks.named(call.who, id_of(said))
-    facts = await call.service.tasks.resume(call.who, found.task.id, said.get("missed", "skip"))
+async def resume_task(call: Call, arguments: Said) -> Told:
+    before = await call.service.tasks.named(call.who, id_of(arguments))
+    facts = await call.service.tasks.resume(call.who, before.task.id, arguments.get("missed", "skip"))
     receipt = await with_cautions(call, receipt_of(call, facts), facts)
     data = {
         "task": task_json(facts, call.language),
@@ -82,34 +82,34 @@ async def resume_task(call: Call, said: Said) -> Told:
     return Told(data, receipt.told(call, RESUMED, name=brief(facts.task.name), id=facts.task.id))
 
 
-async def cancel_task(call: Call, said: Said) -> Told:
-    found = await call.service.tasks.named(call.who, id_of(said))
-    facts = await call.service.tasks.cancel(call.who, found.task.id)
+async def cancel_task(call: Call, arguments: Said) -> Told:
+    before = await call.service.tasks.named(call.who, id_of(arguments))
+    facts = await call.service.tasks.cancel(call.who, before.task.id)
     line = CANCELLED.told(call.language, name=brief(facts.task.name), id=facts.task.id, key=_other_key(call, facts))
     return Told({"task": task_json(facts, call.language)}, line)
 
 
 def _other_key(call: Call, facts: Facts) -> str:
-    """A cancelled task keeps its key, so that a new one needs another; keys are shown as the caller passes them."""
+    """Suggest another key: a cancelled task keeps its key. Keys are shown as the caller passes them."""
     if facts.task.key is None:
         return ""
     key = facts.task.key.removeprefix("" if call.who.agent is None else f"agent:{call.who.agent}/")
     return WITH_OTHER_KEY.told(call.language, key=key, other=another_key(key, facts.task.id))
 
 
-async def run_task_now(call: Call, said: Said) -> Told:
-    """One more run, beside the schedule; with `wait_seconds`, its end when it comes in that time."""
-    found = await call.service.tasks.named(call.who, id_of(said))
-    run_id = await call.service.tasks.run_now(call.who, found.task.id)
-    seconds: int = said.get("wait_seconds", 0)
-    run = await _ended(call, run_id, seconds) if seconds else None
-    task = found.task
+async def run_task_now(call: Call, arguments: Said) -> Told:
+    """Start one run outside the schedule; with `wait_seconds`, wait that long for its end."""
+    facts = await call.service.tasks.named(call.who, id_of(arguments))
+    run_id = await call.service.tasks.run_now(call.who, facts.task.id)
+    seconds: int = arguments.get("wait_seconds", 0)
+    run = await _wait_for_end(call, run_id, seconds) if seconds else None
+    task = facts.task
     is_over = run is not None and not run.live
     is_queued = run is None and call.house.anybody is not None and not await call.house.anybody()
     warnings: list[tuple[str, str]] = []
     if is_queued:
-        warnings.append(("no_engine", await no_engine(call, found)))
-    if found.standing.state is TaskState.PAUSED and not is_over:
+        warnings.append(("no_engine", await no_engine(call, facts)))
+    if facts.standing.state is TaskState.PAUSED and not is_over:
         warnings.append(("task_paused", RUNS_THOUGH_PAUSED.told(call.language)))
     data: dict[str, Any] = {
         "task_id": task.id,
@@ -126,21 +126,21 @@ async def run_task_now(call: Call, said: Said) -> Told:
     return Told(data, line)
 
 
-async def _ended(call: Call, run_id: str, seconds: float) -> Run | None:
-    """The run when it has ended, or as it stands when the time is over; None: it has not begun."""
-    end, pause = call.clock.steady() + seconds, _FIRST_LOOK_SECONDS
+async def _wait_for_end(call: Call, run_id: str, seconds: float) -> Run | None:
+    """Return the run once it has ended, or as it is when the time is over; None if it has not started."""
+    end, pause = call.clock.steady() + seconds, _MIN_POLL_SECONDS
     while True:
-        run = await _run(call, run_id)
-        left = end - call.clock.steady()
-        if left <= 0 or (run is not None and not run.live):
+        run = await _find_run(call, run_id)
+        remaining = end - call.clock.steady()
+        if remaining <= 0 or (run is not None and not run.live):
             return run
-        await call.clock.pause(min(pause, left))
-        pause = min(2 * pause, _LAST_LOOK_SECONDS)
+        await call.clock.pause(min(pause, remaining))
+        pause = min(2 * pause, _MAX_POLL_SECONDS)
 
 
-async def _run(call: Call, run_id: str) -> Run | None:
+async def _find_run(call: Call, run_id: str) -> Run | None:
     try:
         return await call.service.runs.get(call.who, run_id)
     except NotFound:
-        # Its row is written when a node claims it.
+        # The run's row is written when a node claims it.
         return None

@@ -1,4 +1,5 @@
-"""What can be meant in several ways is asked, not guessed: of the person, where the client can ask, else in the refusal."""
+"""Elicitation: an ambiguous argument is put to the user as a form where the client supports it; otherwise the refusal
+lists the choices."""
 
 from __future__ import annotations
 
@@ -16,44 +17,46 @@ from .call import Said
 from .lines import plain
 
 MOST_QUESTIONS: Final = 3
-_ANSWER: Final = "choice"
+_FIELD: Final = "choice"
 _WORD: Final = re.compile("[A-Za-z]+")
 
 
 class Choices(NamedTuple):
-    """Values for one argument, any of which would be clear."""
+    """Unambiguous values for one argument."""
 
     argument: str
     values: tuple[str, ...]
 
 
-def choices_of(refusal: Refusal, said: Said) -> Choices | None:
-    """None when it was refused for something else."""
+def choices_of(refusal: Refusal, arguments: Said) -> Choices | None:
+    """Return the choices that a refusal for ambiguity offers; None for any other refusal."""
     facts = refusal.facts
     match refusal.code:
         case "ambiguous_hour":
-            return _within(refusal, said, str(facts["hour"]), str(facts["morning"]), str(facts["evening"]))
+            return _replace_in_source(
+                refusal, arguments, str(facts["hour"]), str(facts["morning"]), str(facts["evening"])
+            )
         case "ambiguous_zone":
-            return _within(refusal, said, str(facts["zone"]), str(facts["one"]), str(facts["other"]))
+            return _replace_in_source(refusal, arguments, str(facts["zone"]), str(facts["one"]), str(facts["other"]))
         case "ambiguous_name":
-            argument = "task_id" if "task_id" in said else "task" if "task" in said else "id"
+            argument = "task_id" if "task_id" in arguments else "task" if "task" in arguments else "id"
             return Choices(argument, tuple(str(facts["found"]).split(", ")))
         case _:
             return None
 
 
-def _within(refusal: Refusal, said: Said, unclear: str, *instead: str) -> Choices | None:
-    """The whole text that was said, with each of these in the place of what was unclear in it. A task is scheduled by its
-    `when`, explained by its `at`."""
-    source, place = refusal.source, refusal.position
-    if source is None or place is None:
+def _replace_in_source(refusal: Refusal, arguments: Said, ambiguous: str, *alternatives: str) -> Choices | None:
+    """Return the whole source text once per alternative, with the ambiguous part replaced. The text is the argument
+    `when` of a task, or `at` of an explanation."""
+    source, start = refusal.source, refusal.position
+    if source is None or start is None:
         return None
-    spelled = _WORD.match(source, place)
-    # The hour may be spelled out: `nine` for 9.
-    is_word = spelled is not None and not source.startswith(unclear, place)
-    end = spelled.end() if spelled is not None and is_word else place + len(unclear)
-    argument = "at" if said.get("at") == source else "when"
-    return Choices(argument, tuple(f"{source[:place]}{each}{source[end:]}" for each in instead))
+    word = _WORD.match(source, start)
+    # The hour may be written as a word: `nine` for 9.
+    is_word = word is not None and not source.startswith(ambiguous, start)
+    end = word.end() if word is not None and is_word else start + len(ambiguous)
+    argument = "at" if arguments.get("at") == source else "when"
+    return Choices(argument, tuple(f"{source[:start]}{each}{source[end:]}" for each in alternatives))
 
 
 async def asked(
@@ -63,7 +66,8 @@ async def asked(
     choices: Choices,
     language: Language,
 ) -> types.InputRequiredResult | str | None:
-    """What the person chose, or the question for a client that asks by itself and comes again; None: nobody answers."""
+    """Ask the user to choose. Returns the chosen value; for clients of newer protocol versions the form, with which the
+    client asks and calls again; None if the client cannot ask or the user declined."""
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return None
@@ -76,35 +80,35 @@ async def asked(
     try:
         answer = await context.session.elicit_form(message, _form(choices), context.request_id)
     except MCPError:
-        # It said that it can ask, and cannot: then whoever called reads the choices.
+        # The client announced elicitation but cannot do it: the refusal shows the choices instead.
         return None
-    return _chosen(answer)
+    return _read_choice(answer)
 
 
-def answered(params: types.CallToolRequestParams, said: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with what a person has answered in the place of what was unclear."""
+def answered(params: types.CallToolRequestParams, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the user's choices in place of the ambiguous values."""
     for argument, response in (params.input_responses or {}).items():
-        chosen = _chosen(response)
-        if chosen is not None and argument in said:
-            said = {**said, argument: chosen}
-    return said
+        choice = _read_choice(response)
+        if choice is not None and argument in arguments:
+            arguments = {**arguments, argument: choice}
+    return arguments
 
 
 def said_no(params: types.CallToolRequestParams) -> bool:
-    """Who was asked and did not choose is not asked again."""
-    return any(_chosen(response) is None for response in (params.input_responses or {}).values())
+    """Return whether the user was asked and did not choose; such a user is not asked again."""
+    return any(_read_choice(response) is None for response in (params.input_responses or {}).values())
 
 
 def _form(choices: Choices) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {_ANSWER: {"type": "string", "title": choices.argument, "enum": list(choices.values)}},
-        "required": [_ANSWER],
+        "properties": {_FIELD: {"type": "string", "title": choices.argument, "enum": list(choices.values)}},
+        "required": [_FIELD],
     }
 
 
-def _chosen(response: object) -> str | None:
+def _read_choice(response: object) -> str | None:
     if not isinstance(response, types.ElicitResult) or response.action != "accept":
         return None
-    found = (response.content or {}).get(_ANSWER)
-    return found if isinstance(found, str) else None
+    choice = (response.content or {}).get(_FIELD)
+    return choice if isinstance(choice, str) else None

@@ -1,6 +1,6 @@
-"""Hints of refusals as an assistant can follow them: tools and arguments instead of commands and HTTP requests.
+"""Hints of refusals for assistants: tools and arguments instead of commands and HTTP requests.
 
-What only a person can do is said as a request to that person, with the command that they run.
+Actions that only a person can take are phrased as a request to that person, with the command to run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .messages import Words
 
 
 class Hint(NamedTuple):
-    """A sentence, and the calls that it names: tools with arguments, `{places}` in them for facts of the refusal."""
+    """A sentence, and the tool calls that it names; their `{placeholders}` are facts of the refusal."""
 
     words: Words
     calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
@@ -174,16 +174,16 @@ class Followable(NamedTuple):
 
 
 def followable(refusal: Refusal, facts: Mapping[str, object], language: Language) -> Followable | None:
-    """The hint of a refusal for assistants; None where the catalogue's own hint will do."""
-    found = HINTS.get(refusal.code)
-    if found is None:
+    """Return the hint of a refusal for assistants; None where the catalogue's own hint applies."""
+    hint = HINTS.get(refusal.code)
+    if hint is None:
         return None
     try:
         calls = [
             {"tool": tool, "arguments": {name: value.format_map(facts) for name, value in arguments.items()}}
-            for tool, arguments in found.calls
+            for tool, arguments in hint.calls
         ]
-        return Followable(found.words.told(language, **facts), [each for each in calls if _is_complete(each)])
+        return Followable(hint.words.told(language, **facts), [each for each in calls if _is_complete(each)])
     except KeyError:
         # A refusal of the same code with fewer facts keeps the hint of its catalogue.
         return None

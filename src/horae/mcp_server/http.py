@@ -1,4 +1,4 @@
-"""Assistants elsewhere, over HTTP at `/mcp`: each request brings its token, is answered, and leaves nothing behind."""
+"""MCP over HTTP at `/mcp`: stateless requests, each authenticated by its bearer token."""
 
 from __future__ import annotations
 
@@ -39,26 +39,27 @@ from .server import Caller, make_server
 
 PATH: Final = "/mcp"
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-_WHO: Final = "who"
+_PRINCIPAL_CLAIM: Final = "who"
 
 
 @asynccontextmanager
 async def mount(app: Starlette, service: Service, clock: Clock) -> AsyncIterator[None]:
-    """`POST /mcp`, for as long as this is open."""
-    door = Door(make_server(House(service, clock, partial(_has_node, service)), partial(_who_asks, service)))
-    app.router.routes.append(Route(PATH, door, methods=["POST"]))
-    # What the application says of methods that a path has not, it says from this table.
+    """Serve `POST /mcp` while the context is open."""
+    endpoint = Door(make_server(House(service, clock, partial(_has_node, service)), partial(_caller_of, service)))
+    app.router.routes.append(Route(PATH, endpoint, methods=["POST"]))
+    # The application answers wrong methods (405) from this table.
     app.state.paths.append((re.compile(re.escape(PATH)), {"POST"}))
-    async with door.open():
+    async with endpoint.open():
         yield
 
 
 class Door:
-    """No session outlives its request, so that any process of many can answer, and nobody can fill our memory."""
+    """ASGI endpoint without sessions beyond one request, so that any process can answer and clients cannot fill its
+    memory."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
-        self._guarded: RequireAuthMiddleware | None = None
+        self._authenticated_app: RequireAuthMiddleware | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -66,101 +67,107 @@ class Door:
             self._server,
             json_response=True,
             stateless=True,
-            # Where a request may come from is looked at here, before any token is.
+            # The origin is checked here, before any token is.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=LARGEST,
         )
         async with sessions.run():
-            self._guarded = RequireAuthMiddleware(sessions.handle_request, [])
+            self._authenticated_app = RequireAuthMiddleware(sessions.handle_request, [])
             try:
                 yield
             finally:
-                self._guarded = None
+                self._authenticated_app = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
             _check_origin(request)
-            found = await BearerAuthBackend(Bearers(request)).authenticate(request)
-            if found is not None:
-                scope["auth"], scope["user"] = found
+            credentials = await BearerAuthBackend(Bearers(request)).authenticate(request)
+            if credentials is not None:
+                scope["auth"], scope["user"] = credentials
                 await json_body(request)
         except HoraeError as error:
             await problem(request, error)(scope, receive, send)
             return
-        if self._guarded is None:
+        if self._authenticated_app is None:
             raise RuntimeError("the application was not started")
-        if found is None:
-            await self._guarded(scope, receive, send)
+        if credentials is None:
+            await self._authenticated_app(scope, receive, send)
             return
-        async with anyio.create_task_group() as together:
-            together.start_soon(_until_gone, receive, together.cancel_scope)
-            await self._guarded(scope, _again(request, receive), send)
-            together.cancel_scope.cancel()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel_on_disconnect, receive, tasks.cancel_scope)
+            await self._authenticated_app(scope, _replay_body(request, receive), send)
+            tasks.cancel_scope.cancel()
 
 
 class Bearers:
-    """Our tokens as the protocol's library asks for them: one for each request, so that who asks too often is held back."""
+    """Token verifier for the MCP library. One per request, so that rate limits apply."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
 
     async def verify_token(self, token: str) -> AccessToken | None:
         try:
-            who = await authenticated(self._request, VIA)
+            principal = await authenticated(self._request, VIA)
         except NotAuthenticated:
             return None
-        scopes = [scope.value for scope in who.scopes]
-        # What the token was is nobody's business from here on.
+        scopes = [scope.value for scope in principal.scopes]
+        # The library and the tools must not see the token.
         del token
-        return AccessToken(token="", client_id=who.actor, subject=who.owner, scopes=scopes, claims={_WHO: who})
+        return AccessToken(
+            token="",
+            client_id=principal.actor,
+            subject=principal.owner,
+            scopes=scopes,
+            claims={_PRINCIPAL_CLAIM: principal},
+        )
 
 
 async def _has_node(service: Service) -> bool:
-    """Whether a node that renews its lease is there to run what is due."""
+    """Return whether a node that renews its lease can execute due tasks."""
     return any(seen.state is not NodeState.SILENT for seen in await service.nodes.all(LOCAL))
 
 
-def _who_asks(service: Service, context: ServerRequestContext[Any, Any]) -> Caller:
-    """The zone is the owner's. The owner of this machine without one has the machine's, as over standard input and output;
-    other owners are asked for theirs."""
+def _caller_of(service: Service, context: ServerRequestContext[Any, Any]) -> Caller:
+    """Return the caller of a request, with its owner's zone. The local owner without one gets the zone of this machine,
+    as on standard input and output; other owners have to name a zone."""
     request: Request | None = context.request
     user = None if request is None else request.scope.get("user")
     if request is None or not isinstance(user, AuthenticatedUser) or user.access_token.claims is None:
-        raise RuntimeError("a request came past the door")
-    who: Principal = user.access_token.claims[_WHO]
-    if who.zone is not None or who.owner != LOCAL_OWNER or service.zone is None:
-        return Caller(who, language(request), states_language=states_language(request))
-    assumed = zone_of_deployment(who.owner, service.zone)
-    return Caller(who._replace(zone=assumed.name), language(request), assumed, states_language(request))
+        raise RuntimeError("the request was not authenticated")
+    principal: Principal = user.access_token.claims[_PRINCIPAL_CLAIM]
+    if principal.zone is not None or principal.owner != LOCAL_OWNER or service.zone is None:
+        return Caller(principal, language(request), states_language=states_language(request))
+    assumed = zone_of_deployment(principal.owner, service.zone)
+    return Caller(principal._replace(zone=assumed.name), language(request), assumed, states_language(request))
 
 
 def _check_origin(request: Request) -> None:
-    """Only a browser says where its page is from, and only a browser can be led here by a name that was rebound. Pages of
-    this machine, and of origins that the operator named, may ask; programs say nothing and need only their token."""
+    """Refuse a browser page of a foreign origin (DNS rebinding). Pages of this machine and of configured origins may
+    call; programs send no Origin and need only their token."""
     origin = request.headers.get("origin")
     if origin is None or origin in house_of(request).settings.origins:
         return
-    if not (_is_here(origin) and _is_here(f"//{request.headers.get('host', '')}")):
+    if not (_is_loopback(origin) and _is_loopback(f"//{request.headers.get('host', '')}")):
         raise refuse("foreign_origin", origin=origin)
 
 
-def _is_here(address: str) -> bool:
+def _is_loopback(address: str) -> bool:
     try:
         return urlsplit(address).hostname in _LOOPBACK
     except ValueError:
         return False
 
 
-async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
-    """For whoever has left, nothing is waited for any more."""
+async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Cancel the call when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
 
 
-def _again(request: Request, receive: Receive) -> Receive:
-    """The body was read to look at it; whoever is next reads it as if it came just now."""
+def _replay_body(request: Request, receive: Receive) -> Receive:
+    """Return a receive function that yields the body again, which was read for checking."""
     sent = False
 
     async def receive_again() -> Message:

@@ -1,4 +1,4 @@
-"""Lines that a model reads: one line each, nothing that a terminal obeys, and never more than a kilobyte."""
+"""Text lines for models: single-line, printable characters only, at most one kilobyte."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ _NAME_CHARACTERS: Final = 60
 
 
 def plain(text: str) -> str:
-    """On one line: blanks for breaks, a sign for what cannot be shown."""
-    shown = (sign if sign.isprintable() else " " if sign.isspace() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    """Collapse to one line: whitespace becomes blanks, unprintable characters a replacement character."""
+    shown = (char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return " ".join("".join(shown).split())
 
 
-def brief(text: str, most: int = _NAME_CHARACTERS) -> str:
-    """Somebody's own words inside a line of ours: the beginning will do."""
-    # What is cut off anyway need not be looked at: it may be a megabyte.
-    shown = plain(text[: 2 * most])
-    is_whole = len(text) <= 2 * most
-    return truncate(shown, most) if is_whole or len(shown) > most else shown[: most - 1].rstrip() + ELLIPSIS
+def brief(text: str, limit: int = _NAME_CHARACTERS) -> str:
+    """Shorten a user's text to `limit` characters for use inside a line."""
+    # The text may be a megabyte: only the part that can be shown is processed.
+    shown = plain(text[: 2 * limit])
+    is_whole = len(text) <= 2 * limit
+    return truncate(shown, limit) if is_whole or len(shown) > limit else shown[: limit - 1].rstrip() + ELLIPSIS
 
 
 def whole(line: str, language: Language) -> str:
-    """The line, or as much of it as is allowed with a word on how much was left out."""
+    """Return the line; a line over the limit is cut, and says how many characters were left out."""
     shown = plain(line)
     if len(shown.encode(errors="replace")) <= MOST_BYTES:
         return shown
-    room = MOST_BYTES - len(CUT.told(language, left=len(shown)).encode())
-    kept = shown.encode(errors="replace")[:room].decode(errors="ignore")
-    return kept + CUT.told(language, left=len(shown) - len(kept))
+    budget = MOST_BYTES - len(CUT.told(language, left=len(shown)).encode())
+    shortened = shown.encode(errors="replace")[:budget].decode(errors="ignore")
+    return shortened + CUT.told(language, left=len(shown) - len(shortened))
 
 
 def listed(head: str, rows: Sequence[str], language: Language) -> str:
-    """As many rows as fit behind the head; how many did not is said."""
-    line, left = plain(head), len(rows)
+    """Join the head and as many rows as fit; the rest is counted at the end."""
+    line, remaining = plain(head), len(rows)
     for number, row in enumerate(rows):
-        longer = f"{line}{(HEAD_MARK if number == 0 else ROW_MARK).told(language)}{plain(row)}"
-        tail = MORE.told(language, left=left - 1) if left > 1 else ""
-        if len((longer + tail).encode(errors="replace")) > MOST_BYTES:
+        extended = f"{line}{(HEAD_MARK if number == 0 else ROW_MARK).told(language)}{plain(row)}"
+        tail = MORE.told(language, left=remaining - 1) if remaining > 1 else ""
+        if len((extended + tail).encode(errors="replace")) > MOST_BYTES:
             break
-        line, left = longer, left - 1
-    return whole(line + (MORE.told(language, left=left) if left else ""), language)
+        line, remaining = extended, remaining - 1
+    return whole(line + (MORE.told(language, left=remaining) if remaining else ""), language)

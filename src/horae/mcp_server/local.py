@@ -1,4 +1,4 @@
-"""An assistant on this machine, over standard input and output: who it is, and what it may do."""
+"""MCP over standard input and output for an assistant on this machine: its principal, lane and quotas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VIA: Final = "mcp"
 
 
 def local_agent(name: str, zone: str) -> Principal:
-    """A guest of whoever started it: its own tasks, within the limits of an agent."""
+    """Return the principal of an agent of the local owner: its own tasks only, within the quotas of an agent."""
     if not is_agent_name(name):
         raise refuse("bad_agent_name", name=name, most=AGENT_CHARACTERS)
     scopes = SCOPES_OF[Role.MEMBER]
@@ -29,32 +29,34 @@ def local_agent(name: str, zone: str) -> Principal:
 
 
 def trusted(zone: str) -> Principal:
-    """As good as the person at the keyboard."""
+    """Return the principal of the local owner, with all rights."""
     return LOCAL._replace(actor=LOCAL_OWNER, via=VIA, zone=zone)
 
 
-async def serve(house: House, who: Principal, language: Language, *, states_language: bool = False) -> None:
-    """Until the client closes our input. `states_language`: the command line names the language."""
-    await _give_room(house, who)
-    server = make_server(house, partial(_caller, house, Caller(who, language, None, states_language)))
+async def serve(context: House, who: Principal, language: Language, *, states_language: bool = False) -> None:
+    """Serve until the client closes standard input. `states_language`: the command line names the language."""
+    await _ensure_lane(context, who)
+    server = make_server(context, partial(_with_current_quotas, context, Caller(who, language, None, states_language)))
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-async def _give_room(house: House, who: Principal) -> None:
-    """All runs of an agent share one lane; where a token makes that lane elsewhere, here nobody else would."""
+async def _ensure_lane(context: House, who: Principal) -> None:
+    """Create the lane that all runs of an agent share; over HTTP, creating the agent's token does that."""
     if who.agent is None:
         return
-    most = (await house.service.agents.quotas(who.owner, who.agent)).concurrent_runs
+    limit = (await context.service.agents.quotas(who.owner, who.agent)).concurrent_runs
     lane = agent_lane(who.owner, who.agent)
-    known = {each.name: each.limit for each in await house.service.lanes.all(LOCAL)}
-    if known.get(lane) is None:
-        await house.service.lanes.limit(LOCAL, lane, MOST_IN_LANE if most is None else most)
+    limits = {each.name: each.limit for each in await context.service.lanes.all(LOCAL)}
+    if limits.get(lane) is None:
+        await context.service.lanes.limit(LOCAL, lane, MOST_IN_LANE if limit is None else limit)
 
 
-async def _caller(house: House, caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
-    """With the limits that the agent has at this call: a changed quota counts at once."""
-    who = caller.who
-    if who.agent is None:
+async def _with_current_quotas(tool_context: House, caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
+    """Return the caller with the agent's current quotas, so that a changed quota applies at once."""
+    principal = caller.who
+    if principal.agent is None:
         return caller
-    return caller._replace(who=who._replace(quotas=await house.service.agents.quotas(who.owner, who.agent)))
+    return caller._replace(
+        who=principal._replace(quotas=await tool_context.service.agents.quotas(principal.owner, principal.agent))
+    )

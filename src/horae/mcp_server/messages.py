@@ -1,4 +1,4 @@
-"""Every sentence that the tools say, in English and Chinese; refusals have a catalogue of their own."""
+"""Messages of the tools in English and Chinese; refusals have a catalogue of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Pair(NamedTuple):
 
 
 class Words(_Pair):
-    """The same in two languages, with `{places}` for facts; a fact may be words in two languages itself."""
+    """A message in two languages, with `{placeholders}` for facts; a fact may be a message itself."""
 
     __slots__ = ()
 
@@ -23,8 +23,8 @@ class Words(_Pair):
         return super().__new__(cls, en, full_width(zh))
 
     def told(self, language: Language, **facts: object) -> str:
-        said = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        return (agree(self.en, said) if language == "en" else self.zh).format(**said)
+        rendered = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
+        return (agree(self.en, rendered) if language == "en" else self.zh).format(**rendered)
 
 
 CUT: Final = Words("… ({left} more characters)", "…(还有 {left} 个字符)")
@@ -33,7 +33,7 @@ ROW_MARK: Final = Words("; ", "；")
 HEAD_MARK: Final = Words(" ", "")
 LIST_MARK: Final = Words(", ", "，")
 
-# --- what became of a task -----------------------------------------------------------------------------------------------
+# --- changes to a task ---------------------------------------------------------------------------------------------------
 
 SCHEDULED: Final = Words(
     "Scheduled '{name}' ({id}): {means}. {next}{notes}",
@@ -101,7 +101,7 @@ WITH_OTHER_KEY: Final = Words(
     ',但要换一个 key,例如 "{other}":键 "{key}" 仍属于此任务',
 )
 
-# --- what there is -------------------------------------------------------------------------------------------------------
+# --- lists and details ---------------------------------------------------------------------------------------------------
 
 TASKS: Final = Words("Tasks ({number}), times in {zone}:", "{number} 个任务,时区 {zone}:")
 NO_TASKS: Final = Words("No task fits.", "没有符合条件的任务。")

@@ -1,4 +1,4 @@
-"""Tools that only look: at tasks, at why something happened, and at who is asking."""
+"""Read-only tools: list and get tasks, explain a task, whoami."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ from .messages import (
 from .receipt import list_zone, moment_line, receipt_of, task_row, with_cautions
 from .task_arguments import id_of
 
-_USUAL: Final = 20
-_COUNTED: Final = 1_000
+_DEFAULT_LIMIT: Final = 20
+_MAX_COUNTED: Final = 1_000
 
 
-async def list_tasks(call: Call, said: Said) -> Told:
-    """One row for each task, in the order in which they were made."""
-    wanted = narrowed_tasks(TaskFilter(), said.get("q", ""))
-    page = await call.service.tasks.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
+async def list_tasks(call: Call, arguments: Said) -> Told:
+    """List tasks in the order of their creation, one row each."""
+    task_filter = narrowed_tasks(TaskFilter(), arguments.get("q", ""))
+    page = await call.service.tasks.page(
+        call.who, task_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
+    )
     rows = [task_row(call, each, next_due(each)) for each in page.items]
     if not rows:
         return Told(
@@ -68,8 +70,8 @@ def _row_line(call: Call, facts: Facts) -> str:
     return TASK_ROW.told(call.language, name=brief(facts.task.name), id=facts.task.id, state=state, next=when)
 
 
-async def get_task(call: Call, said: Said) -> Told:
-    facts = await call.service.tasks.named(call.who, id_of(said))
+async def get_task(call: Call, arguments: Said) -> Told:
+    facts = await call.service.tasks.named(call.who, id_of(arguments))
     latest = await call.service.tasks.latest(call.who, [facts])
     last = latest.get(facts.task.id)
     receipt = await with_cautions(call, receipt_of(call, facts), facts)
@@ -77,19 +79,19 @@ async def get_task(call: Call, said: Said) -> Told:
     data = {"task": task_json(facts, call.language, last), "review": review, **receipt.values(call)}
     state = state_word(facts.standing.state.value, call.language)
     line = receipt.told(
-        call, TASK, name=brief(facts.task.name), id=facts.task.id, state=state, last=_last(call, last, facts)
+        call, TASK, name=brief(facts.task.name), id=facts.task.id, state=state, last=_last_run_line(call, last, facts)
     )
     return Told(data, line)
 
 
-def _last(call: Call, last: Run | None, facts: Facts) -> str:
+def _last_run_line(call: Call, last: Run | None, facts: Facts) -> str:
     if last is None:
         return ""
     at = moment_line(last.planned, facts.task.schedule.zone or list_zone(call))
     return LAST.told(call.language, state=state_word(last.state.value, call.language), at=at)
 
 
-_HELPS: Final[dict[str, tuple[str, ...]]] = {
+_CALLS_BY_VERDICT: Final[dict[str, tuple[str, ...]]] = {
     "paused": ("resume_task",),
     "skipped": ("run_task_now",),
     "ran": ("list_runs",),
@@ -98,71 +100,71 @@ _HELPS: Final[dict[str, tuple[str, ...]]] = {
     "not_planned": ("get_task",),
     "over": ("get_task",),
 }
-"""Which calls help after which verdict."""
-_OWNERS_TO_END: Final = frozenset(
+"""Tools to suggest after each verdict."""
+_CAUSES_ONLY_OWNER_ENDS: Final = frozenset(
     {PauseCause.AWAITING_APPROVAL, PauseCause.AGENT_STOPPED, PauseCause.OWNER_REVOKED, PauseCause.QUOTA}
 )
 
 
-async def explain_task(call: Call, said: Said) -> Told:
-    """Why it did, or did not, run: a verdict, a sentence, the rows that it rests on, and what could be called next."""
-    facts = await call.service.tasks.named(call.who, id_of(said))
-    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), call.who.zone)
-    there = call.who.zone or why.facts.task.schedule.zone or "UTC"
-    data = why_json(why.explanation, utc(why.at), facts.task.name, there, call.language, why.outage)
+async def explain_task(call: Call, arguments: Said) -> Told:
+    """Explain why a task did or did not run: verdict, sentence, the runs that it rests on, and suggested calls."""
+    facts = await call.service.tasks.named(call.who, id_of(arguments))
+    why = await call.service.ledger.explained(call.who, facts.task.id, arguments.get("at"), call.who.zone)
+    zone = call.who.zone or why.facts.task.schedule.zone or "UTC"
+    data = why_json(why.explanation, utc(why.at), facts.task.name, zone, call.language, why.outage)
     data["sentence"] = call.complete(data["sentence"])
-    data |= {"task_id": facts.task.id, "at_local": local(why.at, there), "suggested_calls": _suggested(why)}
-    at = moment_line(why.at, there)
-    line = EXPLAINED.told(call.language, name=brief(facts.task.name), at=at, zone=there, sentence=data["sentence"])
+    data |= {"task_id": facts.task.id, "at_local": local(why.at, zone), "suggested_calls": _suggested_calls(why)}
+    at = moment_line(why.at, zone)
+    line = EXPLAINED.told(call.language, name=brief(facts.task.name), at=at, zone=zone, sentence=data["sentence"])
     return Told(data, line)
 
 
-def _suggested(why: Why) -> list[dict[str, Any]]:
+def _suggested_calls(why: Why) -> list[dict[str, Any]]:
     pause = why.facts.standing.pause
-    # No tool of an agent ends a pause that is its owner's to end: the sentence says what its owner does.
-    kept = pause is not None and pause.cause in _OWNERS_TO_END
-    names = ("get_task",) if kept else _HELPS.get(why.explanation.verdict.value, ())
-    argument = {"list_runs": "task"}
+    # An agent's tools cannot end a pause that only its owner may end; the sentence names the owner's command.
+    is_owners = pause is not None and pause.cause in _CAUSES_ONLY_OWNER_ENDS
+    names = ("get_task",) if is_owners else _CALLS_BY_VERDICT.get(why.explanation.verdict.value, ())
+    id_argument = {"list_runs": "task"}
     return [
-        {"tool": name, "arguments": {} if name == "whoami" else {argument.get(name, "id"): why.facts.task.id}}
+        {"tool": name, "arguments": {} if name == "whoami" else {id_argument.get(name, "id"): why.facts.task.id}}
         for name in names
     ]
 
 
-async def whoami(call: Call, said: Said) -> Told:
-    """Who is asking, in which zone, and how much is left of what they may have."""
-    del said
-    who = call.who
-    used = await _used(call)
-    most = who.quotas.active_tasks
-    left = None if most is None else max(0, most - used)
+async def whoami(call: Call, arguments: Said) -> Told:
+    """Return the caller's identity, zone, quotas, and how many active tasks are left."""
+    del arguments
+    principal = call.who
+    used = await _count_active(call)
+    quota = principal.quotas.active_tasks
+    left = None if quota is None else max(0, quota - used)
     data = {
-        "owner": who.owner,
-        "agent": who.agent,
-        "admin": who.admin,
-        "zone": who.zone,
-        "scopes": sorted(each.value for each in who.scopes),
-        "quotas": _quotas(who.quotas),
+        "owner": principal.owner,
+        "agent": principal.agent,
+        "admin": principal.admin,
+        "zone": principal.zone,
+        "scopes": sorted(each.value for each in principal.scopes),
+        "quotas": _quotas_json(principal.quotas),
         "active_tasks": used,
         "active_tasks_left": left,
         "engine_running": None if call.house.anybody is None else await call.house.anybody(),
         "now": utc(call.clock.now()),
-        "now_local": None if who.zone is None else local(call.clock.now(), who.zone),
+        "now_local": None if principal.zone is None else local(call.clock.now(), principal.zone),
     }
-    told = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=most)
-    agent = "" if who.agent is None else AN_AGENT.told(call.language, agent=who.agent)
-    zone = NO_ZONE if who.zone is None else who.zone
-    return Told(data, WHO.told(call.language, agent=agent, owner=who.owner, zone=zone, left=told))
+    tasks_left = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=quota)
+    agent = "" if principal.agent is None else AN_AGENT.told(call.language, agent=principal.agent)
+    zone = NO_ZONE if principal.zone is None else principal.zone
+    return Told(data, WHO.told(call.language, agent=agent, owner=principal.owner, zone=zone, left=tasks_left))
 
 
-async def _used(call: Call) -> int:
-    """Of the tasks that take a place: what an owner pauses takes none, what an agent pauses still does."""
+async def _count_active(call: Call) -> int:
+    """Count tasks against the quota: tasks paused by their owner do not count, tasks paused by an agent do."""
     states = frozenset({TaskState.ACTIVE}) if call.who.agent is None else GOING
-    page = await call.service.tasks.page(call.who, TaskFilter(call.who.owner, states), limit=_COUNTED)
+    page = await call.service.tasks.page(call.who, TaskFilter(call.who.owner, states), limit=_MAX_COUNTED)
     return len(page.items)
 
 
-def _quotas(quotas: Quotas) -> dict[str, Any]:
+def _quotas_json(quotas: Quotas) -> dict[str, Any]:
     shortest, longest = quotas.shortest_interval, quotas.longest_life
     return {
         "shortest_interval": None if shortest is None else iso_duration(shortest),

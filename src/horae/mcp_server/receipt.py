@@ -1,4 +1,4 @@
-"""What was understood, said back: the meaning, the zone, the next times in it and in UTC, and what may surprise."""
+"""Receipts of the tools: what a schedule was understood as, its zone, the next fires in it and in UTC, and warnings."""
 
 from __future__ import annotations
 
@@ -46,15 +46,16 @@ from .messages import (
 
 FIRES: Final = 3
 _FIRES_IN_LINE: Final = 2
-_HOLDING: Final = frozenset({"awaiting_approval", "not_active"})
-_TRUE_OF_ALL: Final = ("anchored",)
-"""Worth explaining when somebody asks, not worth repeating each time."""
+_HOLD_CODES: Final = frozenset({"awaiting_approval", "not_active"})
+_HIDDEN_WARNINGS: Final = ("anchored",)
+"""True of every interval: explained on request, not repeated each time."""
 
 
 class Receipt(NamedTuple):
-    """`fires` are the next ones; `warnings` pairs of a code and a sentence.
+    """`fires` are the next ones; `warnings` are pairs of code and sentence.
 
-    `held`: why nothing comes though the schedule has times; `would` are the times if it did not wait.
+    `held_task` is set if nothing runs although the schedule has times; `fires_if_resumed` are the fires if the task
+    were not held.
     """
 
     means: str
@@ -76,16 +77,16 @@ class Receipt(NamedTuple):
         }
 
     def told(self, call: Call, words: Words, **facts: object) -> str:
-        # What holds the task is said with its next times, once.
-        told = [message for code, message in self.warnings if code not in _HOLDING]
-        notes = "".join(NOTE.told(call.language, note=message) for message in told)
-        next_ones = self.next_line(call)
-        return words.told(call.language, means=self._understood(call), next=next_ones, notes=notes, **facts)
+        # The reason for the hold is part of the line of next fires; do not repeat it.
+        shown_warnings = [message for code, message in self.warnings if code not in _HOLD_CODES]
+        notes = "".join(NOTE.told(call.language, note=message) for message in shown_warnings)
+        next_line = self.next_line(call)
+        return words.told(call.language, means=self._meaning_with_zone(call), next=next_line, notes=notes, **facts)
 
-    def _understood(self, call: Call) -> str:
-        """With its zone, which most sentences name themselves."""
-        named = self.zone in self.means
-        return self.means if named else IN_ZONE.told(call.language, means=self.means, zone=self.zone)
+    def _meaning_with_zone(self, call: Call) -> str:
+        """Return the meaning, with the zone where the sentence does not name it."""
+        names_zone = self.zone in self.means
+        return self.means if names_zone else IN_ZONE.told(call.language, means=self.means, zone=self.zone)
 
     def next_line(self, call: Call) -> str:
         if self.held is not None:
@@ -94,16 +95,16 @@ class Receipt(NamedTuple):
             return (AT_ONCE if self.at_once else NOTHING_NEXT).told(call.language)
         return NEXT.told(call.language, fires=self._fires_line(call, self.fires))
 
-    def _fires_line(self, call: Call, fires: Sequence[Fire], most: int = _FIRES_IN_LINE) -> str:
-        return LIST_MARK.told(call.language).join(fire_line(each, self.now, call) for each in fires[:most])
+    def _fires_line(self, call: Call, fires: Sequence[Fire], limit: int = _FIRES_IN_LINE) -> str:
+        return LIST_MARK.told(call.language).join(fire_line(each, self.now, call) for each in fires[:limit])
 
     def _held_line(self, call: Call, held: Facts) -> str:
-        """That nothing comes, why, and when it would: one sentence."""
-        pause, waits = held.standing.pause, awaits_approval(held)
-        would = WOULD_COME_APPROVED if waits else WOULD_COME
+        """Return one sentence: nothing runs, why, and when it would run."""
+        pause, awaits = held.standing.pause, awaits_approval(held)
+        would = WOULD_COME_APPROVED if awaits else WOULD_COME
         fires = self._fires_line(call, self.would, 1)
         shown = would.told(call.language, fires=fires) if fires else ""
-        if waits:
+        if awaits:
             return call.told(WAITS_AND_WOULD, id=held.task.id, would=shown)
         note = "" if pause is None or not pause.note else PAUSE_REASON.told(call.language, reason=brief(pause.note))
         if pause is not None and pause.until is not None and self.fires:
@@ -122,113 +123,119 @@ def fire_json(fire: Fire, now: datetime, call: Call) -> dict[str, str | None]:
 
 
 def fire_line(fire: Fire, now: datetime, call: Call) -> str:
-    there = fire.local.replace(tzinfo=None, microsecond=0).isoformat(" ", "seconds" if fire.local.second else "minutes")
-    moment = fire.utc.replace(tzinfo=None, microsecond=0).isoformat(timespec="minutes") + "Z"
+    local_text = fire.local.replace(tzinfo=None, microsecond=0).isoformat(
+        " ", "seconds" if fire.local.second else "minutes"
+    )
+    utc_text = fire.utc.replace(tzinfo=None, microsecond=0).isoformat(timespec="minutes") + "Z"
     return NEXT_OF.told(
-        call.language, local=there, zone=fire.zone, relative=fire.relative(now, call.language), utc=moment
+        call.language, local=local_text, zone=fire.zone, relative=fire.relative(now, call.language), utc=utc_text
     )
 
 
 def moment_line(at: datetime, zone: str | None) -> str:
-    """`2026-11-18 09:00 +08:00`; with seconds where there are any."""
+    """Format as `2026-11-18 09:00 +08:00`, with seconds where there are any."""
     shown = local(at, zone) or ""
     return f"{shown[:10]} {shown[11:16] if at.second == 0 else shown[11:19]} {shown[-6:]}"
 
 
 def receipt_of(call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES) -> Receipt:
-    """Of a task that is there, or that would be."""
-    task, standing, now = facts.task, facts.standing, call.clock.now()
-    is_held = standing.state is TaskState.PAUSED
-    until = None if standing.pause is None else standing.pause.until
+    """Build the receipt of an existing task, or of one that would be created."""
+    task, status, now = facts.task, facts.standing, call.clock.now()
+    is_held = status.state is TaskState.PAUSED
+    until = None if status.pause is None else status.pause.until
     after = max(now, until) if is_held and until is not None else now
-    fires = list(_fires_of(facts, after, number)) if not is_held or until is not None else []
-    receipt = _receipt(call, task.schedule, fires, notes, now)._replace(at_once=_at_once(facts))
+    fires = list(_next_fires(facts, after, number)) if not is_held or until is not None else []
+    receipt = _build_receipt(call, task.schedule, fires, notes, now)._replace(at_once=_is_due_at_once(facts))
     if not is_held:
         return receipt
-    would = fires_in(receipt.zone, list(_fires_of(facts, now, number)))
+    would = fires_in(receipt.zone, list(_next_fires(facts, now, number)))
     return receipt._replace(held=facts, would=would)
 
 
-def _fires_of(facts: Facts, after: datetime, number: int) -> Iterable[datetime]:
+def _next_fires(facts: Facts, after: datetime, number: int) -> Iterable[datetime]:
     if facts.standing.state not in GOING:
         return ()
     return islice(iterate(facts.task.schedule, after, past_of(facts.task, facts.standing)), number)
 
 
-def _at_once(facts: Facts) -> bool:
+def _is_due_at_once(facts: Facts) -> bool:
     return facts.standing.state is TaskState.ACTIVE and facts.task.schedule.kind in ("now", "once")
 
 
 def preview_of(
-    call: Call, schedule: Schedule, number: int, notes: Sequence[str] = (), theirs: Sequence[Note] = ()
+    call: Call, schedule: Schedule, number: int, notes: Sequence[str] = (), dialect_notes: Sequence[Note] = ()
 ) -> Receipt:
-    """Of a schedule without any task, as if it were made now."""
+    """Build the receipt of a schedule without a task, as if it were created now."""
     now = call.clock.now()
     fires = list(islice(iterate(schedule, now, Past(anchor=now)), number))
-    return _receipt(call, schedule, fires, theirs, now, tuple(notes))
+    return _build_receipt(call, schedule, fires, dialect_notes, now, tuple(notes))
 
 
-def _receipt(
+def _build_receipt(
     call: Call,
     schedule: Schedule,
     instants: list[datetime],
     notes: Sequence[Note],
     now: datetime,
-    read: tuple[str, ...] = (),
+    reading_notes: tuple[str, ...] = (),
 ) -> Receipt:
     zone = schedule.zone or "UTC"
-    warnings = [_told(call, each) for each in lint(schedule, now, notes=read) if each.code not in _TRUE_OF_ALL]
+    warnings = [
+        _warning_pair(call, each)
+        for each in lint(schedule, now, notes=reading_notes)
+        if each.code not in _HIDDEN_WARNINGS
+    ]
     warnings += [(each.code, each.english if call.language == "en" else each.chinese) for each in notes]
     means = plain(sentence(schedule, call.language))
     at_once = schedule.kind in ("now", "once")
     return Receipt(means, zone, fires_in(zone, instants), warnings, at_once, now)
 
 
-def _told(call: Call, warning: ScheduleWarning) -> tuple[str, str]:
+def _warning_pair(call: Call, warning: ScheduleWarning) -> tuple[str, str]:
     return warning.code, warning.in_language(call.language)
 
 
-def with_assumed_zone(call: Call, said: Said, receipt: Receipt) -> Receipt:
-    """Say where the zone comes from, if nobody named one and another zone would give other instants."""
-    assumed, when = call.house.assumed, said.get("when")
-    if assumed is None or "zone" in said or said.get("schedule_type") == "interval":
+def with_assumed_zone(call: Call, arguments: Said, receipt: Receipt) -> Receipt:
+    """Add a warning about the assumed zone if the call names none and another zone would give other instants."""
+    assumed, when = call.house.assumed, arguments.get("when")
+    if assumed is None or "zone" in arguments or arguments.get("schedule_type") == "interval":
         return receipt
     if isinstance(when, str) and not needs_zone(when, receipt.now):
         return receipt
-    return receipt._replace(warnings=[_told(call, assumed.warning()), *receipt.warnings])
+    return receipt._replace(warnings=[_warning_pair(call, assumed.warning()), *receipt.warnings])
 
 
 async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:
-    """What keeps a task from running though its schedule is fine: a person's approval, or that no engine is there;
-    and `advisories` about its target."""
-    advised = [(each.code, call.complete(each.in_language(call.language))) for each in advisories]
-    found = [*advised, *receipt.warnings]
+    """Add what keeps a task from running although its schedule is fine: a pending approval, a pause, no live node; and
+    `advisories` about its target."""
+    target_warnings = [(each.code, call.complete(each.in_language(call.language))) for each in advisories]
+    warnings = [*target_warnings, *receipt.warnings]
     if awaits_approval(facts):
-        found.insert(0, ("awaiting_approval", call.told(WAITS_FOR_APPROVAL, id=facts.task.id)))
+        warnings.insert(0, ("awaiting_approval", call.told(WAITS_FOR_APPROVAL, id=facts.task.id)))
     elif facts.standing.state is not TaskState.ACTIVE:
-        found.insert(
+        warnings.insert(
             0,
             ("not_active", NOT_ACTIVE.told(call.language, state=state_word(facts.standing.state.value, call.language))),
         )
     if call.house.anybody is not None and not await call.house.anybody():
-        found.append(("no_engine", await no_engine(call, facts)))
-    return receipt._replace(warnings=found)
+        warnings.append(("no_engine", await no_engine(call, facts)))
+    return receipt._replace(warnings=warnings)
 
 
 async def no_engine(call: Call, facts: Facts) -> str:
-    """That no node is alive, with the command that starts one which can run this task."""
+    """Return the warning that no node is alive, with the command that starts one for this task."""
     missing = (await call.service.functions.load()).missing(facts.task.target)
     command = "horae up" if missing is None else start_command(missing.source)
     return call.told(NO_ENGINE, command=command)
 
 
 def approval_of(call: Call, facts: Facts) -> dict[str, Any]:
-    """Whether a person has to look at it first, and the digest of exactly what they would approve."""
-    waits = awaits_approval(facts)
+    """Return whether the task awaits approval, and the digest and review of exactly what would be approved."""
+    awaits = awaits_approval(facts)
     return {
-        "awaiting_approval": waits,
-        "approval_digest": digest_of(facts.task) if waits else None,
-        "review": list(review_of(facts.task, call.language).lines) if waits else None,
+        "awaiting_approval": awaits,
+        "approval_digest": digest_of(facts.task) if awaits else None,
+        "review": list(review_of(facts.task, call.language).lines) if awaits else None,
     }
 
 
@@ -238,12 +245,12 @@ def awaits_approval(facts: Facts) -> bool:
 
 
 def list_zone(call: Call) -> str:
-    """Lists show all times in one zone: that of the caller."""
+    """Return the caller's zone: lists show all times in it."""
     return call.who.zone or "UTC"
 
 
 def task_row(call: Call, facts: Facts, upcoming: datetime | None) -> dict[str, Any]:
-    """One task in a list: enough to choose by, and no more."""
+    """Encode one task of a list: only the fields needed to choose one."""
     task: Task = facts.task
     return {
         "id": task.id,

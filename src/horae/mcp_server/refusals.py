@@ -1,4 +1,4 @@
-"""Every way in which only the tools refuse something: code, sentence and hint in two languages."""
+"""Catalogue of refusals that only the MCP tools have: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.refusals import Entry, refusal
 CATALOGUE: Final[dict[str, Entry]] = {
     "zone_needed": Entry(
         InvalidTask,
-        "Nobody said in which zone that is, and the owner '{owner}' has none.",
+        "No zone was given, and the owner '{owner}' has no default zone.",
         "Pass zone, the zone of the person you work for, for example Europe/Berlin or Asia/Shanghai.",
         "没有说明时区,所有者“{owner}”也没有默认时区。",
         "请传入 zone,即你所服务的人的时区,例如 Asia/Shanghai 或 Europe/Berlin。",
@@ -38,15 +38,15 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "foreign_origin": Entry(
         NotAllowed,
-        "A page of '{origin}' may not ask here.",
-        "Ask without a browser; or the operator names that origin in the settings.",
+        "Pages of '{origin}' may not call this server.",
+        "Call it without a browser, or have the operator add that origin to the settings.",
         "来自“{origin}”的页面不能在这里请求。",
         "请不要通过浏览器请求;或由管理员在设置中加入该来源。",
     ),
     "tool_broke": Entry(
         Refusal,
-        "Something went wrong while this was done; it is in the log of the server.",
-        "Look with list_tasks whether it was done before you try again.",
+        "The tool failed; the log of the server has the error.",
+        "Check with list_tasks whether it was done before you try again.",
         "执行过程中出现问题;详情见服务器日志。",
         "重试之前,请先用 list_tasks 查看是否已经完成。",
     ),

@@ -1,4 +1,4 @@
-"""Tools that look at runs: what happened, how it ended, and what was said meanwhile."""
+"""Tools that read runs: list runs, and get one with its log lines."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ from .messages import (
 )
 from .receipt import list_zone, moment_line
 
-_USUAL: Final = 20
-_SHOWN: Final = 200
+_DEFAULT_LIMIT: Final = 20
+_SHOWN_CHARACTERS: Final = 200
 _LINE_CHARACTERS: Final = 500
 
 
-async def list_runs(call: Call, said: Said) -> Told:
-    """Newest first: of one task, or of all that whoever asks may see."""
-    task = None if "task" not in said else (await call.service.tasks.named(call.who, said["task"])).task
-    wanted = RunFilter(task_id=None if task is None else task.id, states=_states(said.get("state")))
-    page = await call.service.runs.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
+async def list_runs(call: Call, arguments: Said) -> Told:
+    """List runs, newest first: of one task, or of all tasks that the caller may see."""
+    task = None if "task" not in arguments else (await call.service.tasks.named(call.who, arguments["task"])).task
+    run_filter = RunFilter(task_id=None if task is None else task.id, states=_states(arguments.get("state")))
+    page = await call.service.runs.page(
+        call.who, run_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
+    )
     zone = list_zone(call)
-    found = {each.task_id: each for each in page.items}
-    names = {task_id: (await _task(call, each))[0] for task_id, each in found.items()}
-    rows = [_row(call, each, names[each.task_id], zone) for each in page.items]
+    one_per_task = {each.task_id: each for each in page.items}
+    names = {task_id: (await _task_name_and_zone(call, each))[0] for task_id, each in one_per_task.items()}
+    rows = [_run_row(call, each, names[each.task_id], zone) for each in page.items]
     data = {"runs": rows, "next_cursor": page.after}
     if not rows:
         return Told(data, (NO_RUNS if page.after is None else NONE_YET).told(call.language))
@@ -59,24 +61,24 @@ async def list_runs(call: Call, said: Said) -> Told:
 def _states(text: str | None) -> frozenset[RunState] | None:
     if text is None:
         return None
-    said = text.split(",")
-    if not set(said) <= set(RunState):
+    names = text.split(",")
+    if not set(names) <= set(RunState):
         raise refuse("bad_query", text, 0, key="state", value=text, wanted=", ".join(RunState))
-    return frozenset(map(RunState, said))
+    return frozenset(map(RunState, names))
 
 
-def _row(call: Call, run: Run, task: str | None, zone: str | None) -> dict[str, Any]:
-    """A run as the wire has it, its result and error only in their beginnings: `get_run` has them whole."""
-    shape = run_json(run, task, zone, call.language)
-    if run.result_json is not None and len(run.result_json) > _SHOWN:
-        shape["result"] = shortened(run.result_json, _SHOWN)
+def _run_row(call: Call, run: Run, task: str | None, zone: str | None) -> dict[str, Any]:
+    """Encode a run with a shortened result and error; `get_run` returns them in full."""
+    data = run_json(run, task, zone, call.language)
+    if run.result_json is not None and len(run.result_json) > _SHOWN_CHARACTERS:
+        data["result"] = shortened(run.result_json, _SHOWN_CHARACTERS)
     if run.error is not None:
-        shape["error"] = shortened(run.error, _SHOWN)
-    return shape
+        data["error"] = shortened(run.error, _SHOWN_CHARACTERS)
+    return data
 
 
 def _row_line(call: Call, run: Run, task: str | None, zone: str | None) -> str:
-    """A task that was deleted has only its id."""
+    """Return the line of one run; a deleted task is shown by its id."""
     state = state_word(run.state.value, call.language)
     planned = moment_line(run.planned, zone)
     facts = {"id": run.id, "task_id": run.task_id, "state": state, "planned": planned}
@@ -85,20 +87,20 @@ def _row_line(call: Call, run: Run, task: str | None, zone: str | None) -> str:
     return RUN_ROW.told(call.language, task=brief(task), **facts)
 
 
-async def get_run(call: Call, said: Said) -> Told:
-    """One run in full, with the last lines that it said."""
-    run = await call.service.runs.get(call.who, needed(said, "id"))
-    name, zone = await _task(call, run)
-    lines = await _tail(call, run, said["log_tail"]) if said.get("log_tail") else ()
+async def get_run(call: Call, arguments: Said) -> Told:
+    """Return one run in full, with the last lines of its log."""
+    run = await call.service.runs.get(call.who, needed(arguments, "id"))
+    name, zone = await _task_name_and_zone(call, run)
+    lines = await _log_tail(call, run, arguments["log_tail"]) if arguments.get("log_tail") else ()
     data = {
         "run": run_json(run, name, zone, call.language),
         "lines": [{**line_json(each), "text": shortened(each.line.text, _LINE_CHARACTERS)} for each in lines],
     }
-    told = LINES.told(call.language, number=len(lines)) if lines else ""
-    return Told(data, run_line(call, run, name or run.task_id) + told)
+    log_note = LINES.told(call.language, number=len(lines)) if lines else ""
+    return Told(data, run_line(call, run, name or run.task_id) + log_note)
 
 
-async def _task(call: Call, run: Run) -> tuple[str | None, str | None]:
+async def _task_name_and_zone(call: Call, run: Run) -> tuple[str | None, str | None]:
     try:
         task = (await call.service.tasks.get(call.who, run.task_id)).task
     except NotFound:
@@ -106,20 +108,20 @@ async def _task(call: Call, run: Run) -> tuple[str | None, str | None]:
     return task.name, task.schedule.zone
 
 
-async def _tail(call: Call, run: Run, number: int) -> tuple[NumberedLine, ...]:
+async def _log_tail(call: Call, run: Run, number: int) -> tuple[NumberedLine, ...]:
     return (await call.service.runs.lines(call.who, run.id))[-number:]
 
 
 def run_line(call: Call, run: Run, task: str) -> str:
-    shape = run_json(run, language=call.language)
+    data = run_json(run, language=call.language)
     line = RUN.told(call.language, id=run.id, task=brief(task), state=state_word(run.state.value, call.language))
     line += (
-        STOP.told(call.language) if shape["because"] is None else BECAUSE.told(call.language, because=shape["because"])
+        STOP.told(call.language) if data["because"] is None else BECAUSE.told(call.language, because=data["because"])
     )
     if run.error is not None:
-        line += ERROR.told(call.language, error=brief(localized_error(run.error, call.language), _SHOWN))
+        line += ERROR.told(call.language, error=brief(localized_error(run.error, call.language), _SHOWN_CHARACTERS))
     if run.result_json is not None:
         result = result_of(run)
         shown = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-        line += RESULT.told(call.language, result=brief(shown, _SHOWN))
+        line += RESULT.told(call.language, result=brief(shown, _SHOWN_CHARACTERS))
     return line

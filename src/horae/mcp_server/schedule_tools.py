@@ -1,4 +1,4 @@
-"""Tools that make and change tasks, and one that only says what a schedule would mean."""
+"""Tools that create and change tasks, and preview a schedule."""
 
 from __future__ import annotations
 
@@ -38,47 +38,51 @@ class Made(NamedTuple):
     dry_run: bool
 
 
-async def schedule_task(call: Call, said: Said) -> Told:
-    """A task from two sentences; with a key, the one that has it is changed instead."""
-    resolved, notes = await _wished(call, said)
-    wish = resolved.wish
-    made = await _tried(call, wish) if said.get("dry_run") else await _made(call, wish)
-    receipt = await with_cautions(call, receipt_of(call, made.facts, notes), made.facts, resolved.warnings)
-    receipt = with_assumed_zone(call, said, receipt)
+async def schedule_task(call: Call, arguments: Said) -> Told:
+    """Create a task; with a key, the task that has it is changed instead."""
+    resolved, notes = await _resolve_request(call, arguments)
+    request = resolved.wish
+    result = await _dry_run(call, request) if arguments.get("dry_run") else await _create(call, request)
+    receipt = await with_cautions(call, receipt_of(call, result.facts, notes), result.facts, resolved.warnings)
+    receipt = with_assumed_zone(call, arguments, receipt)
     data = {
-        "task": _task(call, made),
-        "change": made.change,
-        "declared": resolved.declared_in(made.facts.task.schedule),
-        "dry_run": made.dry_run,
-        **approval_of(call, made.facts),
+        "task": _task_json(call, result),
+        "change": result.change,
+        "declared": resolved.declared_in(result.facts.task.schedule),
+        "dry_run": result.dry_run,
+        **approval_of(call, result.facts),
         **receipt.values(call),
     }
-    task = made.facts.task
-    return Told(data, receipt.told(call, _headline(made), name=brief(task.name), id=task.id))
+    task = result.facts.task
+    return Told(data, receipt.told(call, _headline(result), name=brief(task.name), id=task.id))
 
 
-async def _wished(call: Call, said: Said) -> tuple[Resolved, tuple[Note, ...]]:
-    work = work_of(said)
-    zone = zone_of(call, said) if "zone" in said else await _declared_zone(call, work) or zone_of(call, said)
-    when, notes = when_of(said, zone, call.who.owner)
+async def _resolve_request(call: Call, arguments: Said) -> tuple[Resolved, tuple[Note, ...]]:
+    work = work_of(arguments)
+    zone = (
+        zone_of(call, arguments)
+        if "zone" in arguments
+        else await _declared_zone(call, work) or zone_of(call, arguments)
+    )
+    when, notes = when_of(arguments, zone, call.who.owner)
     if when is None:
         raise refuse_task("missing_field", name="when")
     if not work.keys() - {"payload"}:
         raise refuse_task("missing_field", name="do")
-    shape: dict[str, Any] = {"name": said.get("name") or usual_name(work), "when": when, "zone": zone, **work}
-    if "key" in said:
-        shape["key"] = said["key"]
-    if "if_late" in said:
-        shape["policies"] = {"missed": said["if_late"]}
+    definition: dict[str, Any] = {"name": arguments.get("name") or usual_name(work), "when": when, "zone": zone, **work}
+    if "key" in arguments:
+        definition["key"] = arguments["key"]
+    if "if_late" in arguments:
+        definition["policies"] = {"missed": arguments["if_late"]}
     must_have_zone(call, read_when(when, zone, call.clock.now()))
-    resolved = await call.service.resolve(call.who, read_task(shape))
-    if "zone" not in said and zone is not None and zone != call.who.zone:
+    resolved = await call.service.resolve(call.who, read_task(definition))
+    if "zone" not in arguments and zone is not None and zone != call.who.zone:
         resolved = resolved._replace(declared=("zone", *resolved.declared))
     return resolved, notes
 
 
 async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
-    """The zone that the function declares, which counts before the owner's."""
+    """Return the zone that the function declares, which takes precedence over the owner's."""
     if "function" not in work:
         return None
     name = function_of(short_target("function", work["function"]))
@@ -87,31 +91,31 @@ async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
 
 
 def must_have_zone(call: Call, schedule: Schedule) -> None:
-    """Nobody's wall clock is guessed: the deployment's own zone is not the one of the person who is served."""
+    """Refuse a schedule without a zone: the deployment's own zone need not be the user's."""
     if schedule.zone is None:
         raise refuse("zone_needed", owner=call.who.owner)
 
 
-async def _made(call: Call, wish: Wish) -> Made:
+async def _create(call: Call, request: Wish) -> Made:
     tasks = call.service.tasks
-    before = None if wish.key is None else (await tasks.rehearse(call.who, wish))[0]
-    task = await tasks.create(call.who, wish)
+    before = None if request.key is None else (await tasks.rehearse(call.who, request))[0]
+    task = await tasks.create(call.who, request)
     return Made(await tasks.get(call.who, task.id), _change(before, task), dry_run=False)
 
 
-async def _tried(call: Call, wish: Wish) -> Made:
-    """Refused as it would be refused; nothing is written."""
-    if wish.key is not None:
-        before, after = await call.service.tasks.rehearse(call.who, wish)
+async def _dry_run(call: Call, request: Wish) -> Made:
+    """Return the task that would be created or changed, or raise the refusal that it would meet; nothing is written."""
+    if request.key is not None:
+        before, after = await call.service.tasks.rehearse(call.who, request)
         if before is not None:
             return Made(before._replace(task=after), _change(before, after), dry_run=True)
     seen: list[Facts] = []
 
-    def look(made: Sequence[Facts]) -> tuple[Writing, ...]:
-        seen[:] = made
+    def capture(facts: Sequence[Facts]) -> tuple[Writing, ...]:
+        seen[:] = facts
         return ()
 
-    await call.service.rehearsal.tasks.create(call.who, wish, beside=look)
+    await call.service.rehearsal.tasks.create(call.who, request, beside=capture)
     return Made(seen[0], "new", dry_run=True)
 
 
@@ -121,102 +125,105 @@ def _change(before: Facts | None, after: Task) -> str:
     return "same" if before.task.version == after.version else "changed"
 
 
-def _task(call: Call, made: Made) -> dict[str, Any]:
-    shape = task_json(made.facts, call.language)
-    # Nobody can ask for what is not there: a task that was only tried has no id.
-    return {**shape, "id": None} if made.dry_run and made.change == "new" else shape
+def _task_json(call: Call, result: Made) -> dict[str, Any]:
+    data = task_json(result.facts, call.language)
+    # The task of a dry run does not exist, so it has no id.
+    return {**data, "id": None} if result.dry_run and result.change == "new" else data
 
 
-def _headline(made: Made) -> Words:
-    if made.dry_run:
+def _headline(result: Made) -> Words:
+    if result.dry_run:
         return WOULD_BE
-    return {"new": SCHEDULED, "changed": CHANGED, "same": SAME}[made.change]
+    return {"new": SCHEDULED, "changed": CHANGED, "same": SAME}[result.change]
 
 
-async def update_task(call: Call, said: Said) -> Told:
-    """Only what is said changes; what that does to the times ahead is told."""
-    found = await call.service.tasks.named(call.who, id_of(said))
-    shape, notes = _edits(call, said, found.task)
-    dry_run, edits = bool(said.get("dry_run")), read_edits(shape)
-    done = await call.service.tasks.edit(call.who, found.task.id, edits, expected=said.get("version"), dry_run=dry_run)
-    facts = found._replace(task=done.after) if dry_run else await call.service.tasks.get(call.who, found.task.id)
-    advisories = await call.service.review(call.who, done, edits)
+async def update_task(call: Call, arguments: Said) -> Told:
+    """Change the given fields of a task, and report which future fires are removed and added."""
+    before = await call.service.tasks.named(call.who, id_of(arguments))
+    fields, notes = _edit_fields(call, arguments, before.task)
+    dry_run, edits = bool(arguments.get("dry_run")), read_edits(fields)
+    edited = await call.service.tasks.edit(
+        call.who, before.task.id, edits, expected=arguments.get("version"), dry_run=dry_run
+    )
+    facts = before._replace(task=edited.after) if dry_run else await call.service.tasks.get(call.who, before.task.id)
+    advisories = await call.service.review(call.who, edited, edits)
     receipt = await with_cautions(call, receipt_of(call, facts, notes), facts, advisories)
-    changed = _changed(done)
+    changed = _changed_fields(edited)
     data = {
-        "before": definition_json(done.before),
+        "before": definition_json(edited.before),
         "task": task_json(facts, call.language),
         "changed": changed,
-        "removed": _times(done.fires.removed, done.before),
-        "added": _times(done.fires.added, done.after),
+        "removed": _fires_json(edited.fires.removed, edited.before),
+        "added": _fires_json(edited.fires.added, edited.after),
         "dry_run": dry_run,
         **approval_of(call, facts),
         **receipt.values(call),
     }
     words = WOULD_BE if dry_run else CHANGED if changed else SAME
     return Told(
-        data, receipt.told(call, words, name=brief(done.after.name), id=found.task.id) + _fires(call, done, facts)
+        data,
+        receipt.told(call, words, name=brief(edited.after.name), id=before.task.id) + _fires_note(call, edited, facts),
     )
 
 
-def _edits(call: Call, said: Said, task: Task) -> tuple[dict[str, Any], tuple[Note, ...]]:
-    there = task.schedule.zone or call.who.zone
-    when, notes = when_of(said, zone_of(call, said) if "zone" in said else there, call.who.owner)
-    shape: dict[str, Any] = {**work_of(said)}
+def _edit_fields(call: Call, arguments: Said, task: Task) -> tuple[dict[str, Any], tuple[Note, ...]]:
+    zone = task.schedule.zone or call.who.zone
+    when, notes = when_of(arguments, zone_of(call, arguments) if "zone" in arguments else zone, call.who.owner)
+    fields: dict[str, Any] = {**work_of(arguments)}
     if when is not None:
-        shape["when"] = when
-    if "zone" in said:
-        shape["zone"] = zone_of(call, said)
-    if "name" in said:
-        shape["name"] = said["name"]
-    if "if_late" in said:
-        shape["policies"] = {"missed": said["if_late"]}
-    if not shape:
+        fields["when"] = when
+    if "zone" in arguments:
+        fields["zone"] = zone_of(call, arguments)
+    if "name" in arguments:
+        fields["name"] = arguments["name"]
+    if "if_late" in arguments:
+        fields["policies"] = {"missed": arguments["if_late"]}
+    if not fields:
         raise refuse_task("missing_field", name="when / do / name / zone / if_late")
-    return shape, notes
+    return fields, notes
 
 
-def _changed(done: Edited) -> list[str]:
-    before, after = definition_json(done.before), definition_json(done.after)
+def _changed_fields(edited: Edited) -> list[str]:
+    before, after = definition_json(edited.before), definition_json(edited.after)
     return [name for name in before if before[name] != after[name]]
 
 
-def _times(instants: tuple[datetime, ...], task: Task) -> list[dict[str, str | None]]:
+def _fires_json(instants: tuple[datetime, ...], task: Task) -> list[dict[str, str | None]]:
     return [{"at": utc(each), "at_local": local(each, task.schedule.zone)} for each in instants]
 
 
-def _fires(call: Call, done: Edited, facts: Facts) -> str:
-    """Of a paused task nothing comes, whatever its schedule is."""
-    is_moved = bool(done.fires.removed or done.fires.added)
+def _fires_note(call: Call, edited: Edited, facts: Facts) -> str:
+    """Return the note on changed fires; empty for a task that is not active, since it does not fire."""
+    is_moved = bool(edited.fires.removed or edited.fires.added)
     return FIRES_CHANGED.told(call.language) if is_moved and facts.standing.state is TaskState.ACTIVE else ""
 
 
-async def preview_schedule(call: Call, said: Said) -> Told:
-    """What a schedule means and when it fires; what can be meant in several ways is told with all of them."""
-    zone, text = zone_of(call, said), needed(said, "when")
+async def preview_schedule(call: Call, arguments: Said) -> Told:
+    """Return the meaning of a schedule and its next fires; an ambiguous one is returned with all its readings."""
+    zone, text = zone_of(call, arguments), needed(arguments, "when")
     try:
         reading = read(text, zone=zone, now=call.clock.now())
     except Refusal as refusal:
-        choices = choices_of(refusal, said)
+        choices = choices_of(refusal, arguments)
         if choices is None:
             raise
-        return _many(call, choices.values, zone)
+        return _ambiguous_result(call, choices.values, zone)
     must_have_zone(call, reading.schedule)
-    receipt = with_assumed_zone(call, said, preview_of(call, reading.schedule, PREVIEWED, reading.notes))
+    receipt = with_assumed_zone(call, arguments, preview_of(call, reading.schedule, PREVIEWED, reading.notes))
     data = {**receipt.values(call), "schedule": to_json(reading.schedule), "choices": []}
     return Told(data, receipt.told(call, MEANS))
 
 
-def _many(call: Call, texts: tuple[str, ...], zone: str | None) -> Told:
-    choices = [{"when": each, "means": _meaning(call, each, zone)} for each in texts]
+def _ambiguous_result(call: Call, texts: tuple[str, ...], zone: str | None) -> Told:
+    choices = [{"when": each, "means": _meaning_of(call, each, zone)} for each in texts]
     data = {"means": None, "zone": zone, "next_runs": [], "warnings": [], "schedule": None, "choices": choices}
     shown = LIST_MARK.told(call.language).join(f'"{each}"' for each in texts)
     return Told(data, listed(UNDERSTOOD_MANY.told(call.language, choices=shown), [], call.language))
 
 
-def _meaning(call: Call, text: str, zone: str | None) -> str | None:
+def _meaning_of(call: Call, text: str, zone: str | None) -> str | None:
     try:
         return sentence(read(text, zone=zone, now=call.clock.now()).schedule, call.language)
     except Refusal:
-        # It is still not clear: that is told when it is chosen.
+        # The choice itself is still ambiguous; that is reported when it is chosen.
         return None

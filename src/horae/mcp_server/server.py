@@ -1,4 +1,4 @@
-"""The server: lists the tools and calls them, whatever carries the messages; every refusal is an answer."""
+"""MCP server: lists and calls the tools over any transport, and returns refusals as tool results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .refusals import refuse
 
 LOG: Final = logging.getLogger("horae.mcp")
 PROBLEM: Final = "horae/problem"
-"""Where in an answer programs find what was refused: code, sentence, hint."""
+"""Key in a result's metadata under which programs find a refusal: code, sentence, hint."""
 INSTRUCTIONS: Final = (
     "Horae runs tasks on time, durably. Schedule with schedule_task: pass the zone of the person you work for, or leave it "
     "out to use the owner's; then read back what it means and when it runs next. Give a key so that repeating a call makes "
@@ -41,8 +41,8 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 
 
 class Caller(NamedTuple):
-    """Who sent a request, and in which language they like to be answered. `assumed` is where their zone comes from, if their
-    owner has none. `states_language`: the client named the language, so that the last one in use does not count."""
+    """Sender of a request. `assumed` is the source of their zone if their owner has none. `states_language`: the client
+    named `language`, so the language used last is ignored."""
 
     who: Principal
     language: Language
@@ -53,8 +53,8 @@ class Caller(NamedTuple):
 WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
 
 
-def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
-    """`who_asks` looks at what carried a request: never at what is in it."""
+def make_server(tool_context: House, who_asks: WhoAsks) -> Server[Any]:
+    """Build the server. `resolve_caller` derives the caller from the transport of a request, never from its content."""
     return Server(
         "horae",
         version=__version__,
@@ -62,7 +62,7 @@ def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
         instructions=INSTRUCTIONS,
         get_tool_input_schema=arguments_of,
         on_list_tools=_list_tools,
-        on_call_tool=partial(_call_tool, house, who_asks, LanguageMemory()),
+        on_call_tool=partial(_call_tool, tool_context, who_asks, LanguageMemory()),
     )
 
 
@@ -71,66 +71,66 @@ async def _list_tools(_context: Context, _params: types.PaginatedRequestParams |
 
 
 async def _call_tool(
-    house: House,
+    tool_context: House,
     who_asks: WhoAsks,
     languages: LanguageMemory,
     context: Context,
     params: types.CallToolRequestParams,
 ) -> types.CallToolResult | types.InputRequiredResult:
-    found = who_asks(context)
-    caller = found if isinstance(found, Caller) else await found
+    resolved = who_asks(context)
+    caller = resolved if isinstance(resolved, Caller) else await resolved
     if params.name not in TOOLS:
-        # An error of the protocol, and not of a tool: a client that calls what was never listed has a fault of its own.
+        # A protocol error, not a tool error: the client called a tool that was never listed.
         raise _unknown_tool(params.name, caller.language)
-    given = answered(params, dict(params.arguments or {}))
-    known = house if caller.assumed is None else house._replace(assumed=caller.assumed)
-    language = languages.choose(caller.who, given, caller.language, is_stated=caller.states_language)
-    call = Call(known, caller.who, language)
-    for left in reversed(range(MOST_QUESTIONS)):
+    arguments = answered(params, dict(params.arguments or {}))
+    call_context = tool_context if caller.assumed is None else tool_context._replace(assumed=caller.assumed)
+    language = languages.choose(caller.who, arguments, caller.language, is_stated=caller.states_language)
+    call = Call(call_context, caller.who, language)
+    for questions_left in reversed(range(MOST_QUESTIONS)):
         try:
-            return _answer(call, await _done(call, params.name, given))
+            return _success(call, await _run_tool(call, params.name, arguments))
         except Refusal as refusal:
-            choices = choices_of(refusal, given)
-            if choices is None or not left:
-                return _refused(call, refusal, choices)
+            choices = choices_of(refusal, arguments)
+            if choices is None or not questions_left:
+                return _failure(call, refusal, choices)
             answer = await asked(context, params, refusal, choices, call.language)
             if not isinstance(answer, str):
-                return _refused(call, refusal, choices) if answer is None else answer
-            given[choices.argument] = answer
+                return _failure(call, refusal, choices) if answer is None else answer
+            arguments[choices.argument] = answer
         except HoraeError as error:
-            return _refused(call, error)
+            return _failure(call, error)
         except Exception:
             LOG.exception("the tool %s broke", params.name[:50])
             break
-    return _refused(call, refuse("tool_broke"))
+    return _failure(call, refuse("tool_broke"))
 
 
 def _unknown_tool(name: str, language: Language) -> MCPError:
-    near = get_close_matches(name, TOOLS, 1, 0)[0]
-    problem = problem_json(refuse("unknown_tool", name=name, near=near), language)
+    closest = get_close_matches(name, TOOLS, 1, 0)[0]
+    problem = problem_json(refuse("unknown_tool", name=name, near=closest), language)
     return MCPError(types.INVALID_PARAMS, f"{problem['detail']} {problem['hint']}", {PROBLEM: problem})
 
 
-async def _done(call: Call, name: str, given: dict[str, Any]) -> Told:
+async def _run_tool(call: Call, name: str, raw_arguments: dict[str, Any]) -> Told:
     entry: Entry = TOOLS[name]
-    said: Said = checked(entry.takes, entry.also, given)
-    return await entry.tool(call, said)
+    arguments: Said = checked(entry.takes, entry.also, raw_arguments)
+    return await entry.tool(call, arguments)
 
 
-def _answer(call: Call, told: Told) -> types.CallToolResult:
-    line = whole(told.line, call.language)
-    return types.CallToolResult(content=[types.TextContent(text=line)], structured_content=told.data)
+def _success(call: Call, result: Told) -> types.CallToolResult:
+    line = whole(result.line, call.language)
+    return types.CallToolResult(content=[types.TextContent(text=line)], structured_content=result.data)
 
 
-def _refused(call: Call, error: HoraeError, choices: Choices | None = None) -> types.CallToolResult:
+def _failure(call: Call, error: HoraeError, choices: Choices | None = None) -> types.CallToolResult:
     problem = problem_json(error, call.language)
     if isinstance(error, StoreError) and not isinstance(error, Refusal):
-        # What a driver says may name hosts, files and tables.
+        # A driver's message may name hosts, files and tables.
         LOG.warning("%s: %s", type(error).__name__, error)
         problem["detail"] = problem["title"]
     problem["suggested_calls"] = []
     if isinstance(error, Refusal):
-        _make_followable(call, error, problem)
+        _use_tool_hint(call, error, problem)
     problem["hint"] = call.complete(problem["hint"])
     space = " " if call.language == "en" else ""
     line = f"{problem['code']}: {problem['detail']}{space}{problem['hint']}"
@@ -142,14 +142,14 @@ def _refused(call: Call, error: HoraeError, choices: Choices | None = None) -> t
     return types.CallToolResult(content=[text], is_error=True, _meta={PROBLEM: problem})
 
 
-def _make_followable(call: Call, refusal: Refusal, problem: dict[str, Any]) -> None:
-    """Replaces a hint that names commands or HTTP requests by one that names tools; keys of an agent are shown as it
+def _use_tool_hint(call: Call, refusal: Refusal, problem: dict[str, Any]) -> None:
+    """Replace a hint that names commands or HTTP requests by one that names tools; an agent's keys are shown as it
     passed them."""
-    own = "" if call.who.agent is None else f"agent:{call.who.agent}/"
+    key_prefix = "" if call.who.agent is None else f"agent:{call.who.agent}/"
     facts = {"owner": call.who.owner, **refusal.facts}
-    if own:
-        facts = {name: fact.removeprefix(own) if isinstance(fact, str) else fact for name, fact in facts.items()}
-        problem["detail"] = problem["detail"].replace(own, "")
-    found = followable(refusal, facts, call.language)
-    if found is not None:
-        problem["hint"], problem["suggested_calls"] = found
+    if key_prefix:
+        facts = {name: fact.removeprefix(key_prefix) if isinstance(fact, str) else fact for name, fact in facts.items()}
+        problem["detail"] = problem["detail"].replace(key_prefix, "")
+    hint = followable(refusal, facts, call.language)
+    if hint is not None:
+        problem["hint"], problem["suggested_calls"] = hint

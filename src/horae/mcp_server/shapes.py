@@ -1,4 +1,4 @@
-"""JSON schemas of what the tools answer: the wire's shapes, as far as a reader of one answer needs them."""
+"""JSON Schemas of tool results: the wire shapes, reduced to what a reader of one result needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def many(schema: Schema) -> Schema:
 
 
 def shape(**properties: Schema) -> Schema:
-    """An object that has all of these; what else it has, a later version may say."""
+    """Object schema that requires all these properties and allows others, which a later version may add."""
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 

@@ -1,4 +1,4 @@
-"""What an assistant says of a task becomes the wire's JSON: in our words, or in those of NanoClaw."""
+"""Translates tool arguments to task JSON, in Horae's own argument names or in NanoClaw's."""
 
 from __future__ import annotations
 
@@ -21,102 +21,104 @@ from .refusals import refuse
 TASK_ID: Final = ("task_id",)
 """NanoClaw's name for `id`."""
 ORIGINALS: Final = ("prompt", "schedule_type", "schedule_value", "context_mode")
-"""NanoClaw's names for `do` and `when`, and for how much of a conversation a prompt is given."""
-_SCHEDULE: Final = ("schedule_type", "schedule_value")
-_MODES: Final = ("isolated", "group")
-_NAME: Final = 60
+"""NanoClaw's names for `do` and `when`, and `context_mode`: how much of a conversation a prompt gets."""
+_SCHEDULE_FIELDS: Final = ("schedule_type", "schedule_value")
+_CONTEXT_MODES: Final = ("isolated", "group")
+_DEFAULT_NAME_CHARACTERS: Final = 60
 
 
-def id_of(said: Said) -> str:
-    """A task as it is named: by id, name or key."""
-    return str(_either(said, "id", "task_id") or needed(said, "id"))
+def id_of(arguments: Said) -> str:
+    """Return the id, name or key that names the task."""
+    return str(_one_of(arguments, "id", "task_id") or needed(arguments, "id"))
 
 
-def _either(said: Said, ours: str, theirs: str) -> Any:
-    if ours in said and theirs in said:
-        raise refuse("two_spellings", one=ours, other=theirs)
-    found = said.get(ours, said.get(theirs))
-    if theirs in said and not isinstance(found, str):
-        raise refuse("bad_do", problem=theirs)
-    return found
+def _one_of(arguments: Said, own_name: str, nanoclaw_name: str) -> Any:
+    """Return the value of either spelling; refuse if both are given."""
+    if own_name in arguments and nanoclaw_name in arguments:
+        raise refuse("two_spellings", one=own_name, other=nanoclaw_name)
+    value = arguments.get(own_name, arguments.get(nanoclaw_name))
+    if nanoclaw_name in arguments and not isinstance(value, str):
+        raise refuse("bad_do", problem=nanoclaw_name)
+    return value
 
 
-def zone_of(call: Call, said: Said) -> str | None:
-    """The zone that was passed (cities are understood too), or else the owner's."""
-    return zone_named(said["zone"], None) if "zone" in said else call.who.zone
+def zone_of(call: Call, arguments: Said) -> str | None:
+    """Return the given zone (city names are understood too), or else the owner's."""
+    return zone_named(arguments["zone"], None) if "zone" in arguments else call.who.zone
 
 
-def when_of(said: Said, zone: str | None, owner: str) -> tuple[Any, tuple[Note, ...]]:
-    """The schedule as it was said, for the wire; with notes where another dialect means something that may surprise."""
-    theirs = {name: said[name] for name in _SCHEDULE if name in said}
-    if not theirs:
-        return said.get("when"), ()
-    if "when" in said:
-        raise refuse("two_spellings", one="when", other=next(iter(theirs)))
+def when_of(arguments: Said, zone: str | None, owner: str) -> tuple[Any, tuple[Note, ...]]:
+    """Return the schedule for the wire, with notes where NanoClaw's meaning may surprise."""
+    nanoclaw_fields = {name: arguments[name] for name in _SCHEDULE_FIELDS if name in arguments}
+    if not nanoclaw_fields:
+        return arguments.get("when"), ()
+    if "when" in arguments:
+        raise refuse("two_spellings", one="when", other=next(iter(nanoclaw_fields)))
     if zone is None:
         raise refuse("zone_needed", owner=owner)
-    understood = nanoclaw.read(theirs, zone=zone)
-    return to_json(understood.schedule.with_defaults(zone)), understood.notes
+    reading = nanoclaw.read(nanoclaw_fields, zone=zone)
+    return to_json(reading.schedule.with_defaults(zone)), reading.notes
 
 
-def work_of(said: Said) -> dict[str, Any]:
-    """The target, and the payload where there is one; empty when nothing was said about it."""
-    do = _either(said, "do", "prompt")
-    mode = _mode(said)
+def work_of(arguments: Said) -> dict[str, Any]:
+    """Return the target and the payload; empty if the call names neither."""
+    do = _one_of(arguments, "do", "prompt")
+    mode = _context_mode(arguments)
     if do is None:
         return {} if mode is None else {"payload": {"context_mode": mode}}
-    work = _work(do)
+    work = _parse_do(do)
     if mode is not None:
         work["payload"] = {**work.get("payload", {}), "context_mode": mode}
     return work
 
 
-def _mode(said: Said) -> str | None:
-    mode = said.get("context_mode")
-    if mode is not None and mode not in _MODES:
-        raise refuse("bad_do", problem=f"context_mode: {' / '.join(_MODES)}")
+def _context_mode(arguments: Said) -> str | None:
+    mode = arguments.get("context_mode")
+    if mode is not None and mode not in _CONTEXT_MODES:
+        raise refuse("bad_do", problem=f"context_mode: {' / '.join(_CONTEXT_MODES)}")
     return mode
 
 
-def _work(do: str | Mapping[str, Any]) -> dict[str, Any]:
+def _parse_do(do: str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(do, str):
-        packed = _unpacked(do)
-        if packed is None:
-            return _prompt(do)
-        do = packed
-    said = check_fields("do", do, (*SHORT_TARGETS, "prompt", "payload"))
-    if "prompt" in said:
-        return _prompt(said["prompt"]) | {name: said[name] for name in said if name != "prompt"}
-    if not any(name in said for name in SHORT_TARGETS):
-        raise refuse("bad_do", problem=", ".join(said) or "{}")
-    return dict(said)
+        parsed = _parse_json_object(do)
+        if parsed is None:
+            return _prompt_target(do)
+        do = parsed
+    fields = check_fields("do", do, (*SHORT_TARGETS, "prompt", "payload"))
+    if "prompt" in fields:
+        return _prompt_target(fields["prompt"]) | {name: fields[name] for name in fields if name != "prompt"}
+    if not any(name in fields for name in SHORT_TARGETS):
+        raise refuse("bad_do", problem=", ".join(fields) or "{}")
+    return dict(fields)
 
 
-def _prompt(text: object) -> dict[str, Any]:
-    """A prompt to itself: whoever listens to the events of this owner, the assistant among them, is told it then."""
+def _prompt_target(text: object) -> dict[str, Any]:
+    """Return an event target that carries a prompt: listeners to the owner's events, the assistant among them, receive
+    it when it is due."""
     if not isinstance(text, str) or not text.strip():
         raise refuse("bad_do", problem=repr(text))
     return {"say": text}
 
 
-def _unpacked(text: str) -> dict[str, Any] | None:
-    """Some assistants pass an object as text that has it as JSON; a prompt that only looks so is left alone."""
+def _parse_json_object(text: str) -> dict[str, Any] | None:
+    """Parse a target that an assistant passed as JSON text; None for a prompt that only looks like JSON."""
     if not text.lstrip().startswith("{"):
         return None
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    is_work = isinstance(found, dict) and any(name in found for name in (*SHORT_TARGETS, "prompt"))
-    return found if is_work else None
+    is_target = isinstance(parsed, dict) and any(name in parsed for name in (*SHORT_TARGETS, "prompt"))
+    return parsed if is_target else None
 
 
 def usual_name(work: Mapping[str, Any]) -> str:
-    """What a task is called whose maker gave it no name: after what it does."""
+    """Derive a name for an unnamed task from what it does."""
     kind = next((name for name in SHORT_TARGETS if name in work), "task")
     value = work.get(kind)
     if isinstance(value, Mapping):
         value = value.get("url") or value.get("argv") or value.get("name") or value.get("topic") or kind
     if isinstance(value, list):
         value = " ".join(map(str, value))
-    return shortened(plain(without_ignorable(str(value))), min(_NAME, NAME_CHARACTERS)) or kind
+    return shortened(plain(without_ignorable(str(value))), min(_DEFAULT_NAME_CHARACTERS, NAME_CHARACTERS)) or kind

@@ -1,1 +1,1 @@
-"""The nouns of Horae as values: tasks, runs, agenda entries, policies, reasons, events. Nothing here acts."""
+"""Domain values without behaviour: tasks, runs, agenda entries, policies, reasons, events, accounts."""

@@ -1,6 +1,6 @@
-"""What a decision sees (`Facts`) and what it says (`Change`): the only two shapes between the rules and the stores.
+"""Input (`Facts`) and output (`Change`) of a lifecycle decision: the only interface between the rules and the stores.
 
-A store gathers the facts of a task and applies a change, in one transaction, and knows nothing of the rules between.
+A store loads the facts of a task and applies the change, in one transaction, without knowing the rules in between.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from .task import Standing, Task
 
 
 class Facts(NamedTuple):
-    """One task as it stands: `entries` are all its agenda entries, `live` its runs that have not ended.
+    """Current state of one task: `entries` are all its agenda entries, `live` its runs that have not ended.
 
-    `lanes` are the lanes that a run of it would sit in; `barred` is why its owner, or its lane, may not run anything, if that is so.
-    `made` are runs that the ledger has already: a decision that wanted to make them is asked again, knowing that.
+    `lanes` are the lanes in which a run of the task takes a slot. `barred` is the reason why its owner or its lane is blocked,
+    None when it is not. `made` are ids of runs that the ledger holds already: a store that meets one of them in a change
+    calls the decision again with it, so that no run is inserted twice.
     """
 
     task: Task
@@ -35,17 +36,17 @@ class Facts(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What is to be written, all of it or nothing.
+    """Writes of one decision, applied in one transaction or not at all.
 
-    task       its definition, made or edited                 standing   its new standing
-    born       new runs: started, or skipped from birth       moved      live runs with their new state, result, end
-    cancelled  live runs that are asked to end, and why       put        agenda entries, by slot: new or in place of one
-    dropped    slots that leave the agenda                    events     what is told, in this order
-    deleted    the task goes, with its history                beside     records that are written with it
+    task       its definition, created or edited              standing   its new status
+    born       new runs: started, or created as skipped       moved      live runs with their new state, result, end
+    cancelled  live runs that are asked to end, and why       put        agenda entries to insert or replace, by slot
+    dropped    slots to remove from the agenda                events     events to publish, in this order
+    deleted    the task is removed with its history           beside     attached records, written with the change
 
-    A run that is born live takes a seat in each of its lanes, one that ends leaves them; and for every seat that a
-    change frees, the store makes the first parked entry of that lane (in the order of claims) claimable again.
-    When somebody else was faster with a record beside it, nothing is written: a `Conflict` with the code `record_changed`.
+    A new live run takes a slot in each of its lanes, and a run that ends frees them. For every freed lane slot the
+    store makes the first parked entry of that lane (in the order of claims) claimable again.
+    When another writer has changed an attached record, nothing is written: a `Conflict` with the code `record_changed`.
     """
 
     task: Task | None = None
@@ -63,7 +64,7 @@ class Change(NamedTuple):
 NOTHING: Final = Change()
 
 FireDecision: TypeAlias = Callable[[Facts, Entry, int], Change]
-"""(facts, the entry that came due, the token of this claim)"""
+"""(facts, the entry that came due, the fencing token of this claim)"""
 SettleDecision: TypeAlias = Callable[[Facts, Run, Settlement], Change]
 RunDecision: TypeAlias = Callable[[Facts, Run], Change]
 ControlDecision: TypeAlias = Callable[[Facts], Change]

@@ -1,7 +1,7 @@
-"""Running counts, so that an overview costs the same however long the history is: states, outcomes, lateness by the hour.
+"""Hourly counters of task states, run outcomes and lateness, so that the cost of an overview does not grow with the history.
 
-Each change says what it adds; a store sums that up within the transaction of the change. Everything is counted twice,
-once for its owner and once for everybody.
+Each change yields deltas, which a store adds up in the transaction of the change: once for the owner of the task and
+once for all owners.
 """
 
 from __future__ import annotations
@@ -16,73 +16,73 @@ from .run import LIVE, Run, RunState
 from .task import Standing, TaskState
 
 EVERYBODY: Final = ""
-"""No owner is called this."""
+"""Key of the counters over all owners; no owner has this name."""
 STATE: Final = "state:"
 OUTCOME: Final = "run:"
 LATE: Final = "late:"
 AGENT: Final = "agent:"
-"""Runs of all tasks in an agent's lane, whatever became of them."""
+"""Runs of all tasks in an agent's lane, whatever their outcome."""
 NO_HOUR: Final = 0
-"""States are counted as they are now, whatever the hour."""
+"""Hour of state counters: they hold current numbers, not hourly ones."""
 KEPT_HOURS: Final = 48
 _MICROSECOND: Final = timedelta(microseconds=1)
-_MOST_BUCKETS: Final = 256
-"""Beyond the longest lateness that there can be."""
-# Names are made once: every run that ends is counted here.
-_STATES: Final = {state: STATE + state for state in TaskState}
-_OUTCOMES: Final = {state: OUTCOME + state for state in RunState}
-SUCCEEDED: Final = _OUTCOMES[RunState.SUCCEEDED]
-_LATENESSES: Final = tuple(f"{LATE}{bucket}" for bucket in range(_MOST_BUCKETS))
+_MAX_BUCKETS: Final = 256
+"""Larger than the bucket of the longest possible lateness."""
+# Counter names are built once, since every run that ends looks them up.
+_STATE_NAMES: Final = {state: STATE + state for state in TaskState}
+_OUTCOME_NAMES: Final = {state: OUTCOME + state for state in RunState}
+SUCCEEDED: Final = _OUTCOME_NAMES[RunState.SUCCEEDED]
+_LATENESS_NAMES: Final = tuple(f"{LATE}{bucket}" for bucket in range(_MAX_BUCKETS))
 
 Counts: TypeAlias = dict[tuple[int, str], int]
-"""By hour and name."""
+"""Numbers by hour and counter name."""
 
 
 def hour_of(at: datetime) -> int:
-    """Hours since 1970."""
+    """Return the hours since 1970."""
     return int(at.timestamp() // 3600)
 
 
 def added(before: Standing | None, change: Change) -> list[tuple[int, str, int]]:
-    """What a change adds to the counts of its task's owner: hour, name, number."""
-    found: list[tuple[int, str, int]] = []
+    """Return the counter deltas of a change as (hour, counter name, number)."""
+    deltas: list[tuple[int, str, int]] = []
     after = None if change.deleted else change.standing or before
     if before is None or after is None or before.state is not after.state:
         if before is not None:
-            found.append((NO_HOUR, _STATES[before.state], -1))
+            deltas.append((NO_HOUR, _STATE_NAMES[before.state], -1))
         if after is not None:
-            found.append((NO_HOUR, _STATES[after.state], 1))
+            deltas.append((NO_HOUR, _STATE_NAMES[after.state], 1))
     for run in change.born:
         if run.state not in LIVE:
-            _end(run, found)
+            _append_end(run, deltas)
     for run in change.moved:
         if run.state not in LIVE:
-            _end(run, found)
-    return found
+            _append_end(run, deltas)
+    return deltas
 
 
-def _end(run: Run, found: list[tuple[int, str, int]]) -> None:
-    """A run that has come to its end, or was skipped from birth; a stretch counts as often as it stands for."""
+def _append_end(run: Run, deltas: list[tuple[int, str, int]]) -> None:
+    """Append the deltas of a run that ended or was created as skipped; a row with a span counts all its occurrences."""
     hour = hour_of(run.ended or run.due)
     if run.started is None:
         reason = "" if run.reason is None else f":{run.reason}"
-        found.append((hour, f"{_OUTCOMES[run.state]}{reason}", 1 if run.span is None else run.span.count))
+        deltas.append((hour, f"{_OUTCOME_NAMES[run.state]}{reason}", 1 if run.span is None else run.span.count))
     else:
-        found.append((hour, _OUTCOMES[run.state], 1))
-        found.append((hour, _LATENESSES[bucket_of(run.started - run.due)], 1))
+        deltas.append((hour, _OUTCOME_NAMES[run.state], 1))
+        deltas.append((hour, _LATENESS_NAMES[bucket_of(run.started - run.due)], 1))
         for lane in run.lanes:
             agent = agent_in(run.owner, lane)
             if agent is not None:
-                found.append((hour, AGENT + agent, 1))
+                deltas.append((hour, AGENT + agent, 1))
 
 
 def bucket_of(lateness: timedelta) -> int:
-    """Four buckets for each doubling: no more than a fifth is lost between a lateness and its bucket's end."""
+    """Return the histogram bucket of a lateness. Four buckets per doubling: a bucket's end is at most a fifth too long."""
     return bucket_of_microseconds(lateness // _MICROSECOND)
 
 
 def bucket_of_microseconds(lateness: int) -> int:
-    """The same for microseconds."""
+    """Return the histogram bucket of a lateness in microseconds."""
     if lateness < 4:
         return max(0, lateness)
     size = lateness.bit_length()
@@ -90,7 +90,7 @@ def bucket_of_microseconds(lateness: int) -> int:
 
 
 def bucket_end(bucket: int) -> timedelta:
-    """The longest lateness that falls into it."""
+    """Return the longest lateness that falls into a bucket."""
     if bucket < 4:
         return timedelta(microseconds=bucket)
     size, part = bucket // 4 + 2, bucket % 4
@@ -98,7 +98,7 @@ def bucket_end(bucket: int) -> timedelta:
 
 
 class Lateness(NamedTuple):
-    """How late runs started, as far as buckets can say."""
+    """Start lateness of runs, at the resolution of the buckets: number of runs, number on time, quantiles."""
 
     counted: int
     on_time: int
@@ -113,15 +113,15 @@ def lateness_in(counts: Counts, on_time: timedelta) -> Lateness:
             bucket = int(name.removeprefix(LATE))
             buckets[bucket] = buckets.get(bucket, 0) + number
     total = sum(buckets.values())
-    good = sum(number for bucket, number in buckets.items() if bucket_end(bucket) <= on_time)
+    punctual = sum(number for bucket, number in buckets.items() if bucket_end(bucket) <= on_time)
     if not total:
         return Lateness(0, 0, None, None)
     p50, p99 = (bucket_end(quantile(buckets, total, share)) for share in (0.50, 0.99))
-    return Lateness(total, good, p50, p99)
+    return Lateness(total, punctual, p50, p99)
 
 
 def quantile(buckets: dict[int, int], total: int, share: float) -> int:
-    """The bucket up to which this share of all lies; `total` is the sum of the buckets, at least 1."""
+    """Return the bucket up to which this share of all runs lies; `total` is the sum of the buckets, at least 1."""
     numbers = accumulate(buckets[bucket] for bucket in sorted(buckets))
     reached = sum(number < share * total for number in numbers)
     return sorted(buckets)[reached]

@@ -1,4 +1,4 @@
-"""An agenda entry: one small row for each thing that will come due, or waits for its turn."""
+"""Agenda entry: one queue row per occurrence, retry, waiter, resume or deadline that will come due."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ class EntryKind(StrEnum):
     NEXT = "next"
     """The task's next scheduled occurrence; a task has at most one."""
     WAITING = "waiting"
-    """Occurrences that run one by one, each when the former has ended: overlap waiters, a backlog, a backfill."""
+    """Occurrences that run one by one, each after the previous one has ended: overlap waiters, a backlog, a backfill."""
     RETRY = "retry"
-    """An occurrence that is tried again."""
+    """Next attempt of an occurrence."""
     MANUAL = "manual"
-    """Somebody said: now."""
+    """Occurrence that a caller requested (`run now`)."""
     RESUME = "resume"
-    """A pause ends."""
+    """End of a pause."""
     DEADLINE = "deadline"
-    """Somebody else holds the run, and has until then to answer."""
+    """Answer deadline of a run that waits for an external answer."""
 
 
 class Stand(StrEnum):
-    """Where an entry stands. Only timed and ready ones can be claimed."""
+    """Claimability of an entry. Only timed and ready ones can be claimed."""
 
     TIMED = "timed"
-    """In order of its due instant."""
+    """Queued by its due instant."""
     READY = "ready"
-    """Overdue in a backlog: in its owner's queue, by priority. Only stores move entries here."""
+    """Overdue in a backlog: queued per owner, by priority. Only stores move entries to this state."""
     HELD = "held"
-    """Waits until the task has no run going."""
+    """Waits until the task has no live run."""
     PARKED = "parked"
-    """Waits for a seat in a full lane."""
+    """Waits for a slot in a full lane."""
     ASLEEP = "asleep"
-    """The task is paused."""
+    """Waits because the task is paused."""
 
 
 CLAIMABLE: Final = frozenset({Stand.TIMED, Stand.READY})
 
 
 class Entry(NamedTuple):
-    """Unique by task and slot. `through` ends a range that starts at `planned`; `span` is what a merged run stands for.
+    """Unique by task and slot. `through` ends a range that starts at `planned`; `span` holds the occurrences of a merged run.
 
-    `waited` marks an instant that was met in time and only had to wait for its turn: it is not missed. `in_order` marks a
-    backlog that runs one by one: its occurrences end, retries included, before the next one starts.
+    `waited` marks an instant that came due in time and waited for an earlier run: it is not missed. `in_order` marks a
+    backlog that runs one by one: an occurrence ends, retries included, before the next one starts.
     """
 
     task_id: str
@@ -75,5 +75,5 @@ RESUME_SLOT: Final = "resume"
 
 
 def slot_for(kind: EntryKind, origin: Origin, planned: datetime) -> str:
-    """Distinct for distinct occurrences, so that an entry can be put again without knowing what was there."""
+    """Return a slot that is unique per occurrence, so that putting an entry again replaces it without a read."""
     return f"{kind}/{origin}/{microseconds(planned)}"

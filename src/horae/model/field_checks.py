@@ -1,4 +1,4 @@
-"""What may stand in a field: each check names the field, and says what would fit."""
+"""Field validation: each check refuses a bad value with the name of the field and the values that it accepts."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from .refusals import refuse
 
 
 def check_kind(name: str, value: object, wanted: type) -> None:
-    """What a caller builds by hand may be anything, whatever its type says."""
+    """Refuse a value of another type: values that callers build are not checked by a type checker."""
     if not isinstance(value, wanted):
         raise refuse("bad_policy", name=name, value=value, wanted=wanted.__name__)
 
 
 def check_text(name: str, value: object, most: int) -> None:
-    """A lone surrogate, which no file can keep, is not printable."""
+    """Refuse text that is empty, blank, too long or not printable; a lone surrogate, which no store can keep, is not printable."""
     if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable() or value.isspace():
         raise refuse("bad_text", name=name, value=value, most=most)
     check_visible(name, value)
 
 
 def check_visible(name: str, value: str) -> None:
-    """Two names that look alike must be alike: a default-ignorable character would tell them apart unseen."""
+    """Refuse default-ignorable characters: names that look alike must be equal."""
     hidden = first_ignorable(value)
     if hidden is not None:
         raise refuse("invisible_character", name=name, character=code_point(hidden), place=value.index(hidden) + 1)
@@ -34,7 +34,7 @@ def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def check_number(name: str, value: object, least: int, most: int, *, whole: bool = True) -> None:
-    """A bool is no number."""
+    """Refuse a number outside `least` to `most`; a bool is no number."""
     kinds = int if whole else int | float
     if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
         raise refuse("bad_number", name=name, value=value, least=least, most=most)

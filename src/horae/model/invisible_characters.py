@@ -1,4 +1,4 @@
-"""Characters that a reader cannot see: Unicode's Default_Ignorable_Code_Point, and everything that is not printable.
+"""Detection and escaping of invisible characters: Unicode's Default_Ignorable_Code_Point and unprintable ones.
 
 `DEFAULT_IGNORABLE` is written by `python -m docs.unicode_tables` from Unicode data. Do not edit it by hand.
 """
@@ -34,34 +34,34 @@ _IGNORABLE: Final = re.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for fir
 
 
 def first_ignorable(text: str) -> str | None:
-    """The first default-ignorable character of a text; None if it has none."""
-    found = None if text.isascii() else _IGNORABLE.search(text)
-    return None if found is None else found.group()
+    """Return the first default-ignorable character of a text; None if it has none."""
+    match = None if text.isascii() else _IGNORABLE.search(text)
+    return None if match is None else match.group()
 
 
 def without_ignorable(text: str) -> str:
-    """For a name that Horae takes from a longer text: what no name may contain is left out."""
+    """Remove default-ignorable characters, for a name that Horae derives from a longer text."""
     return text if text.isascii() else _IGNORABLE.sub("", text)
 
 
 def is_hidden(character: str) -> bool:
-    """Whether a terminal shows nothing for this character, or obeys it instead of showing it."""
+    """Return whether a terminal shows nothing for this character, or interprets it as a control."""
     return not character.isprintable() or _IGNORABLE.match(character) is not None
 
 
 def code_point(character: str) -> str:
-    """`U+200B`."""
+    """Return the code point of a character as `U+200B`."""
     return f"U+{ord(character):04X}"
 
 
 def escape_hidden(text: str) -> str:
-    """The same text with each hidden character as a JSON escape (`\\u202e`; above U+FFFF a surrogate pair)."""
+    """Return the text with each hidden character as a JSON escape (`\\u202e`; above U+FFFF a surrogate pair)."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escaped(each) if is_hidden(each) else each for each in text)
+    return "".join(_escape(each) if is_hidden(each) else each for each in text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     number = ord(character)
     if number <= 0xFFFF:
         return f"\\u{number:04x}"

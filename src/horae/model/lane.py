@@ -1,4 +1,4 @@
-"""A lane: a name under which at most so many runs go on at once, across all nodes."""
+"""Lane: a named concurrency limit, the number of runs that may be live at once across all nodes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .refusals import refuse
 from .route import is_route
 
 OWNER_LANE: Final = "owner:"
-"""An owner's quota of concurrent runs is a lane too, under this prefix; it exists where a limit was set for it."""
+"""Prefix of the lane that holds an owner's quota of concurrent runs; the lane exists where a limit was set for it."""
 
 
 class LaneUse(NamedTuple):
-    """A lane as a decision sees it; one for which nobody set a limit holds one run at a time."""
+    """Limit and used slots of a lane, as a decision sees them; the default limit is one run at a time."""
 
     name: str
     limit: int
@@ -26,7 +26,7 @@ class LaneUse(NamedTuple):
 
 
 DEFAULT_LIMIT: Final = 1
-_AGENT: Final = "agent:"
+_AGENT_PREFIX: Final = "agent:"
 
 
 def owner_lane(owner: str) -> str:
@@ -34,29 +34,31 @@ def owner_lane(owner: str) -> str:
 
 
 def own_lanes(owner: str) -> str:
-    """How the names of an owner's lanes begin. No owner's name has a slash."""
+    """Return the name prefix of an owner's lanes; owner names contain no slash."""
     return f"{owner}/"
 
 
 def agent_lane(owner: str, agent: str) -> str:
-    """All tasks of an agent share one lane, so that it cannot have more runs at once, or in a day, than it may."""
-    return f"{own_lanes(owner)}{_AGENT}{agent}"
+    """Return the lane that all tasks of an agent share, which bounds its concurrent runs and its runs per day."""
+    return f"{own_lanes(owner)}{_AGENT_PREFIX}{agent}"
 
 
 def agent_in(owner: str, lane: str) -> str | None:
-    """Whose lane it is, where it is that of an agent of this owner."""
-    begins = own_lanes(owner) + _AGENT
-    return lane.removeprefix(begins) if lane.startswith(begins) else None
+    """Return the agent whose lane this is; None for a lane that is not of an agent of this owner."""
+    prefix = own_lanes(owner) + _AGENT_PREFIX
+    return lane.removeprefix(prefix) if lane.startswith(prefix) else None
 
 
 def also_barred_as(owner: str, lane: str | None) -> str:
-    """Besides by its owner's name, a task may be barred by this one; empty where there is none. Other lanes could be called
-    like an owner."""
+    """Return the name under which a task can be blocked besides its owner's: the lane of its agent, else an empty text.
+
+    Other lanes do not count, because they could be named like an owner.
+    """
     return lane if lane is not None and agent_in(owner, lane) is not None else ""
 
 
 def check_lane(name: object) -> None:
-    """Whoever waits in a lane that is called like a door would be taken for somebody who waits at that door."""
+    """Refuse a bad lane name, and one that begins like a route: its parked entries would count as entries without a node."""
     check_text("lane", name, KEY_CHARACTERS)
     if is_route(str(name)):
         raise refuse("bad_choice", name="lane", value=name, allowed="any name without 'function:' or 'target:'")

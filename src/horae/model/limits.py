@@ -1,4 +1,4 @@
-"""How large things may be: every resource is bounded, and each bound is named once."""
+"""Size limits of payloads, results, names, labels, logs and batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..truncation import truncate
 
 PAYLOAD_BYTES: Final = 256 * 1024
 TARGET_BYTES: Final = 2 * PAYLOAD_BYTES
-"""A target may have a body of its own that is as large as a payload."""
+"""A target may contain a body as large as a payload."""
 RESULT_BYTES: Final = 64 * 1024
 ERROR_CHARACTERS: Final = 4_000
 NAME_CHARACTERS: Final = 200
@@ -25,5 +25,5 @@ CLAIM_SLICE: Final = 128
 
 
 def shortened(text: str, most: int) -> str:
-    """The text, or whole words of its beginning with an ellipsis that shows that something is missing."""
+    """Return the text, or its first whole words and an ellipsis where it has more than `most` characters."""
     return truncate(text, most)

@@ -1,4 +1,4 @@
-"""What a target says of one invocation: a closed union, and every dispatch over it is complete."""
+"""Outcome of one target invocation, as a closed union that every dispatch covers completely, and its settlement."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .reason import Reason
 
 class Succeeded(NamedTuple):
     result: str | None = None
-    """JSON text, already within bounds."""
+    """JSON text, already within the size limit."""
     tells: str | None = None
-    """The topic under which it has told others that the task is due; the log tells of that, too."""
+    """Topic under which an event target published that the task is due; the settlement writes `task.triggered` for it."""
 
 
 class Failed(NamedTuple):
@@ -21,7 +21,7 @@ class Failed(NamedTuple):
     retry_after: timedelta | None = None
     reason: Reason = Reason.TARGET_FAILED
     died_alone: bool = False
-    """It took even a process of its own down, or could not be loaded there."""
+    """The isolated child process died, or could not load the function."""
 
 
 class TimedOut(NamedTuple):
@@ -38,7 +38,7 @@ class Skipped(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Somebody else goes on with it, and has until the deadline to answer."""
+    """An external system continues the work and must answer before the deadline."""
 
     deadline: datetime
 
@@ -47,7 +47,7 @@ Outcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped | Waiti
 
 
 class Settlement(NamedTuple):
-    """One run's report, on its way to the store: fenced by the token with which it was claimed."""
+    """Final report of a run, fenced by the token of its claim."""
 
     run_id: str
     token: int

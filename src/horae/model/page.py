@@ -1,4 +1,4 @@
-"""Pages of a list that may grow while it is read: each one starts after the last key of the one before."""
+"""Keyset pagination: each page starts after the last key of the previous one, so a list may grow while it is read."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ LARGEST_PAGE: Final = 1_000
 class Page(NamedTuple, Generic[_T]):
     items: tuple[_T, ...]
     after: str | None = None
-    """What to ask for next; None when this was the last one."""
+    """Cursor of the next page; None on the last page."""

@@ -1,4 +1,4 @@
-"""Records of skipped rows that a resumed pause left: which pause their occurrences fell into."""
+"""Record that links a skipped run row to the pause in which its occurrences fell, so that `explain` can name it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .record import Record, Writing
 from .run import Run
 
 PAUSED_STRETCH: Final = "paused_stretch"
-"""The kind of record; its key is the id of the row."""
+"""Kind of the record; its key is the id of the run row."""
 KEPT: Final = timedelta(days=90)
 
 
@@ -25,5 +25,5 @@ def pause_writing(row: Run, pause: PausedStretch) -> Writing:
 
 
 def read_pause(record: Record) -> PausedStretch:
-    said = json.loads(record.body)
-    return PausedStretch(datetime.fromisoformat(said["since"]), datetime.fromisoformat(said["until"]))
+    body = json.loads(record.body)
+    return PausedStretch(datetime.fromisoformat(body["since"]), datetime.fromisoformat(body["until"]))

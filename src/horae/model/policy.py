@@ -1,4 +1,4 @@
-"""The policies of a task: what becomes of what was missed, what overlaps, what fails, what never answers."""
+"""Policies of a task: missed occurrences, overlap, retry back-off, giving up, timeout, guarantee, priority."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HIGHEST_PRIORITY: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """For occurrences that came due while nothing could run."""
+    """Policy for occurrences that came due while no node could run them."""
 
     mode: MissedMode = "latest"
     within: timedelta | None = timedelta(hours=24)
@@ -46,14 +46,14 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """`attempts` counts the first one too; None means: for ever."""
+    """Retry with exponential back-off. `attempts` includes the first one; None is unlimited."""
 
     attempts: int | None = 4
     backoff: timedelta = timedelta(seconds=60)
     factor: float = 2.0
     max: timedelta = timedelta(hours=1)
     jitter: RetryJitter = "full"
-    """`full`: a random share of the wait, so that failures do not march in step. `none`: exactly the wait."""
+    """`full`: a random share of the wait, so that retries spread out. `none`: exactly the wait."""
 
     def __post_init__(self) -> None:
         if self.attempts is not None:
@@ -64,12 +64,12 @@ class Retry:
         check_choice("jitter", self.jitter, RETRY_JITTERS)
 
     def wait(self, tries: int, share: float) -> timedelta:
-        """The wait after so many tries; `share` is the run's random share for full jitter."""
+        """Return the wait after `tries` attempts; `share` in [0, 1) is the run's random share for full jitter."""
         longest = self.longest_wait(tries)
         return longest * share if self.jitter == "full" else longest
 
     def longest_wait(self, tries: int) -> timedelta:
-        # Beyond 64 doublings every wait is the longest, and floats would overflow.
+        # After 64 doublings every wait is the maximum, and floats would overflow.
         seconds = self.backoff.total_seconds() * self.factor ** min(tries - 1, 64)
         return self.max if seconds >= self.max.total_seconds() else timedelta(seconds=seconds)
 
@@ -85,7 +85,7 @@ class Policies:
     guarantee: Guarantee = "at_least_once"
     priority: int = 0
     notify_after: int = 3
-    """So many failed occurrences in a row are told of once, and so is the first success after them; 0: never."""
+    """Consecutive failed occurrences that raise one `task.failing`; the next success raises `task.recovered`. 0: never."""
 
     def __post_init__(self) -> None:
         check_kind("missed", self.missed, Missed)
@@ -103,11 +103,11 @@ class Policies:
 
 ORDINARY: Final = Policies()
 ONE_SHOT: Final = Policies(missed=Missed(within=None), give_up_after=1)
-"""What fires once is run however late, and one failed occurrence is all that it has."""
+"""Defaults for a schedule that fires once: it runs however late, and the task fails with its one occurrence."""
 
 
 def policies_for(schedule: Schedule, chosen: Mapping[str, Any] | None = None) -> Policies:
-    """The defaults that fit a schedule, with what was chosen laid over them."""
+    """Return the default policies for a schedule, overridden by `chosen`; refuses unknown names."""
     defaults = ONE_SHOT if isinstance(schedule, Now | Once) else ORDINARY
     if not chosen:
         return defaults
@@ -118,7 +118,7 @@ def policies_for(schedule: Schedule, chosen: Mapping[str, Any] | None = None) ->
 
 
 def to_json(policies: Policies) -> dict[str, Any]:
-    """The shape that stores and wires carry; durations are seconds."""
+    """Return the JSON form of stores and wire formats; durations are seconds."""
     return {
         "missed": {
             "mode": policies.missed.mode,
@@ -145,7 +145,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
 def from_json(value: Mapping[str, Any]) -> Policies:
     missed, retry = value["missed"], value["retry"]
     return Policies(
-        missed=Missed(missed["mode"], _span(missed["within"]), missed["limit"]),
+        missed=Missed(missed["mode"], _duration(missed["within"]), missed["limit"]),
         overlap=value["overlap"],
         retry=Retry(
             retry["attempts"],
@@ -156,17 +156,17 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         ),
         give_up_after=value["give_up_after"],
         timeout=timedelta(seconds=value["timeout"]),
-        max_duration=_span(value["max_duration"]),
+        max_duration=_duration(value["max_duration"]),
         guarantee=value["guarantee"],
         priority=value["priority"],
-        # What was kept before there was this policy has the usual.
+        # Tasks stored before this policy existed get the default.
         notify_after=value.get("notify_after", ORDINARY.notify_after),
     )
 
 
-def _seconds(span: timedelta | None) -> float | None:
-    return None if span is None else span.total_seconds()
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else duration.total_seconds()
 
 
-def _span(seconds: float | None) -> timedelta | None:
+def _duration(seconds: float | None) -> timedelta | None:
     return None if seconds is None else timedelta(seconds=seconds)

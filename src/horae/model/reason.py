@@ -1,4 +1,4 @@
-"""Why something did not run, or ended as it did: a closed list, each with a sentence in two languages."""
+"""Reason codes of runs that were skipped or ended: a closed enum, each with a sentence in English and Chinese."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "更新的一次已经到期,重叠策略用它替换了正在进行的运行。",
     ),
     Reason.STALE: (
-        "It was found later than its missed policy allows, so it was not worth running any more.",
-        "发现它时已超出补跑策略允许的时限,不再值得运行。",
+        "It was found later than its missed policy allows, so it was not run.",
+        "发现它时已超出补跑策略允许的时限,因此没有运行。",
     ),
     Reason.MISSED_SKIPPED: (
         "It came due while nothing could run it, and the missed policy does not make up for that.",
@@ -61,7 +61,7 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "到期时没有可用的执行者,由之后的一次运行代表整段。",
     ),
     Reason.PAUSED: ("The task was paused at that time.", "当时任务处于暂停状态。"),
-    Reason.SKIP_REQUESTED: ("Somebody asked to skip it.", "有人要求跳过这一次。"),
+    Reason.SKIP_REQUESTED: ("It was skipped on request.", "按要求跳过了这一次。"),
     Reason.EXCLUDED: ("A holiday calendar excludes that date.", "节假日日历排除了这一天。"),
     Reason.QUOTA: ("It was beyond a quota of its owner or agent.", "超出了其所有者或智能体的配额。"),
     Reason.AGENT_QUOTA: (
@@ -81,7 +81,7 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
     Reason.NO_ANSWER: ("The target gave no usable answer.", "目标没有给出可用的答复。"),
     Reason.DEADLINE: ("It said nothing until its deadline had passed.", "直到截止时间它都没有任何回应。"),
     Reason.LEASE_LOST: (
-        "The process that carried it died, or could no longer prove that it was alive.",
+        "The process that executed it died, or could no longer prove that it was alive.",
         "执行它的进程已经死亡,或无法再证明自己存活。",
     ),
     Reason.CANCELLED: ("It was cancelled.", "它被取消了。"),
@@ -104,7 +104,7 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
 }
 
 
-_CHINESE: Final[dict[Reason, str]] = {
+_CHINESE_PHRASES: Final[dict[Reason, str]] = {
     Reason.OVERLAP: "重叠",
     Reason.SUPERSEDED: "被取代",
     Reason.REPLACED: "被替换",
@@ -129,13 +129,15 @@ _CHINESE: Final[dict[Reason, str]] = {
     Reason.GATE_CLOSED: "无事可做",
     Reason.AWAITING_APPROVAL: "等待批准",
 }
-_ENGLISH: Final[dict[Reason, str]] = {Reason.MISSED_SKIPPED: "missed"}
-"""Where the code with spaces would say too much."""
+_ENGLISH_PHRASES: Final[dict[Reason, str]] = {Reason.MISSED_SKIPPED: "missed"}
+"""Phrases that are shorter than the reason code with spaces."""
 
 
 def reason_phrase(reason: Reason, language: Language) -> str:
-    """A reason in one or two words, for a column or in brackets."""
-    return _ENGLISH.get(reason, reason.value.replace("_", " ")) if language == "en" else _CHINESE[reason]
+    """Return a reason in one or two words, for a column or in brackets."""
+    return (
+        _ENGLISH_PHRASES.get(reason, reason.value.replace("_", " ")) if language == "en" else _CHINESE_PHRASES[reason]
+    )
 
 
 def sentence(reason: Reason, language: Language = "en") -> str:

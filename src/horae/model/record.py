@@ -1,4 +1,4 @@
-"""A record: a small document under (kind, key). Accounts, tokens, webhooks, the audit trail and answers to be repeated ride on it."""
+"""Record: a versioned JSON document under (kind, key), used for accounts, tokens, webhooks, audit rows and idempotency."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Record(NamedTuple):
     """JSON text."""
     version: int = 1
     expires: datetime | None = None
-    """When nobody needs it any more: from then on it may go at any time. None keeps it."""
+    """From this instant on retention may remove the record; None keeps it."""
 
 
 class Writing(NamedTuple):
-    """A record that is written together with something else, or not at all.
+    """Conditional write of a record, in the transaction of another write: compare-and-set on its version.
 
-    `replacing` is the version that it takes the place of; None: only if it is new. `dropped`: that version goes instead.
+    `replacing` is the version that must be stored; None: the record must not exist. `dropped` deletes that version.
     """
 
     record: Record

@@ -1,4 +1,4 @@
-"""Every way in which a task or a wish about one is refused: code, sentence and hint in two languages."""
+"""Catalogue of refusals for task requests: code, message and hint in English and Chinese; builds `Refusal` errors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..typography import full_width
 from .state_names import state_word
 
 _DAY: Final = timedelta(days=1)
-_LONGEST_FACT: Final = 80
-_LONGEST_OF_OURS: Final = 600
-_OURS: Final = frozenset(
+_MAX_FACT: Final = 80
+_MAX_OWN_FACT: Final = 600
+_OWN_FACTS: Final = frozenset(
     {
         "allowed",
         "command",
@@ -31,16 +31,15 @@ _OURS: Final = frozenset(
         "toml",
     }
 )
-"""Facts that Horae itself writes: every possible word, what is about to be done, which candidates there are, what is wrong
-with a file. Cut, they would
-leave out the very part that somebody has to read before they answer."""
+"""Facts that Horae itself writes, such as the allowed values, the candidates or the problem in a file. They get a longer
+limit, because a truncated one would lack the part that the user needs."""
 NOT_CARRIED: Final = "target_not_carried"
-_STATE: Final = "state"
-"""Called by its own name in English, and translated in Chinese."""
+_STATE_FACT: Final = "state"
+"""Fact that holds a state: its value in English, its translation in Chinese."""
 
 
 class Entry(NamedTuple):
-    """One way to be refused, as a catalogue keeps it. Each room that refuses things has a catalogue of its own."""
+    """Catalogue entry of one refusal: its exception class, message and hint. Each package has a catalogue of its own."""
 
     kind: type[Refusal]
     message: str
@@ -52,10 +51,10 @@ class Entry(NamedTuple):
 CATALOGUE: Final[dict[str, Entry]] = {
     "record_changed": Entry(
         Conflict,
-        "Somebody else changed the {kind} '{key}' at the same moment, so nothing was written.",
-        "Look at it again, and then decide anew.",
-        "{kind}“{key}”同时被他人更改,因此没有写入任何内容。",
-        "请重新查看,然后再作决定。",
+        "Another request changed the {kind} '{key}' at the same moment, so nothing was written.",
+        "Read it again, then repeat the request if it still applies.",
+        "{kind}“{key}”同时被另一个请求更改,因此没有写入任何内容。",
+        "请重新读取;如仍需要,再次提交请求。",
     ),
     "unknown_policy": Entry(
         InvalidTask,
@@ -129,7 +128,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "invisible_character": Entry(
         InvalidTask,
-        "{name} contains {character} at place {place}, which nobody can see.",
+        "{name} contains the invisible character {character} at place {place}.",
         "Remove it. Names take no zero-width characters, fillers, tags or variation selectors, also not those of an emoji.",
         "{name} 的第 {place} 个字符是不可见字符 {character}。",
         "请删除该字符。名称不能含有零宽字符、填充字符、标签字符或变体选择符，表情符号中的也不行。",
@@ -403,7 +402,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "unclear_moment": Entry(
         InvalidTask,
-        "'{value}' is not a moment that could be looked at.",
+        "'{value}' is not an instant that can be queried.",
         "Say it like 2026-11-15T02:00Z, '2026-11-15 02:00', 2026-11-15, 02:00, now, yesterday, 'today at 9am', 'last Monday 18:00', or '5m ago'.",
         "“{value}”不是可以查询的时刻。",
         "可以写成 2026-11-15T02:00Z、“2026-11-15 02:00”、2026-11-15、02:00、现在、昨天、“今天早上9点”、“上周一18:00”,或“5分钟前”。",
@@ -503,21 +502,21 @@ CATALOGUE: Final[dict[str, Entry]] = {
 
 
 def refuse(code: str, **facts: object) -> Refusal:
-    """Build the refusal for `code`; the caller raises it."""
+    """Return the refusal for `code`; the caller raises it."""
     return refusal(code, CATALOGUE[code], facts)
 
 
 def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
-    """The refusal that an entry of any catalogue describes, with these facts in its sentences."""
-    told = {
-        name: _shorten(_spelled(fact), _LONGEST_OF_OURS if _is_ours(name, entry) else _LONGEST_FACT)
+    """Return the refusal of a catalogue entry, with these facts in its sentences."""
+    rendered = {
+        name: _sanitize(_render_fact(fact), _MAX_OWN_FACT if _is_own_fact(name, entry) else _MAX_FACT)
         for name, fact in facts.items()
     }
-    chinese = told | {name: state_word(told[name], "zh") for name in told if name == _STATE}
+    chinese = rendered | {name: state_word(rendered[name], "zh") for name in rendered if name == _STATE_FACT}
     return entry.kind(
         code,
         {
-            "en": Sentence(*(agree(each, facts).format_map(told) for each in (entry.message, entry.hint))),
+            "en": Sentence(*(agree(each, facts).format_map(rendered) for each in (entry.message, entry.hint))),
             "zh": Sentence(
                 full_width(entry.message_zh).format_map(chinese), full_width(entry.hint_zh).format_map(chinese)
             ),
@@ -526,22 +525,24 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     )
 
 
-def _is_ours(name: str, entry: Entry) -> bool:
-    """What only a hint says comes from us: it tells what would work, and is of no use in part."""
-    return name in _OURS or f"{{{name}}}" not in entry.message
+def _is_own_fact(name: str, entry: Entry) -> bool:
+    """Return whether Horae wrote the fact: one that only a hint uses says what would work, and is useless when truncated."""
+    return name in _OWN_FACTS or f"{{{name}}}" not in entry.message
 
 
-def _spelled(fact: object) -> str:
-    if isinstance(fact, timedelta):  # as somebody would type it, not as Python prints it
+def _render_fact(fact: object) -> str:
+    if isinstance(fact, timedelta):  # as the user would type it, not as Python prints it
         return f"{fact.days}d" if not fact % _DAY else f"{fact.total_seconds():g}s"
     try:
         return str(fact)
     except (RecursionError, ValueError):
-        # So deep, or so long a number, that it cannot be spelled at all.
+        # Nested too deeply, or an integer with too many digits, for str().
         return type(fact).__name__
 
 
-def _shorten(fact: str, most: int) -> str:
-    """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
-    printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: most + 1])
+def _sanitize(fact: str, most: int) -> str:
+    """Truncate a fact and replace control characters: hostile input must neither fill a message nor control a terminal."""
+    printable = "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in fact[: most + 1]
+    )
     return truncate(printable, most)

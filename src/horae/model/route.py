@@ -1,4 +1,4 @@
-"""The door at which a due entry waits for a node that can run it: one for each function, one for each other kind of target."""
+"""Route of a task: the function name or target kind that a node must support to claim its entries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .task import Target
 
 _FUNCTION: Final = "function"
 DOORS: Final = (f"{_FUNCTION}:", "target:")
-"""How the names of all doors begin."""
-_MOST: Final = 4_096
+"""Name prefixes of all routes."""
+_MAX_CACHED: Final = 4_096
 _routes: dict[Target, str] = {}
 
 
 def function_route(name: str) -> str:
-    """No function has a longer name, or half a character in it; but a task may ask for one, and a store must be able to
-    keep where it waits."""
+    """Return the route of a function. A name that is too long or has lone surrogates is made storable: no function has such
+    a name, but a task may refer to one."""
     return f"{_FUNCTION}:{name[:NAME_CHARACTERS].encode(errors='replace').decode()}"
 
 
@@ -26,16 +26,16 @@ def kind_route(kind: str) -> str:
 
 
 def route_of(target: Target) -> str:
-    """The same few targets are asked for again and again, so the answers are kept."""
-    found = _routes.get(target)
-    if found is None:
-        if len(_routes) >= _MOST:
+    """Return the route of a target, from a bounded cache: many tasks share few targets."""
+    route = _routes.get(target)
+    if route is None:
+        if len(_routes) >= _MAX_CACHED:
             _routes.clear()
-        found = _routes[target] = _read(target)
-    return found
+        route = _routes[target] = _derive_route(target)
+    return route
 
 
-def _read(target: Target) -> str:
+def _derive_route(target: Target) -> str:
     if target.kind != _FUNCTION:
         return kind_route(target.kind)
     try:
@@ -46,5 +46,5 @@ def _read(target: Target) -> str:
 
 
 def is_route(lane: str | None) -> bool:
-    """Whether an entry is parked at such a door, and not in a full lane."""
+    """Return whether an entry is parked on a route, waiting for a capable node, and not in a full lane."""
     return lane is not None and lane.startswith(DOORS)

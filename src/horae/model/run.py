@@ -1,4 +1,4 @@
-"""A run: one attempt at one occurrence, or the row that says why there was none."""
+"""Run: one attempt at one occurrence, or a skipped row with the reason why there was no attempt; states and transitions."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class RunState(StrEnum):
     SKIPPED = "skipped"
 
 
-_ENDS: Final = frozenset(
+_TERMINAL: Final = frozenset(
     {RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED, RunState.SKIPPED}
 )
 
 TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
-    # Only `at_most_once` is claimed before it is running: what never started is provable.
+    # Only `at_most_once` is `claimed` before it is `running`, which proves that a run never started.
     RunState.CLAIMED: frozenset({RunState.RUNNING, RunState.LOST, RunState.CANCELLED}),
-    RunState.RUNNING: _ENDS | {RunState.WAITING},
-    # Somebody else holds it: no node can die under it.
-    RunState.WAITING: _ENDS - {RunState.LOST} | {RunState.RUNNING},
-    **{state: frozenset() for state in _ENDS},
+    RunState.RUNNING: _TERMINAL | {RunState.WAITING},
+    # An external system holds the run, so no node's death can lose it.
+    RunState.WAITING: _TERMINAL - {RunState.LOST} | {RunState.RUNNING},
+    **{state: frozenset() for state in _TERMINAL},
 }
 
-LIVE: Final = frozenset(RunState) - _ENDS
+LIVE: Final = frozenset(RunState) - _TERMINAL
 BIRTHS: Final = frozenset({RunState.CLAIMED, RunState.RUNNING, RunState.SKIPPED})
 
-_SHOWN: Final = 60
-"""Characters of a result or an error in `repr`."""
+_MAX_REPR: Final = 60
+"""Characters of a result or an error in `repr()`."""
 
 
 class Origin(StrEnum):
@@ -51,7 +51,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of occurrences told as one: the first, the last, and how many there were."""
+    """Consecutive occurrences recorded in one row: the first, the last and their number."""
 
     first: datetime
     last: datetime
@@ -60,7 +60,7 @@ class Span:
 
 class Run(NamedTuple):
     """`attempt` rises with every run of the occurrence; `forgiven` of them were lost and do not count as tries; in
-    `deaths` of those the whole process died. `cancel` says that somebody wants it to end, and why."""
+    `deaths` of those the whole process died. `cancel` is the reason of a requested cancellation."""
 
     id: str
     task_id: str
@@ -93,13 +93,13 @@ class Run(NamedTuple):
 
     @property
     def tries(self) -> int:
-        """How many attempts have been used up, this one among them."""
+        """Number of attempts used up, including this one."""
         return self.attempt - self.forgiven
 
     @property
     def result(self) -> Any:
-        """What it returned, as JSON can say it; None when it returned nothing, or failed. A result that was cut because
-        it is too large is text."""
+        """Returned value, decoded from JSON; None when there was none, or the run failed. A result that was truncated
+        because it is too large is text."""
         if self.result_json is None:
             return None
         try:
@@ -109,7 +109,7 @@ class Run(NamedTuple):
 
     @property
     def value(self) -> Any:
-        """The same as `result`."""
+        """Alias of `result`."""
         return self.result
 
     def __repr__(self) -> str:
@@ -118,22 +118,22 @@ class Run(NamedTuple):
         if self.span is not None:
             parts.append(f"{self.span.count} occurrences")
         if self.error is not None:
-            parts.append(f"error {_short(self.error)!r}")
+            parts.append(f"error {_shorten(self.error)!r}")
         elif self.result_json is not None:
-            parts.append(f"result {_short(self.result_json)}")
+            parts.append(f"result {_shorten(self.result_json)}")
         return f"<run {self.id} {', '.join(parts)}>"
 
     @property
     def occurrence_due(self) -> datetime:
-        """When the occurrence was due. A later attempt has a due instant of its own, and says nothing of the task's jitter:
-        its occurrence counts from the planned instant."""
+        """Due instant of the occurrence. A later attempt has a due instant of its own that does not show the task's jitter,
+        so its occurrence counts from the planned instant."""
         return self.due if self.attempt == 1 else min(self.planned, self.due)
 
     @property
     def lateness(self) -> timedelta | None:
-        """How long after its occurrence was due this attempt started; retries and takeovers are part of it."""
+        """Time from the due instant of the occurrence to the start of this attempt, retries and recoveries included."""
         return None if self.started is None else self.started - self.occurrence_due
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_REPR else text[: _MAX_REPR - 1] + "…"

@@ -1,4 +1,4 @@
-"""English sentences recognized by their template, and shown in Chinese with the same facts."""
+"""Translation of stored English sentences to Chinese: a template matches the sentence and its facts fill the Chinese one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from ..typography import full_width
 
-_ANY: Final = ".+?"
+_ANY_TEXT: Final = ".+?"
 
 
 class SentencePattern(NamedTuple):
@@ -17,13 +17,13 @@ class SentencePattern(NamedTuple):
     chinese: str
 
     def translate(self, text: str) -> tuple[str, dict[str, str]] | None:
-        """The Chinese template and the facts in `text`; None where `text` is another sentence."""
-        found = self.english.fullmatch(text)
-        return None if found is None else (self.chinese, found.groupdict())
+        """Return the Chinese template and the facts in `text`; None where `text` is another sentence."""
+        match = self.english.fullmatch(text)
+        return None if match is None else (self.chinese, match.groupdict())
 
 
 def sentence_pattern(english: str, chinese: str, facts: Mapping[str, str]) -> SentencePattern:
-    """`facts` are regular expressions for `{places}` by name; other places take any text."""
+    """Compile a pattern. `facts` are regular expressions for `{placeholders}` by name; others match any text."""
     parts, seen = [], set[str]()
     for text, name, _, _ in Formatter().parse(english):
         parts.append(re.escape(text))
@@ -31,18 +31,18 @@ def sentence_pattern(english: str, chinese: str, facts: Mapping[str, str]) -> Se
             parts.append(f"(?P={name})")
         elif name is not None:
             seen.add(name)
-            parts.append(f"(?P<{name}>{facts.get(name, _ANY)})")
+            parts.append(f"(?P<{name}>{facts.get(name, _ANY_TEXT)})")
     return SentencePattern(re.compile("".join(parts)), full_width(chinese))
 
 
 def translated(text: str, patterns: Iterable[SentencePattern], nested: str, causes: Mapping[str, str]) -> str:
-    """`text` in Chinese by the first pattern that fits, else as it is. The place `nested` holds another sentence, one of
-    `causes` or of the patterns."""
+    """Return `text` in Chinese by the first pattern that matches, else unchanged. The placeholder `nested` holds another
+    sentence, one of `causes` or of the patterns."""
     patterns = tuple(patterns)
     for each in patterns:
-        found = each.translate(text)
-        if found is not None:
-            chinese, facts = found
+        translation = each.translate(text)
+        if translation is not None:
+            chinese, facts = translation
             if nested in facts:
                 cause = facts[nested]
                 facts[nested] = causes.get(cause) or translated(cause, patterns, nested, causes)
@@ -51,5 +51,5 @@ def translated(text: str, patterns: Iterable[SentencePattern], nested: str, caus
 
 
 def places(template: str) -> set[str]:
-    """The names of its `{places}`."""
+    """Return the names of the `{placeholders}` of a template."""
     return {name for _, name, _, _ in Formatter().parse(template) if name is not None}

@@ -1,4 +1,4 @@
-"""How the states of tasks and runs are called in Chinese; in English each is called by its own name."""
+"""Chinese names of task and run states; in English the state value is the name."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ CHINESE: Final[dict[str, str]] = {
 
 
 def state_word(state: str, language: Language) -> str:
-    """By its value. A word that is no state of ours stays as it is."""
+    """Return the name of a state; an unknown state is returned unchanged."""
     return state if language == "en" else CHINESE.get(state, state)

@@ -1,4 +1,4 @@
-"""A task: what to do and when. Its definition is cold; its standing changes with each run and is kept beside it."""
+"""Task: its definition, which rarely changes, and its status, which changes with each run and is stored separately."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class TaskState(StrEnum):
 TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
     TaskState.ACTIVE: frozenset({TaskState.PAUSED, TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED}),
     TaskState.PAUSED: frozenset({TaskState.ACTIVE, TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED}),
-    # A new schedule wakes what was over; a person who looked resumes what had given up.
+    # A new schedule reactivates a completed task; an operator resumes a failed one.
     TaskState.COMPLETED: frozenset({TaskState.ACTIVE, TaskState.CANCELLED}),
     TaskState.FAILED: frozenset({TaskState.ACTIVE, TaskState.COMPLETED, TaskState.CANCELLED}),
     TaskState.CANCELLED: frozenset(),
 }
 
 GOING: Final = frozenset({TaskState.ACTIVE, TaskState.PAUSED})
-"""States in which the schedule still leads to something."""
+"""States in which the schedule still produces occurrences."""
 
 FINISHED: Final = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
-"""States that lists leave out, and that give way to unfinished tasks of the same name. A failed task is not among them: it
-waits for a person."""
+"""States that lists leave out, and over which an unfinished task of the same name takes precedence. `failed` is not among
+them, because an operator must act."""
 
 
 class PauseCause(StrEnum):
@@ -46,14 +46,14 @@ class PauseCause(StrEnum):
 
 
 class Target(NamedTuple):
-    """Where the work goes: which kind of target, and what that kind needs to know, as JSON text."""
+    """Destination of the work: the kind of target and its specification as JSON text."""
 
     kind: str
     spec: str
 
 
 class Task(NamedTuple):
-    """The definition. `created` is the anchor of its schedule, `version` rises with each edit."""
+    """Definition of a task. `created` is the anchor of its schedule, `version` rises with each edit."""
 
     id: str
     owner: str
@@ -77,10 +77,10 @@ class Pause(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What changes as a task lives; no index is built on any of it, so that a run costs one small write here.
+    """Mutable state of a task. No index covers it, so that a run costs one small write here.
 
-    `counted` is what the schedule's repeat counts, `failures` the failed occurrences in a row, `last_end` the end of the
-    last scheduled occurrence, `last_result` the first 200 characters of what came of it.
+    `counted` is the number of occurrences against the schedule's repeat, `failures` the consecutive failed occurrences,
+    `last_end` the end of the last scheduled occurrence, `last_result` the first 200 characters of its result or error.
     """
 
     state: TaskState = TaskState.ACTIVE
@@ -97,5 +97,5 @@ class Standing(NamedTuple):
 FRESH: Final = Standing()
 
 
-def past_of(task: Task, standing: Standing) -> Past:
-    return Past(task.created, standing.counted, standing.last_end)
+def past_of(task: Task, status: Standing) -> Past:
+    return Past(task.created, status.counted, status.last_end)

@@ -1,1 +1,1 @@
-"""What the engine and the service need of the world outside: small protocols, at the level of intentions."""
+"""Protocols that the engine and the service need from stores, targets and other adapters."""

@@ -1,4 +1,4 @@
-"""Backward steps of a node's wall clock, as records: written by the node, read by operators for a day."""
+"""Records of backward steps of a node's wall clock: a node writes them, operators can read them for a day."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple, Self
 from .records import Records
 
 CLOCK_STEP: Final = "clock_step"
-_MOST: Final = 100
+_MAX_STEPS: Final = 100
 
 
 class ClockStep(NamedTuple):
-    """`at` is the time after the step."""
+    """One backward step; `at` is the time after it."""
 
     host: str
     at: datetime
@@ -29,7 +29,7 @@ class ClockStep(NamedTuple):
 
 
 async def clock_steps(records: Records, now: datetime) -> tuple[ClockStep, ...]:
-    """Of the last day, oldest first; one per node."""
-    page = await records.records(CLOCK_STEP, limit=_MOST)
+    """Return the clock steps of the last day, oldest first, one per node."""
+    page = await records.records(CLOCK_STEP, limit=_MAX_STEPS)
     live = [each for each in page.items if each.expires is None or each.expires > now]
     return tuple(sorted((ClockStep.from_json(each.body) for each in live), key=lambda step: step.at))

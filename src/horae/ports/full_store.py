@@ -1,4 +1,4 @@
-"""A store with all that rides on it: tasks and runs, records, what runs say, and the way from one store to another."""
+"""The whole store port: tasks and runs, records, the journal of runs, and transfer between stores."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ from .transfer import Moving
 
 
 class Keeping(Store, Records, Journal, Moving, Protocol):
-    """What a deployment is kept in."""
+    """Everything that a deployment needs from its store."""

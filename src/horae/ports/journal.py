@@ -1,4 +1,4 @@
-"""The journal: what runs say while they go. Bounded per run; the oldest lines stay, the cut is shown."""
+"""The journal port: log lines of runs, bounded per run; the oldest lines are kept, and a last line marks the cut."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NumberedLine(NamedTuple):
 
 class Journal(Protocol):
     async def write_lines(self, lines: Sequence[Line]) -> None:
-        """Append; beyond the bound of a run, one last line says that more was said."""
+        """Append lines; beyond the bound of a run, one last line says that more were dropped."""
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
-        """In the order they were written."""
+        """Return the lines of a run with a number above `after`, in the order in which they were written."""

@@ -1,4 +1,4 @@
-"""What the nodes of one deployment have agreed on, as their store keeps it: how long a lease is."""
+"""Record of the lease length that all nodes of one deployment agree on."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from .records import Record, Records
 from .store import STANDARD_TERMS
 
-_KEPT: Final = ("agreed", "terms")
+_RECORD_KEY: Final = ("agreed", "terms")
 
 
 def agreeing(lease: timedelta) -> Record:
-    return Record(*_KEPT, "", json.dumps({"lease": lease.total_seconds()}))
+    return Record(*_RECORD_KEY, "", json.dumps({"lease": lease.total_seconds()}))
 
 
 def lease_in(record: Record) -> timedelta:
@@ -21,10 +21,11 @@ def lease_in(record: Record) -> timedelta:
 
 
 async def agreement(records: Records) -> Record | None:
-    """None where no node has ever been."""
-    return await records.get_record(*_KEPT)
+    """Return the record of the agreed lease; None if no node has ever joined."""
+    return await records.get_record(*_RECORD_KEY)
 
 
 async def agreed_lease(records: Records) -> timedelta:
-    found = await agreement(records)
-    return STANDARD_TERMS.lease if found is None else lease_in(found)
+    """Return the agreed lease length, or the standard one where none was agreed."""
+    record = await agreement(records)
+    return STANDARD_TERMS.lease if record is None else lease_in(record)

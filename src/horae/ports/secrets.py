@@ -1,4 +1,4 @@
-"""Secrets: values that tasks name and never hold. Only what carries a run sees one, and only for the run's own owner."""
+"""The secrets port: tasks reference values by name, and only a target executing a run of the same owner reads one."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import Protocol
 
 class Secrets(Protocol):
     async def reveal(self, owner: str, name: str) -> str | None:
-        """The value of an owner's secret; None when there is none of that name. Somebody else's answers alike."""
+        """Return the value of an owner's secret, or None; a secret of another owner answers like an absent one."""

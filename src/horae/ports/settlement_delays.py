@@ -1,4 +1,4 @@
-"""Settlement delays of the last minutes, as records: each node writes its own, the overview adds them up.
+"""Histograms of settlement delays of the last minutes, as records: each node writes its own, the overview adds them up.
 
 A settlement delay is the time from the end of a run to the commit that records this end.
 """
@@ -16,14 +16,14 @@ from .records import Records
 SETTLEMENT_DELAY: Final = "settlement_delay"
 WINDOW: Final = timedelta(minutes=5)
 MOST_OWNERS: Final = 50
-"""Each node counts so many owners apart in a minute; further ones are counted for everybody alone."""
+"""A node counts so many owners separately per minute; further ones count only towards the total of all owners."""
 _MICROSECOND: Final = timedelta(microseconds=1)
-_PAGE: Final = 100
-_MINUTES: Final = WINDOW // timedelta(minutes=1)
+_PAGE_SIZE: Final = 100
+_WINDOW_MINUTES: Final = WINDOW // timedelta(minutes=1)
 
 
 class SettlementDelay(NamedTuple):
-    """p50 and p99 are ends of buckets, at most a fifth too long; `longest` is exact."""
+    """Summary of delays: p50 and p99 are upper bucket bounds, at most a fifth too long; `longest` is exact."""
 
     counted: int = 0
     p50: timedelta | None = None
@@ -32,7 +32,7 @@ class SettlementDelay(NamedTuple):
 
 
 class Delays:
-    """The delays of one owner, or of everybody, within a minute."""
+    """Histogram of the delays of one owner, or of all owners, within one minute. Delays are in microseconds."""
 
     __slots__ = ("buckets", "longest")
 
@@ -47,24 +47,24 @@ class Delays:
 
 
 Minutes: TypeAlias = dict[int, dict[str, Delays]]
-"""By minute since 1970 and owner."""
+"""Histograms by minute since 1970, then by owner."""
 
 
 class DelayWindow:
-    """What one node has settled within the window."""
+    """The delays of the runs that one node settled within the window."""
 
     def __init__(self, minutes: Minutes | None = None) -> None:
         self._minutes: Minutes = {} if minutes is None else minutes
 
     @classmethod
     def from_json(cls, text: str) -> DelayWindow:
-        found: Minutes = {}
+        minutes: Minutes = {}
         for minute, owners in json.loads(text).items():
-            found[int(minute)] = {
+            minutes[int(minute)] = {
                 owner: Delays(longest, {int(bucket): number for bucket, number in buckets.items()})
                 for owner, (longest, buckets) in owners.items()
             }
-        return cls(found)
+        return cls(minutes)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -73,62 +73,62 @@ class DelayWindow:
         }
 
     def add(self, ended: Iterable[tuple[str, datetime]], recorded: datetime) -> None:
-        """Owner and end of each run whose end was committed at `recorded`."""
+        """Count the owner and end of each run whose end was committed at `recorded`."""
         minute = _minute_of(recorded)
         owners = self._minutes.get(minute)
         if owners is None:
             owners = self._minutes[minute] = {EVERYBODY: Delays()}
-            self._forget(minute)
-        everybody = owners[EVERYBODY]
+            self._drop_outside_window(minute)
+        overall = owners[EVERYBODY]
         for owner, at in ended:
-            # A clock that was set back makes no delay negative.
+            # After the clock was set back, a delay would be negative.
             delay = max(0, (recorded - at) // _MICROSECOND)
-            everybody.add(delay)
+            overall.add(delay)
             own = owners.get(owner)
             if own is None and len(owners) <= MOST_OWNERS:
                 own = owners[owner] = Delays()
-            if own is not None and own is not everybody:
+            if own is not None and own is not overall:
                 own.add(delay)
 
     def of(self, owner: str, now: datetime) -> list[Delays]:
-        """Those of the window up to now."""
-        first = _minute_of(now) - _MINUTES
+        """Return the histograms of an owner within the window that ends now."""
+        first = _minute_of(now) - _WINDOW_MINUTES
         return [owners[owner] for minute, owners in self._minutes.items() if minute > first and owner in owners]
 
-    def _forget(self, minute: int) -> None:
-        """Minutes before the window; and, after the clock was set back, minutes ahead of it."""
-        for each in [each for each in self._minutes if not minute - _MINUTES < each <= minute]:
-            del self._minutes[each]
+    def _drop_outside_window(self, minute: int) -> None:
+        """Drop minutes before the window and, after the clock was set back, minutes ahead of it."""
+        for other in [other for other in self._minutes if not minute - _WINDOW_MINUTES < other <= minute]:
+            del self._minutes[other]
 
 
 def _minute_of(at: datetime) -> int:
     return int(at.timestamp() // 60)
 
 
-def summed_up(found: Iterable[Delays]) -> SettlementDelay:
+def summed_up(histograms: Iterable[Delays]) -> SettlementDelay:
     buckets: dict[int, int] = {}
     longest = 0
-    for delays in found:
+    for delays in histograms:
         longest = max(longest, delays.longest)
         for bucket, number in delays.buckets.items():
             buckets[bucket] = buckets.get(bucket, 0) + number
     counted = sum(buckets.values())
     if not counted:
         return SettlementDelay()
-    most = longest * _MICROSECOND
-    p50, p99 = (min(most, bucket_end(quantile(buckets, counted, share))) for share in (0.50, 0.99))
-    return SettlementDelay(counted, p50, p99, most)
+    longest_delay = longest * _MICROSECOND
+    p50, p99 = (min(longest_delay, bucket_end(quantile(buckets, counted, share))) for share in (0.50, 0.99))
+    return SettlementDelay(counted, p50, p99, longest_delay)
 
 
 async def settlement_delay(records: Records, owner: str | None, now: datetime) -> SettlementDelay:
-    """Of the runs of one owner; None: of all. Runs that ended on any node within the window."""
-    found: list[Delays] = []
+    """Sum up the delays of runs that ended on any node within the window, of one owner or (None) of all."""
+    histograms: list[Delays] = []
     after: str | None = None
     while True:
-        page = await records.records(SETTLEMENT_DELAY, after=after, limit=_PAGE)
+        page = await records.records(SETTLEMENT_DELAY, after=after, limit=_PAGE_SIZE)
         for each in page.items:
             if each.expires is None or each.expires > now:
-                found += DelayWindow.from_json(each.body).of(EVERYBODY if owner is None else owner, now)
+                histograms += DelayWindow.from_json(each.body).of(EVERYBODY if owner is None else owner, now)
         after = page.after
         if after is None:
-            return summed_up(found)
+            return summed_up(histograms)

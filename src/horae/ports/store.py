@@ -1,12 +1,16 @@
-"""The store: a durable priority queue with the history beside it. One call is one transaction.
+"""The store port: a durable priority queue together with its history; one call is one transaction.
 
-Every write has the same three steps: gather the facts of a task, ask a pure decision, apply the change that it says. The
-decision is total and pure and may be asked again, so a store may also reserve, decide outside and commit with a check.
-A run is born once. A birth whose id the ledger has already is ignored in every call: the row is not written again, the
-run does not start, and the event that would tell of its birth is not written; all else of the change is. That attempt at
-that occurrence was made, and a clock that was set back must keep nobody from cancelling or resuming a task. Whoever
-decides on a claim is asked again with facts that say so (`made`): nothing may count on a run that does not start.
-Losing a race is an answer. Exceptions (`StoreError`) are for broken promises.
+Every write has three steps: load the facts of a task, call a pure decision, apply the change that it returns. A
+decision is total and pure and may be called again, so a store may also reserve, decide outside the transaction and
+commit with a check.
+
+A run is inserted once. An insert whose run id is already in the ledger is ignored in every call: the row is not written
+again, the run does not start, and the event for its insert is not written; the rest of the change is applied. That
+attempt at that occurrence was made already, and a clock that was set back must not keep a caller from cancelling or
+resuming a task. A decision on a claim is called again with facts that say so (`made`), because it must not count on a
+run that does not start.
+
+Losing a race is a return value. Exceptions (`StoreError`) are for broken guarantees.
 """
 
 from __future__ import annotations
@@ -28,14 +32,14 @@ from ..model.task import Task, TaskState
 
 
 class Claimed(NamedTuple):
-    """A run that now belongs to the node that asked, with all that is needed to carry it."""
+    """A run that now belongs to the claiming node, with everything that is needed to execute it."""
 
     task: Task
     run: Run
 
 
 class Claim(NamedTuple):
-    """What came of one slice. `more` says that something claimable is still due; `next_due` is the head of the agenda."""
+    """Result of one claim. `more`: something claimable is still due; `next_due` is the head of the agenda."""
 
     runs: tuple[Claimed, ...] = ()
     decided: int = 0
@@ -44,10 +48,11 @@ class Claim(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A process with an engine. `home` names the machine and process, so that a neighbour can see that it is gone.
+    """A process with an engine. `home` names its machine and process, so that another process can see that it is gone.
 
-    `renewals` rises with each renewal of its lease: others watch it stand still, on their own clocks. What follows it is
-    for people to see, all but `draining`: a node that is told so claims nothing more, and goes when it carries nothing.
+    `renewals` rises with each renewal of the lease: other nodes detect on their own clocks that it stands still. The
+    fields after it are informational, except `draining`: a draining node claims nothing more, and leaves when it
+    executes nothing.
     """
 
     id: str
@@ -57,28 +62,28 @@ class Node(NamedTuple):
     renewed: datetime
     renewals: int = 0
     host: str = ""
-    """The name of its machine."""
+    """Host name of its machine."""
     load: int = 0
-    """How many runs it carried when it last renewed."""
+    """Number of runs that it executed at its last renewal."""
     capacity: int = 0
-    """How many it carries at most."""
+    """The most runs that it executes at once."""
     offset: timedelta = timedelta(0)
-    """What its machine's clock lacks against the store's."""
+    """Correction of its machine's clock towards the store's clock."""
     draining: bool = False
 
 
 class Order(NamedTuple):
-    """Somebody wants a run of this node to end."""
+    """Request to a node to end one of its runs."""
 
     run_id: str
     reason: Reason
 
 
 class Extension(NamedTuple):
-    """The answer to a renewal. `held` False: others have taken this node for dead, and everything that it carried is theirs.
+    """Result of a lease renewal. `held` False: other nodes declared this node dead and have taken over its runs.
 
-    `now` is the store's own clock, read during the call; nodes correct theirs to it. It is None where all nodes are on one
-    machine and share its clock, as with memory and SQLite. `draining` tells the node that somebody wants it to go.
+    `now` is the store's own clock, read during the call; nodes correct theirs to it. It is None where all nodes are on
+    one machine and share its clock, as with memory and SQLite. `draining`: an operator asked the node to leave.
     """
 
     held: bool
@@ -90,58 +95,66 @@ class Extension(NamedTuple):
 
 
 class Agenda(Protocol):
-    """What the dispatcher, the settler and the keeper call."""
+    """Operations of the dispatcher, the settler and the lease keeper."""
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        """Take up to a slice of what is due, never early, at most one entry of a task and `room` runs.
+        """Claim a batch of due entries, never early: at most one entry of a task, and at most `room` runs.
 
-        While all that is due fits into a slice, it comes by priority, then due, then the task that was added first, then
-        slot. When there is more, owners have their turns, each with its own entries in that order, as far as the store
-        has looked ahead.
+        While everything that is due fits into a batch, the order is priority, due, the task that was added first, slot.
+        Otherwise owners alternate, each with its own entries in that order, as far as the store has looked ahead.
 
-        Inside one transaction: a token that is higher than all before, the facts of each entry's task, the decision,
-        its change. Empty when others were faster, or when the node holds no lease.
+        One transaction: a fencing token above all earlier ones, the facts of each entry's task, the decision, its
+        change. Returns an empty claim when other nodes were faster, or when the node holds no lease.
         """
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
-        """`claimed` becomes `running`, by (run, token): the third write of `at_most_once`. The runs that may start."""
+        """Move runs from `claimed` to `running`, by (run, token): the third write of `at_most_once`.
+
+        Returns the ids of the runs that may start.
+        """
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        """End (or hand on) runs, each fenced by its token. Returns the run ids whose token was stale: nothing was written."""
+        """End (or hand over) runs, each fenced by its token.
+
+        Returns the run ids whose token was stale: nothing was written for these.
+        """
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
-        """Give back runs before their end, by (run, token): recovery done early. Returns the stale ones."""
+        """Give runs back before their end, by (run, token): an early recovery. Returns the ids with a stale token."""
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        """End up to `limit` runs of a node that stood still at `renewals`; the node's row goes with the last of them.
+        """End up to `limit` runs of a node whose lease stopped at `renewals`, and drop its row with the last of them.
 
-        The number of runs that were recovered; None when the node has renewed since, or is gone already.
+        Returns the number of recovered runs; None when the node has renewed since, or is gone already.
         """
 
     async def admit(self, routes: Collection[str]) -> int:
-        """What waits at these doors for a node that can run it is claimable again: a node that can is here. How many.
+        """Make entries claimable that wait for a node that serves one of these routes; return how many.
 
-        Asked again and again, so it must cost next to nothing when nobody waits.
+        It is called periodically, so it must cost next to nothing when no entry waits.
         """
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
-        """What a node carries as the store sees it: (run, token), by run. It grows with what is live, not with the ledger."""
+        """Return the runs that a node holds according to the store, as (run, token), by run.
+
+        The cost grows with the number of live runs, not with the ledger.
+        """
 
     async def join(self, node: Node) -> None:
-        """A new process with an engine takes its lease; all of the row is written."""
+        """Register a new node with its lease; the whole row is written."""
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
-        """Renew the lease: one write, however many runs it covers. `load` and `offset` are kept for people to see."""
+        """Renew the lease: one write, however many runs it covers. `load` and `offset` are informational."""
 
     async def leave(self, node: str) -> None:
-        """The node ends in good order; what it still carried must have been released before."""
+        """Remove a node that shuts down; its remaining runs must have been released before."""
 
     async def next_due(self) -> datetime | None:
-        """The head of the agenda, without touching anything."""
+        """Return the head of the agenda, without changing anything."""
 
 
 class TaskFilter(NamedTuple):
-    """Every condition that is given must hold. `owner` None sees everybody's."""
+    """Conditions on tasks, all of which must hold. `owner` None matches all owners."""
 
     owner: str | None = None
     states: frozenset[TaskState] | None = None
@@ -149,11 +162,11 @@ class TaskFilter(NamedTuple):
     lane: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
     text: str | None = None
-    """Somewhere in the name, in upper or lower case alike."""
+    """Substring of the name, ignoring case."""
     kind: str | None = None
-    """The kind of its target."""
+    """Kind of the target."""
     prefix: str | None = None
-    """How its id begins."""
+    """Prefix of the task id."""
 
 
 class RunFilter(NamedTuple):
@@ -161,14 +174,16 @@ class RunFilter(NamedTuple):
     task_id: str | None = None
     states: frozenset[RunState] | None = None
     since: datetime | None = None
-    """Planned at or after this instant; a stretch counts by its last one."""
+    """Planned at or after this instant; a span counts by its last occurrence."""
     until: datetime | None = None
-    """Planned at or before this instant; a stretch counts by its first one."""
+    """Planned at or before this instant; a span counts by its first occurrence."""
 
 
 class Waiting(NamedTuple):
-    """`overdue` could be claimed and was not, `parked` waits for a seat in a lane, `stranded` for a node that can run it.
-    Each is counted up to a bound."""
+    """Entries that are due and not started, each counted up to a bound.
+
+    `overdue` could be claimed and was not, `parked` waits for a lane slot, `stranded` waits for a node that can run it.
+    """
 
     overdue: int = 0
     parked: int = 0
@@ -179,62 +194,61 @@ COUNTED_UP_TO: Final = 1_000
 
 
 class Book(Protocol):
-    """What the service calls: tasks in and out, and the ledger read."""
+    """Operations of the service: write tasks, and read tasks and the ledger."""
 
     async def add(self, changes: Sequence[Change]) -> None:
-        """New tasks, all or none; among equals, those that were added first come first."""
+        """Insert new tasks, all or none; among equals, tasks that were added first come first."""
 
     @property
     def shares_transactions(self) -> bool:
-        """Whether `add_using` can be asked for at all."""
+        """Whether the store supports `add_using`."""
 
     async def add_using(self, connection: object, changes: Sequence[Change], over: Callable[[], None]) -> None:
-        """New tasks, all or none, within a transaction of a connection that somebody else has begun and will end.
+        """Insert new tasks, all or none, within an open transaction on a connection that the caller owns.
 
-        Nothing is committed here, and nothing of the connection is changed. What is refused (a key that is taken, a
-        connection that is none, that has no transaction, or that leads elsewhere) leaves the transaction as it was, and
-        usable. `over` is called on this event loop soon after the transaction has ended, either way: something may be
-        due. A store whose commit rings by itself need not call it.
+        Commits nothing, and changes nothing of the connection. A refusal (a key that is taken, an object that is no
+        connection, a connection without a transaction or to another database) leaves the transaction as it was, and
+        usable. `on_end` is called on this event loop soon after the transaction has ended, committed or not: something
+        may be due. A store whose commit sends the wake-up notification by itself need not call it.
         """
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        """Decide on one task and apply it; the facts after it. None when there is none, or it is somebody else's."""
+        """Decide on one task, apply the change and return the facts after it. None for an absent or foreign task."""
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        """The task with this natural key, made or edited: two who try at once end with one task."""
+        """Create or edit the task with this natural key; concurrent calls end with one task."""
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        """One task with its agenda entries and live runs."""
+        """Return one task with its agenda entries and live runs."""
 
     async def find(self, owner: str, key: str) -> Facts | None:
-        """One task by its natural key."""
+        """Return one task by its natural key."""
 
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        """In the order in which they were added; the facts carry no lanes."""
+        """Return a page of tasks in the order in which they were added; the facts carry no lanes."""
 
-    async def run(self, run_id: str, owner: str | None) -> Run | None:
-        """One run."""
+    async def run(self, run_id: str, owner: str | None) -> Run | None: ...
 
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
-        """Newest planned first."""
+        """Return a page of runs, newest planned instant first."""
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        """Ids of tasks that begin with a prefix, sorted; a range of the index, whatever the number of tasks."""
+        """Return ids of tasks that begin with a prefix, sorted: an index range scan, whatever the number of tasks."""
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        """Up to `limit` ids of runs that begin with a prefix, sorted.
+        """Return up to `limit` ids of runs that begin with a prefix, sorted.
 
-        The prefix names at least a minute of planned instants (`model/ids.py`), so that the range of the index is small.
+        The prefix covers at least a minute of planned instants (`model/ids.py`), so that the index range is small.
         """
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        """The tasks of which something comes due next, soonest first; the facts carry no lanes."""
+        """Return the tasks with the soonest due entries, soonest first; the facts carry no lanes."""
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
-        """The newest row of each of these tasks, as far as they have one; who asks may see the tasks."""
+        """Return the newest run of each of these tasks that has one. The caller checks the right to see the tasks."""
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
-        """The running counts (`model/counts.py`) of one owner, or (None) of everybody, in these hours."""
+        """Return the counters (`model/counts.py`) of one owner, or (None) of all owners, in these hours."""
 
     async def output_bytes(self, owner: str) -> int:
         """Bytes (UTF-8) of the results, errors and log lines that are kept for the runs of one owner.
@@ -243,50 +257,55 @@ class Book(Protocol):
         """
 
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
-        """What is due and does not start, counted up to a bound."""
+        """Count the entries that are due and not started, up to a bound."""
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        """Tasks of which something waits at a door, for a node that can run it; the facts carry no lanes."""
+        """Return tasks with an entry that waits for a node that serves its route; the facts carry no lanes."""
 
     async def lanes(self) -> tuple[LaneUse, ...]:
-        """Every lane that has a limit or somebody in it, by name."""
+        """Return every lane that has a limit or a live run, by name."""
 
     async def nodes(self) -> tuple[Node, ...]:
-        """Every node that holds a lease, as of its last renewal, by id."""
+        """Return every node that holds a lease, as of its last renewal, by id."""
 
     async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
-        """From its next renewal on it is told to claim nothing more (or that it may again). False: there is no such node.
+        """Ask a node to claim nothing more from its next renewal on, or to claim again. False: there is no such node.
 
-        Here and below, `beside` are records that are written in the same transaction; when somebody else was faster with
-        one of them, nothing is written: a `Conflict` with the code `record_changed`.
+        Here and below, `attached_records` are written in the same transaction. If another writer was faster
+        with one of them, nothing is written: a `Conflict` with the code `record_changed`.
         """
 
     async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
-        """At most so many at once from now on; what goes on already may end first."""
+        """Limit a lane to so many runs at once from now on; runs that have started may end first."""
 
     async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
-        """Nothing of this owner, or in this lane of an agent, runs any more, for that reason; None lifts it. Where both are
-        barred, the owner's reason counts."""
+        """Block all runs of an owner, or in the lane of an agent, for that reason; None unblocks.
+
+        Where both are blocked, the owner's reason counts.
+        """
 
 
 class Feed(Protocol):
-    """The event log: numbered, and nothing with a lower number ever appears after a higher one was read."""
+    """The event log: numbered, and no event with a lower number ever appears after a higher one was read."""
 
     async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
-        """The next events after a number, oldest first."""
+        """Return the next events after a number, oldest first."""
 
     async def last_event(self) -> int:
-        """The highest number that a reader could have seen; 0 when there is none."""
+        """Return the highest number that a reader could have seen; 0 when there is none."""
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
-        """How many events each of these owners has up to a number, including those that retention has removed.
+        """Count the events of each owner up to a number, including those that retention has removed.
 
-        With `until` 0: how many were removed.
+        With `until` 0: count the removed ones.
         """
 
 
 class Trimmed(NamedTuple):
-    """`more` says that there may be more to remove now; `after` is where to go on, now or the next time."""
+    """Result of one retention batch.
+
+    `more`: there may be more to remove now; `after` is the cursor to continue from, now or the next time.
+    """
 
     runs: int = 0
     tasks: int = 0
@@ -296,42 +315,42 @@ class Trimmed(NamedTuple):
 
 
 class Upkeep(Protocol):
-    """What the janitor and an operator call."""
+    """Operations of the janitor and of operators."""
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        """Remove what was planned and has ended before an instant, and all but the newest `keep_runs` that have ended
-        of a task, in one small batch. Tasks that ended before it go after their last run; what is live, queued or still
-        to come never does.
+        """Remove a small batch of ended runs: those planned and ended before an instant, and those beyond `keep_runs`.
 
-        `after` None looks at everything. With that of an earlier answer, only tasks of which something was told since
-        need be counted: where nothing happens, this must cost next to nothing.
+        Of the ended runs of a task, the newest `keep_runs` are kept. A task that ended before the instant is removed
+        after its last run; entries and runs that are live, queued or still to come never are. `after` None looks at
+        everything. With the cursor of an earlier result, only tasks with events since then need be counted: in an idle
+        store this must cost next to nothing.
         """
 
     async def check(self) -> tuple[str, ...]:
-        """Everything that is wrong with the data; empty when all is well."""
+        """Return every integrity problem of the data; empty when there is none."""
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
-        """A consistent copy while work goes on."""
+        """Write a consistent copy to `path` while the store is in use."""
 
     async def recall(self, name: str) -> str | None:
-        """A fact about the deployment, such as the newest zone data seen."""
+        """Return a fact about the deployment, such as the newest zone data seen."""
 
     async def remember(self, name: str, value: str) -> None:
-        """Keep such a fact."""
+        """Store such a fact."""
 
 
 class Store(Agenda, Book, Feed, Upkeep, Protocol):
-    """All of it, opened and closed as one."""
+    """The whole store of tasks and runs, opened and closed as one."""
 
     async def open(self) -> None:
-        """Make it ready; safe to call again."""
+        """Make the store ready; safe to call again."""
 
     async def close(self) -> None:
-        """Finish what was accepted, then let go; safe to call twice."""
+        """Finish accepted writes, then release all resources; safe to call twice."""
 
 
 class Terms(NamedTuple):
-    """The numbers that nodes of one deployment share."""
+    """Durations that all nodes of one deployment share."""
 
     lease: timedelta = timedelta(seconds=15)
     poll_ceiling: timedelta = timedelta(seconds=10)
@@ -342,7 +361,7 @@ class Terms(NamedTuple):
 
     @property
     def self_stop(self) -> timedelta:
-        """A holder that could not renew for so long stops what it carries, before anybody may take it over."""
+        """A node that could not renew its lease for so long stops its runs, before another node may take them over."""
         return self.lease - self.lease / 4
 
 

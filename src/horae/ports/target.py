@@ -1,4 +1,4 @@
-"""The target: where the work goes. It gets an invocation and always answers with an outcome."""
+"""The target port: an adapter that executes one invocation and always returns an outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .secrets import Secrets
 
 
 class Invocation(Protocol):
-    """All that a target may know of one run, and the few things that it may say while it goes."""
+    """A target's view of one run, and the calls that it may make while the run goes on."""
 
     @property
     def task(self) -> Task: ...
@@ -30,42 +30,43 @@ class Invocation(Protocol):
 
     @property
     def deadline(self) -> datetime:
-        """When silence becomes a timeout; each sign of life moves it."""
+        """When silence becomes a timeout; each heartbeat moves it."""
 
     @property
     def cancelled(self) -> bool: ...
     @property
     def yield_requested(self) -> bool:
-        """The node wants to stop: what can end early, should."""
+        """Whether the node is shutting down: work that can end early should."""
 
     def log(self, text: str, level: str = "info") -> None: ...
     def progress(self, done: float, text: str = "") -> None:
-        """A sign of life that people can see; `done` is between 0 and 1."""
+        """Report progress between 0 and 1; also counts as a heartbeat."""
 
     def heartbeat(self) -> None:
-        """A sign of life."""
+        """Report that the run is alive, which moves its deadline."""
 
     def on_cancel(self, action: Callable[[], None]) -> None:
-        """What to do when the run is to end: kill a child, close a connection."""
+        """Register a callback for the cancellation of the run: kill a child, close a connection."""
 
 
 class Target(Protocol):
     async def execute(self, invocation: Invocation) -> Outcome:
-        """Do it. A cancelled coroutine must stop what it started before it ends."""
+        """Execute the run. A cancelled coroutine must stop what it started before it ends."""
 
 
 class Closable(Protocol):
-    """A target that keeps something open, such as connections, also has this."""
+    """A target that keeps resources open, such as connections, has this method too."""
 
     async def aclose(self) -> None:
-        """Let go of it; every run that it carried has ended before."""
+        """Release the resources; every run of this target has ended before."""
 
 
 class Tools(NamedTuple):
-    """What a target is made with. `settings` are the operator's for its kind, read from files and environment.
+    """Dependencies of a target. `settings` are the operator's for its kind, read from files and the environment.
 
-    `publish` tells those who listen in this process (a topic, and a JSON object); it returns at once, with their number.
-    `reach` says how many event streams, webhooks and terminals of all processes take an event, by owner, task and topic.
+    `publish` sends a JSON object under a topic to the listeners in this process; it returns at once, with their number.
+    `reach` counts the event streams, webhooks and terminals of all processes that receive an event, by owner, task and
+    topic.
     """
 
     clock: Clock
@@ -76,19 +77,19 @@ class Tools(NamedTuple):
 
 
 class TargetKind(Protocol):
-    """One kind of target, as a deployment knows it: checked when a task is made, opened when a node starts.
+    """One kind of target: its spec is checked when a task is created, and it is opened when a node starts.
 
-    Other packages offer theirs under the entry point group `horae.targets`; the name of the entry point is the kind.
+    Other packages register theirs under the entry point group `horae.targets`; the name of the entry point is the kind.
     """
 
     @property
     def kind(self) -> str: ...
 
     def check(self, spec: Mapping[str, Any], payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The spec as it is to be kept, complete and canonical; a `Refusal` when it could never work.
+        """Return the spec to store, complete and canonical; raise a `Refusal` when it could never work.
 
         Pure but for reading the machine's own state (is this program on the list?); it never opens a connection.
         """
 
     def open(self, tools: Tools) -> Target:
-        """Ready to carry runs; called on the node's event loop."""
+        """Return a target that is ready to execute runs; called on the node's event loop."""

@@ -1,7 +1,7 @@
-"""Moving: everything that a store holds, as values that any other store can take, part by part and page by page.
+"""The transfer port: exports everything that a store holds as values that any other store can import, page by page.
 
-A store is moved while no node works on it, so nothing changes while it is read. What is carried in a second time changes
-nothing: whoever was interrupted goes on from the last page that surely arrived, or from any before it.
+A store is transferred while no node works on it, so nothing changes while it is read. Imports are idempotent: an
+interrupted transfer continues from the last page that surely arrived, or from any before it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .store import Node
 
 
 class Part(StrEnum):
-    """In the order in which they are carried: each stands only on those before it."""
+    """Parts of a store in the order of their transfer: each depends only on those before it."""
 
     MARKS = "marks"
     REMEMBERED = "remembered"
@@ -37,7 +37,7 @@ class Part(StrEnum):
 
 
 class Mark(NamedTuple):
-    """The highest number that was ever given: what is numbered from now on comes after it, also where all of it is gone."""
+    """The highest number that was ever assigned: later numbers come after it, even where all numbered rows are gone."""
 
     name: str
     number: int
@@ -63,7 +63,7 @@ class Barred(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """One running count; `owner` is empty for everybody's."""
+    """One counter; `owner` is empty for the counter of all owners."""
 
     owner: str
     hour: int
@@ -74,9 +74,12 @@ class Tally(NamedTuple):
 Parcel: TypeAlias = (
     Mark | Remembered | Record | LaneLimit | Barred | Node | Tally | Facts | Run | NumberedLine | Numbered
 )
-"""One thing on its way. A task comes as its facts: with its standing, its entries and its live runs, without lanes, and
-without what its owner is barred for; an entry in its owner's queue comes as a timed one. Runs by themselves have ended.
-Nodes are those that left their rows behind: somebody must see them stand still, to recover what they carried."""
+"""One item of a transfer.
+
+A task comes as its facts: with its status, its entries and its live runs, without lanes, and without the reason for
+which its owner is blocked; an entry in its owner's queue comes as a timed one. Separate runs have ended. Nodes are
+those that left their rows behind: another node must see their lease stand still, to recover their runs.
+"""
 
 ENDED: Final = frozenset(RunState) - LIVE
 
@@ -85,22 +88,22 @@ _P = TypeVar("_P")
 
 class Moving(Protocol):
     async def stock(self) -> dict[Part, int]:
-        """How many parcels there are of each part."""
+        """Count the items of each part."""
 
     async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
-        """The next parcels of a part, tasks in the order in which they were added."""
+        """Return the next items of a part, tasks in the order in which they were added."""
 
     async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        """Write them as they are, in one transaction: nothing is decided, counted or told.
+        """Write items as they are, in one transaction: without decisions, counters or events.
 
-        Numbers of events and lines stay. A task that is there is replaced, with its entries and its live runs, and keeps
-        its place; a run that has ended, a line or an event that is there stays; anything else is replaced.
+        Numbers of events and lines stay. An existing task is replaced, with its entries and its live runs, and keeps
+        its place; an existing ended run, line or event stays; anything else is replaced.
         """
 
 
 def only(kind: type[_P], parcels: Sequence[Parcel]) -> list[_P]:
-    """Parcels of the part that they were said to be of."""
-    found: list[_P] = [each for each in parcels if isinstance(each, kind)]
-    if len(found) != len(parcels):
+    """Return the items as the type of their part; raises TypeError when one is of another type."""
+    items: list[_P] = [each for each in parcels if isinstance(each, kind)]
+    if len(items) != len(parcels):
         raise TypeError(f"not all of these parcels are of the kind {kind.__name__}")
-    return found
+    return items

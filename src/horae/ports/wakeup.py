@@ -1,4 +1,4 @@
-"""The ring: a word between processes that something may be due sooner. It only shortens a wait, and may get lost."""
+"""The wake-up port: a best-effort notification between processes that ends a wait early, as something may be due."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Protocol
 
 class Wakeup(Protocol):
     def ring(self) -> None:
-        """Tell every other process on this store, without waiting for any of them."""
+        """Notify every other process on this store, without waiting for any of them."""
 
     def listen(self, heard: Callable[[], None]) -> None:
-        """Call `heard` on this event loop whenever somebody rings."""
+        """Call `heard` on this event loop for each notification."""
 
     def close(self) -> None:
-        """Hear nothing more; `listen` may be called again."""
+        """Stop listening; `listen` may be called again."""
 
     async def finish(self) -> None:
-        """Let go of everything, once what was rung is on its way."""
+        """Send pending notifications, then release all resources."""

@@ -66,7 +66,7 @@ async def serving(app: FastAPI, line: socket.socket) -> AsyncIterator[str]:
         server.should_exit = True
         await going
         # Those who listen to events would go on for ever.
-        await app.state.house.tail.close()
+        await app.state.context.tail.close()
         await server.shutdown(sockets=[line])
 
 

@@ -1,1 +1,1 @@
-"""The use cases, once for every front end. Each call knows who is asking, and never how."""
+"""Use cases shared by all front ends; each call receives the principal that makes it."""

@@ -1,4 +1,4 @@
-"""All use cases of one deployment, as a front end holds them."""
+"""Composition of all use cases of one deployment into a `Service`, shared by all front ends."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ from .tasks.tasks import Tasks
 
 
 class Service:
-    """`check` looks at targets, `told` hears of every write; both belong to whoever composes this. `members` are the quotas
-    of owners for whom nothing else was chosen, `networks` those that webhooks may lead to besides public ones."""
+    """`check` checks targets, and `on_write` is called after each write; both come from the composition root.
 
-    def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
+    `members` are the default quotas of owners, `networks` those that webhooks may reach besides public ones.
+    """
+
+    def __init__(  # noqa: PLR0913 - settings of a deployment, each by its name
         self,
         store: Keeping,
         clock: Clock,
@@ -70,9 +72,9 @@ class Service:
         self._clock = clock
         self.zone = zone
         self.secrets = secrets
-        # A rehearsal stores nothing: it shares the measurements.
+        # A dry run stores nothing: it shares the measurements.
         output = output or StoredOutput(store, clock)
-        self._on: Callable[[Keeping], Service] = lambda other: Service(
+        self._with_store: Callable[[Keeping], Service] = lambda other: Service(
             other,
             clock,
             zone,
@@ -84,12 +86,12 @@ class Service:
             output=output,
         )
         self.audit = Audit(store, clock)
-        seats = Seats(store, clock, members, output)
-        commit = Committing(store, seats, self.audit)
+        quota = Seats(store, clock, members, output)
+        writer = Committing(store, quota, self.audit)
         self.functions = Functions(store, clock)
         self.presence = Presence(store, clock)
-        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit, gate=gate, functions=self.functions)
-        self.runs = Runs(store, store, clock, told, commit, gate=gate)
+        self.tasks = Tasks(store, clock, zone, told, check=check, commit=writer, gate=gate, functions=self.functions)
+        self.runs = Runs(store, store, clock, told, writer, gate=gate)
         self.outages = Outages(store, store, clock)
         self.ledger = Ledger(store, clock, self.outages, self.functions)
         self.overview = Overviews(store, clock)
@@ -103,32 +105,34 @@ class Service:
         self.agents = Agents(store, self.accounts, self.audit, told)
         self.tokens = Tokens(store, clock, self.accounts, self.audit, self.agents)
         self.key_budget = KeyBudget(store, clock)
-        self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, gate=gate, told=told)
+        self.approvals = Approvals(store, clock, commit=writer, seats=quota, audit=self.audit, gate=gate, told=told)
         self.fire_rights = FireRights(store, gate)
         self.sweeps = QuotaSweep(store, clock, self.accounts, self.agents, told)
-        self.daily = Daily(store, self.accounts, self.sweeps, StorageLimit(seats, output))
+        self.daily = Daily(store, self.accounts, self.sweeps, StorageLimit(quota, output))
         self.tokens.on_agent_revoked = self.approvals.pause_revoked
         self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
         self.telling = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
 
     async def resolve(self, who: Principal, wish: Wish) -> Resolved:
-        """The wish as its function's declaration completes it, with warnings about what it leads to."""
+        """Apply the declaration of its function to a request, and return it with warnings."""
         who.must(Scope.WRITE)
         resolved = await self.functions.resolve(wish)
-        heard = await self._heard(wish.owner or who.owner, "", wish.target)
-        return resolved if heard is None else resolved._replace(warnings=(*resolved.warnings, heard))
+        warning = await self._warn_no_listener(wish.owner or who.owner, "", wish.target)
+        return resolved if warning is None else resolved._replace(warnings=(*resolved.warnings, warning))
 
     async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
-        """Warnings about a task that was edited."""
+        """Return warnings about an edited task."""
         who.must(Scope.WRITE)
         task = done.after
-        found = await self.functions.check_edits(task.target, task.payload, edits)
-        heard = None if isinstance(edits.target, Keep) else await self._heard(task.owner, task.id, task.target)
-        return found if heard is None else (*found, heard)
+        warnings = await self.functions.check_edits(task.target, task.payload, edits)
+        warning = (
+            None if isinstance(edits.target, Keep) else await self._warn_no_listener(task.owner, task.id, task.target)
+        )
+        return warnings if warning is None else (*warnings, warning)
 
-    async def _heard(self, owner: str, task_id: str, target: Target) -> Advisory | None:
-        """A warning for an event that no listener would receive now."""
+    async def _warn_no_listener(self, owner: str, task_id: str, target: Target) -> Advisory | None:
+        """Return a warning for an event target that no listener would receive now."""
         if target.kind != "event":
             return None
         reach = await self.presence.reach(owner, task_id, topic_of(target))
@@ -136,10 +140,10 @@ class Service:
 
     @cached_property
     def rehearsal(self) -> Service:
-        """The same use cases on the same things: they refuse what they would refuse, and write nothing."""
-        return self._on(unwritten(self.store))
+        """The same service as a dry run: it refuses what the real one would refuse, and writes nothing."""
+        return self._with_store(unwritten(self.store))
 
     async def _quotas_changed(self, owner: str) -> None:
-        """A lowered quota counts at once: for tasks that are there, for the runs of this day, and for stored bytes."""
+        """Apply lowered quotas at once: to existing tasks, to the runs of this day and to stored bytes."""
         await self.sweeps.sweep(owner)
         await self.daily.enforce_owner(owner, self._clock.now())

@@ -1,9 +1,11 @@
-"""What every front end over HTTP shares: who is asking, what they sent, how they are answered, and when it is too much.
+"""Shared parts of every HTTP front end: authentication, request bodies, parameters, errors, pagination and idempotency.
 
-house        what a request finds behind the door      envelope     ids, headers and the last catch, around everything
-caller       the bearer token becomes a principal      guarded      routes that nobody enters without one
-bodies       strict JSON, bounded                      parameters   known ones only
-problems     every error as RFC 9457                   answers      JSON out, once
-allowances   how often each caller may ask             conditions   ETags and what depends on them
-cursors      pages that nobody can make up             once         the same POST twice is done once
+request_context  service, clock and settings of a request   middleware       request ids, default headers, last error
+handler
+authentication   bearer token to principal                  routers          routes that require a token
+body             strict JSON with a size limit              parameters       rejects unknown query parameters
+problems         errors as RFC 9457 problem documents       responses        JSON responses
+rate_limit       token buckets per owner and address        etags            ETags and conditional requests
+pagination       signed cursors                             idempotency      `Idempotency-Key` for POST
+fast_routes      exact-match router for hot routes          fast_parameters  parameter binding without the framework
 """

@@ -1,4 +1,5 @@
-"""Who is asking: the bearer token becomes a principal, within what its bearer and their address may ask."""
+"""Bearer token authentication: turns the token into a principal, and applies the rate limits of its owner and of
+addresses that send wrong tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from .request_context import house_of, request_id
 
 VIA: Final = "http"
 _SCHEME: Final = "bearer"
-_LONGEST: Final = 300
+_MAX_TOKEN_LENGTH: Final = 300
 
 
 async def caller(request: Request) -> Principal:
@@ -23,51 +24,52 @@ async def caller(request: Request) -> Principal:
 
 
 async def authenticated(request: Request, via: str) -> Principal:
-    """Once per request, however many ask; a refusal when there is no token, or it is not valid."""
+    """Return the principal of the request, cached after the first call. Raises NotAuthenticated without a valid token,
+    or a rate limit refusal."""
     state = request.scope["state"]
-    known: Principal | None = state.get("caller")
-    if known is not None:
-        return known
-    house, text = house_of(request), bearer(request)
+    cached: Principal | None = state.get("caller")
+    if cached is not None:
+        return cached
+    context, text = house_of(request), bearer(request)
     try:
-        who = await house.service.tokens.authenticate(text, via=via, request=request_id(request))
+        principal = await context.service.tokens.authenticate(text, via=via, request=request_id(request))
     except NotAuthenticated:
         count_failure(request)
         raise
-    _take(request, house.allowances, who)
-    state["caller"] = who
-    return who
+    _take_from_quota(request, context.allowances, principal)
+    state["caller"] = principal
+    return principal
 
 
 def bearer(request: Request) -> str:
-    """Only the header counts: what stands in an address is in everybody's logs.
+    """Return the bearer token of the `Authorization` header; tokens in a URL are ignored, since URLs end up in logs.
 
-    Two of them are as good as none: whoever stands in front may have looked at the other one.
+    Two such headers are refused: a proxy in front may have checked the other one.
     """
-    said = request.headers.getlist("authorization")
-    scheme, _, text = (said[0] if len(said) == 1 else "").partition(" ")
+    headers = request.headers.getlist("authorization")
+    scheme, _, text = (headers[0] if len(headers) == 1 else "").partition(" ")
     if scheme.lower() != _SCHEME or not text.strip():
         raise refuse("no_token")
-    return text.strip()[:_LONGEST]
+    return text.strip()[:_MAX_TOKEN_LENGTH]
 
 
 def count_failure(request: Request) -> None:
     """Count a wrong token against the address that sent it; refuse with 429 once there were too many. A valid token is
-    never refused for the failures of others at its address."""
-    left = house_of(request).allowances.strangers.take(request.client.host if request.client is not None else "")
-    if left.wait:
-        raise refuse("too_many_failures", retry_after=left.wait)
+    never refused for failures of others at its address."""
+    bucket = house_of(request).allowances.strangers.take(request.client.host if request.client is not None else "")
+    if bucket.wait:
+        raise refuse("too_many_failures", retry_after=bucket.wait)
 
 
-def _take(request: Request, allowances: Allowances, who: Principal) -> None:
-    """All tokens of an owner draw from one bucket, those of its agents included."""
+def _take_from_quota(request: Request, limits: Allowances, who: Principal) -> None:
+    """Take one request from the owner's bucket, which all its tokens share, those of its agents included."""
     if who.admin or who.quotas.requests_per_minute is None:
         return
-    left = allowances.owners.take(who.owner, who.quotas.requests_per_minute)
-    request.scope["state"]["allowance"] = left
-    if left.wait:
-        raise refuse("too_many_requests", most=left.most, retry_after=left.wait)
+    bucket = limits.owners.take(who.owner, who.quotas.requests_per_minute)
+    request.scope["state"]["allowance"] = bucket
+    if bucket.wait:
+        raise refuse("too_many_requests", most=bucket.most, retry_after=bucket.wait)
 
 
 Who = Annotated[Principal, Depends(caller)]
-"""What a route function asks for."""
+"""Parameter type of endpoints: the authenticated principal."""

@@ -1,4 +1,5 @@
-"""What came as JSON: bounded in size and depth, read strictly, so that no two readers could disagree about it."""
+"""Request bodies as strict JSON, limited in size, depth and arrival time: duplicate keys, NaN and infinities are
+refused because parsers disagree on them."""
 
 from __future__ import annotations
 
@@ -15,27 +16,28 @@ from .request_context import house_of
 
 LARGEST: Final = 1_048_576
 DEEPEST: Final = 64
-_ABSENT: Final = "it is empty"
+_EMPTY_BODY: Final = "it is empty"
 
 
 async def raw_body(request: Request) -> bytes:
-    """All of it, as soon as it is known that it is not too much."""
-    kept: bytes | None = request.scope["state"].get("body")
-    if kept is not None:
-        return kept
-    said = request.headers.get("content-length", "0")
-    if said.isdecimal() and int(said[:12]) > LARGEST:
+    """Read the whole body once per request; later calls return the cached bytes. Refuses a body over the size limit
+    (413) or one that does not arrive in time (408)."""
+    cached: bytes | None = request.scope["state"].get("body")
+    if cached is not None:
+        return cached
+    content_length = request.headers.get("content-length", "0")
+    if content_length.isdecimal() and int(content_length[:12]) > LARGEST:
         raise refuse("body_too_large", most=LARGEST)
     try:
         async with asyncio.timeout(house_of(request).settings.body_seconds):
-            body = await _received(request)
+            body = await _receive_all(request)
     except TimeoutError:
         raise refuse("slow_body", seconds=f"{house_of(request).settings.body_seconds:g}") from None
     request.scope["state"]["body"] = body
     return body
 
 
-async def _received(request: Request) -> bytes:
+async def _receive_all(request: Request) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -50,20 +52,20 @@ async def _received(request: Request) -> bytes:
 
 
 async def json_body(request: Request) -> Any:
-    """The one JSON value that the body is."""
+    """Parse the body as one JSON value; an empty body is refused."""
     body = await raw_body(request)
     if not body.strip():
-        raise refuse("not_json", problem=_ABSENT)
-    return _checked(request, body)
+        raise refuse("not_json", problem=_EMPTY_BODY)
+    return _parse_json(request, body)
 
 
 async def json_body_or_none(request: Request) -> Any:
-    """The same where a body may be left out."""
+    """Parse the body as one JSON value; None if it is empty."""
     body = await raw_body(request)
-    return _checked(request, body) if body.strip() else None
+    return _parse_json(request, body) if body.strip() else None
 
 
-def _checked(request: Request, body: bytes) -> Any:
+def _parse_json(request: Request, body: bytes) -> Any:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise refuse("not_json_type", type=kind)
@@ -71,9 +73,10 @@ def _checked(request: Request, body: bytes) -> Any:
 
 
 def strict_json(body: bytes) -> Any:
+    """Parse UTF-8 JSON. Raises the refusals `not_json` and `not_strict_json`."""
     try:
         text = body.decode()
-        value = _STRICT.decode(text)
+        value = _DECODER.decode(text)
     except UnicodeDecodeError:
         raise refuse("not_json", problem="it is not UTF-8") from None
     except RecursionError:
@@ -87,32 +90,34 @@ def strict_json(body: bytes) -> Any:
     return value
 
 
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _object_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    parsed = dict(pairs)
+    if len(parsed) != len(pairs):
         seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise refuse("not_strict_json", problem=f"'{twice[:40]}' is there twice", most=DEEPEST)
-    return found
+        duplicate = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise refuse("not_strict_json", problem=f"'{duplicate[:40]}' is there twice", most=DEEPEST)
+    return parsed
 
 
-def _no_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise refuse("not_strict_json", problem=f"{name} is no number", most=DEEPEST)
 
 
-def _finite(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise refuse("not_strict_json", problem=f"{text[:20]} is too large a number", most=DEEPEST)
     return number
 
 
-_STRICT: Final = json.JSONDecoder(object_pairs_hook=_named_once, parse_constant=_no_constant, parse_float=_finite)
-"""Made once: `json.loads` makes a new one for every text."""
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object_with_unique_keys, parse_constant=_refuse_constant, parse_float=_parse_finite_float
+)
+"""Built once: `json.loads` with hooks builds a new decoder for every text."""
 
 
 def _is_deep(value: Any) -> bool:
-    """Level by level, so that nothing here is as deep as what it looks at."""
+    """Return whether `value` is nested deeper than the limit. Walks level by level, so it needs no recursion itself."""
     level = [value]
     for _ in range(DEEPEST):
         level = [

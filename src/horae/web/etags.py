@@ -1,4 +1,4 @@
-"""ETags, and what depends on them: nothing new (304), or changed by somebody else meanwhile (412)."""
+"""ETags and conditional requests: 304 for an unchanged representation, 412 for a version that changed meanwhile."""
 
 from __future__ import annotations
 
@@ -16,74 +16,82 @@ from .responses import JSON, encoded
 
 _TAG: Final = re.compile(r'\s*(W/)?"([\x21\x23-\x7e]{0,100})"\s*')
 _ANY: Final = "*"
-_MOST_TAGS: Final = 20
+_MAX_TAGS: Final = 20
 _PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Accept-Language, Authorization"}
 
 
 def entity(
     request: Request, value: Any, version: int, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """One thing as it is now, with the tag of exactly this representation."""
+    """Respond with one resource and the ETag of this representation; 304 if `If-None-Match` names it."""
     return written_entity(request, encoded(value), version, status, headers)
 
 
 def written_entity(
     request: Request, body: bytes, version: int, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The same of what is JSON already."""
+    """Same as `entity_response` for a body that is JSON already."""
     tag = tag_of(body, version)
-    head = {"ETag": f'"{tag}"', **_PRIVATE, **(headers or {})}
-    seen = request.headers.get("if-none-match")
-    if seen is not None and request.method == "GET" and (seen.strip() == _ANY or tag in _tags(seen, weak=True)):
-        return Response(status_code=304, headers=head)
-    return Response(body, status, head, JSON)
+    all_headers = {"ETag": f'"{tag}"', **_PRIVATE, **(headers or {})}
+    if_none_match = request.headers.get("if-none-match")
+    if (
+        if_none_match is not None
+        and request.method == "GET"
+        and (if_none_match.strip() == _ANY or tag in _tags(if_none_match, weak=True))
+    ):
+        return Response(status_code=304, headers=all_headers)
+    return Response(body, status, all_headers, JSON)
 
 
 def tag_of(body: bytes, version: int) -> str:
+    """Return the ETag: version, and a hash of the representation."""
     return f"{version}-{blake2b(body, digest_size=8).hexdigest()}"
 
 
 def expected_version(request: Request, current: int) -> int | None:
-    """The version that a change is meant for: None where no condition came with it.
+    """Return the version that `If-Match` requires, or None without a condition. Raises `version_changed` if `current`
+    is none of them.
 
-    What runs in between changes the representation, but not the definition, and only that is what an edit is about.
+    Only the version part of the tag counts: runs change the representation of a task, but not the definition that an
+    edit changes.
     """
-    said = request.headers.get("if-match")
-    if said is None or said.strip() == _ANY:
+    if_match = request.headers.get("if-match")
+    if if_match is None or if_match.strip() == _ANY:
         return None
-    versions = {tag.partition("-")[0] for tag in _tags(said, weak=False)}
+    versions = {tag.partition("-")[0] for tag in _tags(if_match, weak=False)}
     if str(current) not in versions:
         raise refuse("version_changed", current=f"version {current}", version=current)
     return current
 
 
 def as_expected(request: Request, *, made: bool = False) -> Callable[[Facts | None], None]:
-    """Looked at within the write itself. `made`: the change may also make the thing, and `If-None-Match: *` only that."""
+    """Return a check of the request's conditions, for use inside the write transaction. `may_create`: the change may
+    also create the resource, and `If-None-Match: *` allows only that."""
 
-    def check(found: Facts | None) -> None:
-        if found is None:
+    def check(facts: Facts | None) -> None:
+        if facts is None:
             if "if-match" in request.headers:
                 raise refuse("version_changed", current="nothing is there")
         elif made and only_if_new(request):
-            raise refuse("version_changed", current=f"version {found.task.version}", version=found.task.version)
+            raise refuse("version_changed", current=f"version {facts.task.version}", version=facts.task.version)
         else:
-            expected_version(request, found.task.version)
+            expected_version(request, facts.task.version)
 
     return check
 
 
 def only_if_new(request: Request) -> bool:
-    """`If-None-Match: *`: make it, but touch nothing that is there."""
+    """Return whether the request has `If-None-Match: *`: create only, never change an existing resource."""
     return request.headers.get("if-none-match", "").strip() == _ANY
 
 
-def _tags(said: str, *, weak: bool) -> list[str]:
-    """Of weak ones nobody can say that they are the very same."""
-    found: list[str] = []
-    for part in said.split(",")[:_MOST_TAGS]:
+def _tags(header: str, *, weak: bool) -> list[str]:
+    """Split a list of ETags. Weak ones are left out unless `weak`: they do not identify an exact representation."""
+    tags: list[str] = []
+    for part in header.split(",")[:_MAX_TAGS]:
         tag = _TAG.fullmatch(part)
         if tag is None:
             raise refuse("bad_condition", value=part.strip())
         if weak or tag[1] is None:
-            found.append(tag[2])
-    return found
+            tags.append(tag[2])
+    return tags

@@ -1,8 +1,9 @@
-"""Plain requests, called without ceremony: what came is read by the rules that the route declares, and nothing else is done.
+"""Parameter binding without the framework: reads the path and query of an ordinary request with the validators that the
+route declares.
 
-Nearly all requests are like that, and what the framework would do for them costs more than all else. Where anything is
-different (a parameter that does not fit, a path that is too long, a function that asks for more), the framework binds it
-as ever, and says what is wrong with it.
+Nearly all requests are ordinary, and the framework's binding costs more than the rest of the request. Anything else (an
+invalid parameter, an over-long path segment, an endpoint with other dependencies) is bound by the framework, which also
+produces the error message.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from starlette.types import Scope
 from ..model.accounts.principal import Principal
 from .authentication import caller
 
-_LONGEST: Final = 200
-_STRANGE: Final = ("header_params", "cookie_params", "body_params")
-_SIMPLE: Final = (str, int, float, bool, type(None))
+_MAX_SEGMENT: Final = 200
+_UNSUPPORTED: Final = ("header_params", "cookie_params", "body_params")
+_IMMUTABLE: Final = (str, int, float, bool, type(None))
 
 Bound: TypeAlias = dict[str, Any]
-"""What a function is called with, but for the request and who is asking."""
+"""Keyword arguments of an endpoint, without the request and the principal."""
 
 
 class Parameter(NamedTuple):
-    """One that may come behind the question mark; `many`: more than once."""
+    """One query parameter; `is_repeatable`: may be given more than once."""
 
     name: str
     read: Callable[[Any], tuple[Any, list[Any]]]
@@ -36,7 +37,7 @@ class Parameter(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """How to call a function: where the request goes, where whoever asks, which parts of the path, and what is usual."""
+    """Direct call of an endpoint: names of its request and principal arguments, its path parameters, and its defaults."""
 
     call: Callable[..., Awaitable[Response]]
     request: str | None
@@ -46,55 +47,55 @@ class Plain(NamedTuple):
     usual: Bound
 
     def bound(self, scope: Scope) -> Bound | None:
-        """None where something does not fit, or where only the framework knows whether it does."""
+        """Return the endpoint's arguments; None if a value is invalid or only the framework can decide that."""
         path: dict[str, str] = scope["path_params"]
-        if any(not 1 <= len(path[part]) <= _LONGEST for part in self.parts):
+        if any(not 1 <= len(path[part]) <= _MAX_SEGMENT for part in self.parts):
             return None
         if not scope["query_string"]:
             return {**self.usual, **path}
-        said = self._read(scope["query_string"])
-        return None if said is None else {**self.usual, **said, **path}
+        values = self._parse_query(scope["query_string"])
+        return None if values is None else {**self.usual, **values, **path}
 
-    def _read(self, query: bytes) -> Bound | None:
-        came: dict[str, list[str]] = {}
+    def _parse_query(self, query: bytes) -> Bound | None:
+        given: dict[str, list[str]] = {}
         for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
-            came.setdefault(name, []).append(value)
-        said: Bound = {}
-        for name, values in came.items():
+            given.setdefault(name, []).append(value)
+        arguments: Bound = {}
+        for name, values in given.items():
             parameter = self.parameters.get(name)
             if parameter is None or (len(values) > 1 and not parameter.many):
                 return None
             value, errors = parameter.read(values if parameter.many else values[0])
             if errors:
                 return None
-            said[parameter.name] = value
-        return said
+            arguments[parameter.name] = value
+        return arguments
 
     async def answer(self, request: Request, who: Principal, bound: Bound) -> Response:
-        given = bound.copy()
+        arguments = bound.copy()
         for name in self.who:
-            given[name] = who
+            arguments[name] = who
         if self.request is not None:
-            given[self.request] = request
-        return await self.call(**given)
+            arguments[self.request] = request
+        return await self.call(**arguments)
 
 
 def plain(dependant: Any) -> Plain | None:
-    """None where the function asks for something that only the framework can give."""
+    """Return the direct call of an endpoint; None if it needs something that only the framework provides."""
     call = dependant.call
     if not inspect.iscoroutinefunction(call) or get_type_hints(call).get("return") is not Response:
         return None
-    strange = any(getattr(dependant, name) for name in _STRANGE) or any(
+    unsupported = any(getattr(dependant, name) for name in _UNSUPPORTED) or any(
         each.call is not caller for each in dependant.dependencies
     )
-    taken = (dependant.websocket_param_name, dependant.response_param_name, dependant.background_tasks_param_name)
-    if strange or any(taken) or any(each.field_info.annotation is not str for each in dependant.path_params):
+    special = (dependant.websocket_param_name, dependant.response_param_name, dependant.background_tasks_param_name)
+    if unsupported or any(special) or any(each.field_info.annotation is not str for each in dependant.path_params):
         return None
     if any(each.field_info.is_required() for each in dependant.query_params):
         return None
-    usual = {each.name: each.get_default() for each in dependant.query_params}
-    if not all(isinstance(value, _SIMPLE) for value in usual.values()):
-        # One that can be changed must not be shared.
+    defaults = {each.name: each.get_default() for each in dependant.query_params}
+    if not all(isinstance(value, _IMMUTABLE) for value in defaults.values()):
+        # A mutable default must not be shared between calls.
         return None
     return Plain(
         call,
@@ -102,7 +103,7 @@ def plain(dependant: Any) -> Plain | None:
         tuple(each.name for each in dependant.dependencies),
         tuple(each.name for each in dependant.path_params),
         {each.alias: Parameter(each.name, each.validate, may_repeat(each)) for each in dependant.query_params},
-        usual,
+        defaults,
     )
 
 

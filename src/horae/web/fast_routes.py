@@ -1,6 +1,7 @@
-"""The short way: a request whose route is known by its path alone, and which asks for nothing special, goes straight there.
+"""Exact-match router for hot routes; everything else falls through to the framework.
 
-All others take the long way through the framework, which would have done the same for these.
+A request matches by its path, or by its path without the last segment, and only if its parameters bind without the
+framework. The framework would route these requests to the same endpoints.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from .fast_parameters import Bound
 from .problems import on_refusal, on_status
 from .routers import Guarded
 
-_SAMPLE: Final = "0"
-"""What stands for any word in the last place of a path when routes are compared."""
+_SAMPLE_SEGMENT: Final = "0"
+"""Stands for any last path segment when routes are compared."""
 
 
-class _Found(NamedTuple):
+class _FastRoute(NamedTuple):
     route: Guarded
     parameter: str | None
-    """The name of the last part of its path, where that is one."""
+    """Name of the last path segment where that is a parameter."""
 
 
 class ShortWay:
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute]) -> None:
         self._app = app
-        # None: a fixed path whose route takes the long way, so that its last word is not taken for a parameter.
-        self._found: dict[tuple[str, str], _Found | None] = {
+        # None: a fixed path that only the framework serves; its last segment must not be bound as a parameter.
+        self._routes: dict[tuple[str, str], _FastRoute | None] = {
             (method, route.path): None
             for route in routes
             if isinstance(route, Route) and "{" not in route.path
@@ -40,59 +41,64 @@ class ShortWay:
         }
         for route in routes:
             if isinstance(route, Guarded) and route.plain is not None:
-                self._know(route, routes)
+                self._add_route(route, routes)
 
-    def _know(self, route: Guarded, routes: Sequence[BaseRoute]) -> None:
-        """By its whole path, or by all but the last part of it; a path with other parts that vary takes the long way."""
+    def _add_route(self, route: Guarded, routes: Sequence[BaseRoute]) -> None:
+        """Register a route by its whole path, or by its path without a variable last segment. Routes with other
+        variable segments stay with the framework."""
         head, _, last = route.path.rpartition("/")
-        varies = last.startswith("{") and last.endswith("}") and ":" not in last
-        if "{" in head or ("{" in last and not varies):
+        is_variable = last.startswith("{") and last.endswith("}") and ":" not in last
+        if "{" in head or ("{" in last and not is_variable):
             return
-        path = f"{head}/{_SAMPLE}" if varies else route.path
+        path = f"{head}/{_SAMPLE_SEGMENT}" if is_variable else route.path
         for method in route.methods or ():
             if _first_to_match(routes, method, path) is route:
-                self._found[method, f"{head}/" if varies else path] = _Found(route, last[1:-1] if varies else None)
+                self._routes[method, f"{head}/" if is_variable else path] = _FastRoute(
+                    route, last[1:-1] if is_variable else None
+                )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._route(scope) if scope["type"] == "http" else None
-        bound = None if found is None or found.plain is None else found.plain.bound(scope)
-        if found is None or bound is None:
+        route = self._find_route(scope) if scope["type"] == "http" else None
+        bound = None if route is None or route.plain is None else route.plain.bound(scope)
+        if route is None or bound is None:
             await self._app(scope, receive, send)
             return
-        scope["route"] = found
-        await _answer(found, bound, scope, receive, send)
+        scope["route"] = route
+        await _respond(route, bound, scope, receive, send)
 
-    def _route(self, scope: Scope) -> Guarded | None:
+    def _find_route(self, scope: Scope) -> Guarded | None:
         method, path = scope["method"], scope["path"]
-        if (method, path) in self._found:
-            found, last = self._found[method, path], None
+        if (method, path) in self._routes:
+            entry, last = self._routes[method, path], None
         else:
             cut = path.rfind("/") + 1
-            found, last = self._found.get((method, path[:cut])), path[cut:]
-        if found is None or (found.parameter is None) is not (last is None):
+            entry, last = self._routes.get((method, path[:cut])), path[cut:]
+        if entry is None or (entry.parameter is None) is not (last is None):
             return None
-        scope["path_params"] = {} if found.parameter is None else {found.parameter: last}
-        return found.route
+        scope["path_params"] = {} if entry.parameter is None else {entry.parameter: last}
+        return entry.route
 
 
-async def _answer(route: Guarded, bound: Bound, scope: Scope, receive: Receive, send: Send) -> None:
-    """A stream may be refused when it begins, and not only before: until something was sent, that is an answer too."""
-    begun = False
+async def _respond(route: Guarded, bound: Bound, scope: Scope, receive: Receive, send: Send) -> None:
+    """Run the route. An error before the first sent message becomes a problem response; streams may fail that late."""
+    started = False
 
-    async def sent(message: Message) -> None:
-        nonlocal begun
-        begun = True
+    async def send_and_note(message: Message) -> None:
+        nonlocal started
+        started = True
         await send(message)
 
     request = Request(scope, receive, send)
     try:
         response = await route.answered(request, bound)
-        await response(scope, receive, sent)
+        await response(scope, receive, send_and_note)
     except (HoraeError, HTTPException) as error:
-        if begun:
+        if started:
             raise
-        told = await (on_refusal(request, error) if isinstance(error, HoraeError) else on_status(request, error))
-        await told(scope, receive, send)
+        problem_response = await (
+            on_refusal(request, error) if isinstance(error, HoraeError) else on_status(request, error)
+        )
+        await problem_response(scope, receive, send)
 
 
 def _first_to_match(routes: Sequence[BaseRoute], method: str, path: str) -> BaseRoute | None:

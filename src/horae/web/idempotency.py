@@ -1,8 +1,9 @@
-"""Idempotent POST requests: the same request with the same `Idempotency-Key` is done once within a day.
+"""Idempotent POST requests: the same request with the same `Idempotency-Key` takes effect once within a day.
 
-A record keeps the fingerprint of the request and the ids of what it made, never the answer itself: a replay renders the
-resources again, as they are now. Where a change can take records with it, that record is one of them: it is there exactly
-if the change is. Elsewhere the key is reserved before, and the ids are written after.
+A record holds the fingerprint of the request and the ids of the resources it created, never the response itself: a
+replay renders the resources again in their current state. Where a change can write attached records, the record is one
+of them and exists exactly if the change does. Elsewhere the key is reserved before the change, and the ids are written
+after it.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ from .request_context import House, house_of, request_id
 _F = TypeVar("_F", bound=Callable[..., Any])
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Ids: TypeAlias = Mapping[str, Any]
-"""What is kept of an answer: ids, and the few numbers that cannot be read again."""
+"""Stored part of a response: ids, and the few numbers that cannot be read again."""
 Replay: TypeAlias = Callable[[Request, Principal, Ids], Awaitable[Response]]
-"""Renders an answer again, from the request and the ids that were kept."""
+"""Renders a response again from the request and the stored ids."""
 
 HEADER: Final = "idempotency-key"
 KIND: Final = "answer"
 KEPT_FOR: Final = timedelta(hours=24)
 _RESERVED_FOR: Final = timedelta(seconds=60)
-"""A process that dies in between leaves the key reserved for so long, and not for ever."""
-_LONGEST: Final = 200
-_ASK_AGAIN: Final = 1
-_DECLARED: Final = "__repeatable__"
+"""Expiry of a reservation, so that a process that dies in between does not block the key for ever."""
+_MAX_KEY_LENGTH: Final = 200
+_RETRY_AFTER: Final = 1
+_ATTRIBUTE: Final = "__repeatable__"
 LOG: Final = logging.getLogger("horae.web")
 
 
 class Repeatable(NamedTuple):
-    """How a route is replayed. `scope` None: `replay` itself checks what the caller may do. `own`: the route writes the
-    record with its change (`kept_for`)."""
+    """Replay rule of a route. `scope` None: `replay` checks the caller's rights itself. `writes_record`: the route
+    writes the record with its change (see `key_of`)."""
 
     scope: Scope | None
     replay: Replay
@@ -53,7 +54,7 @@ class Repeatable(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Where the ids of this request go. `replacing` is the version of an expired record in their place."""
+    """Idempotency key of this request. `replacing` is the version of an expired record that is overwritten."""
 
     key: str
     owner: str
@@ -62,110 +63,116 @@ class Kept(NamedTuple):
     replacing: int | None = None
 
     def writing(self, status: int, ids: Ids) -> Writing:
-        """The record to be written with the change."""
+        """Return the record to write in the same transaction as the change."""
         return Writing(self.record(KEPT_FOR, status, ids), self.replacing)
 
-    def record(self, life: timedelta, status: int | None = None, ids: Ids | None = None) -> Record:
+    def record(self, expires_in: timedelta, status: int | None = None, ids: Ids | None = None) -> Record:
         body: dict[str, Any] = {"fingerprint": self.fingerprint}
         if status is not None:
             body |= {"status": status, "ids": dict(ids or {})}
-        return Record(KIND, self.key, self.owner, json.dumps(body), expires=self.house.clock.now() + life)
+        return Record(KIND, self.key, self.owner, json.dumps(body), expires=self.house.clock.now() + expires_in)
 
 
 def repeatable(scope: Scope | None, replay: Replay, *, own: bool = False) -> Callable[[_F], _F]:
-    """Declare that a route honours `Idempotency-Key`. `scope` is checked before a replay, as the route checks it before
+    """Decorator: the route honours `Idempotency-Key`. `scope` is checked before a replay, as the route checks it before
     the change."""
 
     def mark(function: _F) -> _F:
-        setattr(function, _DECLARED, Repeatable(scope, replay, own))
+        setattr(function, _ATTRIBUTE, Repeatable(scope, replay, own))
         return function
 
     return mark
 
 
 def repeatable_of(endpoint: Callable[..., Any]) -> Repeatable | None:
-    found: Repeatable | None = getattr(endpoint, _DECLARED, None)
-    return found
+    declared: Repeatable | None = getattr(endpoint, _ATTRIBUTE, None)
+    return declared
 
 
 def remember(request: Request, **ids: Any) -> None:
-    """Keep these ids with the key of this request, where one came with it."""
+    """Store these ids with the idempotency key of the request, if it has one."""
     request.scope["state"]["remembered"] = ids
 
 
 def kept_for(request: Request) -> Kept | None:
-    """None where no key came with the request."""
-    found: Kept | None = request.scope["state"].get("kept")
-    return found
+    """Return the idempotency key of the request; None if it has none."""
+    key: Kept | None = request.scope["state"].get("kept")
+    return key
 
 
 async def once(request: Request, who: Principal, route: Repeatable, handle: Handler) -> Response:
+    """Replay the stored response if this key was used for the same request before; otherwise call `handle` and store
+    the ids of its result. Raises a refusal if the key was used for another request or its first use is still
+    running.
+    """
     if route.scope is not None:
         who.must(route.scope)
-    house = house_of(request)
-    kept = await _kept(request, who, house)
-    found = await _found(request, who, kept, route)
-    if isinstance(found, Response):
-        return found
-    await house.service.key_budget.take(who)
-    kept = kept._replace(replacing=found)
+    context = house_of(request)
+    key = await _read_key(request, who, context)
+    replayed = await _replay(request, who, key, route)
+    if isinstance(replayed, Response):
+        return replayed
+    await context.service.key_budget.take(who)
+    key = key._replace(replacing=replayed)
     if not route.own:
-        return await _reserved(request, who, kept, route, handle)
-    request.scope["state"]["kept"] = kept
+        return await _handle_reserved(request, who, key, route, handle)
+    request.scope["state"]["kept"] = key
     try:
         return await handle(request)
     except Conflict as conflict:
         if conflict.code != "record_changed" or conflict.facts.get("kind") != KIND:
             raise
-        # The same request came at the same time, and was faster.
-        return await _theirs(request, who, kept, route)
+        # A concurrent request with the same key committed first.
+        return await _replay_concurrent(request, who, key, route)
 
 
-async def _reserved(request: Request, who: Principal, kept: Kept, route: Repeatable, handle: Handler) -> Response:
-    """Reserve the key, do it, and keep the ids; of what was refused nothing is kept, since nothing was done."""
-    records: Records = kept.house.service.store
-    if not await records.put_record(kept.record(_RESERVED_FOR), replacing=kept.replacing):
-        return await _theirs(request, who, kept, route)
-    version = 1 if kept.replacing is None else kept.replacing + 1
-    done = False
+async def _handle_reserved(request: Request, who: Principal, key: Kept, route: Repeatable, handle: Handler) -> Response:
+    """Reserve the key, call `handle`, then store the ids. A refused or failed request releases the key: it changed
+    nothing."""
+    records: Records = key.house.service.store
+    if not await records.put_record(key.record(_RESERVED_FOR), replacing=key.replacing):
+        return await _replay_concurrent(request, who, key, route)
+    version = 1 if key.replacing is None else key.replacing + 1
+    succeeded = False
     try:
         response = await handle(request)
-        done = response.status_code < 300
+        succeeded = response.status_code < 300
     finally:
-        if not done:
-            await records.drop_record(KIND, kept.key, version)
-    if done:
+        if not succeeded:
+            await records.drop_record(KIND, key.key, version)
+    if succeeded:
         ids = request.scope["state"].get("remembered")
         try:
-            await records.put_record(kept.record(KEPT_FOR, response.status_code, ids), replacing=version)
+            await records.put_record(key.record(KEPT_FOR, response.status_code, ids), replacing=version)
         except StoreError:
             LOG.warning("%s was done, but its idempotency key could not be kept", request_id(request))
     return response
 
 
-async def _theirs(request: Request, who: Principal, kept: Kept, route: Repeatable) -> Response:
-    found = await _found(request, who, kept, route)
-    if isinstance(found, Response):
-        return found
-    raise refuse("still_in_progress", retry_after=_ASK_AGAIN)
+async def _replay_concurrent(request: Request, who: Principal, key: Kept, route: Repeatable) -> Response:
+    """Replay the response of the request that took the key first; refuse while it is still running."""
+    replayed = await _replay(request, who, key, route)
+    if isinstance(replayed, Response):
+        return replayed
+    raise refuse("still_in_progress", retry_after=_RETRY_AFTER)
 
 
-async def _found(request: Request, who: Principal, kept: Kept, route: Repeatable) -> Response | int | None:
-    """The answer again; or the version of a record that has expired, or None."""
-    record = await kept.house.service.store.get_record(KIND, kept.key)
+async def _replay(request: Request, who: Principal, key: Kept, route: Repeatable) -> Response | int | None:
+    """Return the replayed response; the version of an expired record; or None if there is no record."""
+    record = await key.house.service.store.get_record(KIND, key.key)
     if record is None:
         return None
-    if record.expires is not None and record.expires <= kept.house.clock.now():
+    if record.expires is not None and record.expires <= key.house.clock.now():
         return record.version
     body = json.loads(record.body)
-    if body["fingerprint"] != kept.fingerprint:
+    if body["fingerprint"] != key.fingerprint:
         raise refuse("idempotency_key_reused")
     if "status" not in body:
-        raise refuse("still_in_progress", retry_after=_ASK_AGAIN)
+        raise refuse("still_in_progress", retry_after=_RETRY_AFTER)
     if "ids" not in body:
-        # A record of an earlier version: what it made cannot be found, and must not be made again.
+        # Record of an earlier version without ids: its result cannot be found, and must not be created twice.
         raise refuse("replayed_gone")
-    # The answer to a change is shown to its maker, who need not have the right to read.
+    # A change shows its result also to a caller without the read scope; so does its replay.
     reader = who._replace(scopes=who.scopes | {Scope.READ})
     try:
         response = await route.replay(request, reader, body["ids"])
@@ -176,13 +183,13 @@ async def _found(request: Request, who: Principal, kept: Kept, route: Repeatable
     return response
 
 
-async def _kept(request: Request, who: Principal, house: House) -> Kept:
-    said = request.headers[HEADER].strip()
-    text = said[1:-1] if len(said) > 1 and said[0] == said[-1] == '"' else said
-    if not 1 <= len(text) <= _LONGEST or not text.isprintable():
-        raise refuse("bad_idempotency_key", value=text, most=_LONGEST)
-    # An agent is a guest of its owner: what it was answered is not told to others, nor theirs to it.
+async def _read_key(request: Request, who: Principal, context: House) -> Kept:
+    header = request.headers[HEADER].strip()
+    text = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
+    if not 1 <= len(text) <= _MAX_KEY_LENGTH or not text.isprintable():
+        raise refuse("bad_idempotency_key", value=text, most=_MAX_KEY_LENGTH)
+    # Keys are separate per agent: an agent never sees responses of its owner or of other agents, nor they its.
     key = sha256(json.dumps([who.owner, who.agent, text]).encode()).hexdigest()
-    asked = f"{request.method}\n{request.scope['path']}\n".encode(errors="replace")
-    whole = b"%s%s\n%s" % (asked, request.scope["query_string"], await raw_body(request))
-    return Kept(key, who.owner, sha256(whole).hexdigest(), house)
+    request_line = f"{request.method}\n{request.scope['path']}\n".encode(errors="replace")
+    content = b"%s%s\n%s" % (request_line, request.scope["query_string"], await raw_body(request))
+    return Kept(key, who.owner, sha256(content).hexdigest(), context)

@@ -1,4 +1,4 @@
-"""In which language somebody wants to be answered."""
+"""Language negotiation: picks English or Chinese from the `Accept-Language` header."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ def language(request: Request) -> Language:
 
 
 def states_language(request: Request) -> bool:
-    """Whether the request names a language of ours; some clients send `*` whatever their user reads."""
-    said = request.headers.get("accept-language", "")[:200].lower()
-    return any(part.strip().startswith(("en", "zh")) for part in said.split(","))
+    """Return whether the header names English or Chinese; some clients send `*` for every user."""
+    header = request.headers.get("accept-language", "")[:200].lower()
+    return any(part.strip().startswith(("en", "zh")) for part in header.split(","))
 
 
 @lru_cache(maxsize=256)
-def _preferred(said: str) -> Language:
-    """The first of the best that we speak; English where none is."""
+def _preferred(header: str) -> Language:
+    """Return the supported language with the highest weight, the first one on a tie; English by default."""
     best: tuple[float, Language] = 0.0, "en"
-    for part in said.split(","):
+    for part in header.split(","):
         name, _, weight = part.strip().partition(";")
-        spoken = name.strip().lower().split("-")[0]
-        worth = _weight(weight)
-        if spoken == "zh" and worth > best[0]:
-            best = worth, "zh"
-        elif spoken == "en" and worth > best[0]:
-            best = worth, "en"
+        primary = name.strip().lower().split("-")[0]
+        quality = _weight(weight)
+        if primary == "zh" and quality > best[0]:
+            best = quality, "zh"
+        elif primary == "en" and quality > best[0]:
+            best = quality, "en"
     return best[1]
 
 
-def _weight(said: str) -> float:
-    name, _, value = said.strip().partition("=")
+def _weight(parameter: str) -> float:
+    name, _, value = parameter.strip().partition("=")
     if name.strip() != "q":
         return 1.0
     try:

@@ -1,4 +1,5 @@
-"""Around every request: its id, the headers that every answer has, HEAD, and the last catch for what went wrong."""
+"""Outermost ASGI middleware: request ids, default response headers, HEAD requests, and a problem response for unhandled
+errors."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from .rate_limit import Allowance
 from .refusals import refuse
 
 LOG: Final = logging.getLogger("horae.web")
-_OURS: Final = f"req_{token_hex(6)}"
-"""Of this process alone: chance once, then counted, since asking for chance costs more than all else here."""
+_ID_PREFIX: Final = f"req_{token_hex(6)}"
+"""Random once per process, then a counter: a random id per request would cost more than the rest of this middleware."""
 _COUNTER: Final = count(1)
-_SANE: Final = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
-_ALWAYS: Final = (
+_ACCEPTED_ID: Final = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
+_DEFAULT_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
@@ -37,53 +38,57 @@ class Envelope:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        letter = _Letter(scope, send)
+        exchange = _Exchange(scope, send)
         hosts = sum(name == b"host" for name, _ in scope["headers"])
         if hosts != 1 and not (hosts == 0 and scope["http_version"] == "1.0"):
-            # Whoever stands in front may have read the other one.
-            refused = problem(Request(letter.scope), refuse("bad_host", number=hosts))
-            await refused(letter.scope, receive, letter.send)
+            # A proxy in front may have routed by the other one.
+            refused = problem(Request(exchange.scope), refuse("bad_host", number=hosts))
+            await refused(exchange.scope, receive, exchange.send)
             return
         try:
-            await self._app(letter.scope, receive, letter.send)
+            await self._app(exchange.scope, receive, exchange.send)
         except ClientDisconnect:
-            LOG.debug("%s went away", letter.id)
+            LOG.debug("%s went away", exchange.id)
         except Exception:
-            LOG.exception("%s %s %s failed", letter.id, scope["method"], scope["path"])
-            if letter.begun:
+            LOG.exception("%s %s %s failed", exchange.id, scope["method"], scope["path"])
+            if exchange.started:
                 raise
-            await problem(Request(letter.scope), refuse("internal_error"))(letter.scope, receive, letter.send)
+            await problem(Request(exchange.scope), refuse("internal_error"))(exchange.scope, receive, exchange.send)
 
 
-class _Letter:
-    """One request and its answer on the way out."""
+class _Exchange:
+    """One request and its response: adds the headers, and serves HEAD as GET without a body."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
-        said = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
-        self.id = said.decode() if said and _SANE.fullmatch(said) else f"{_OURS}{next(_COUNTER):06x}"
-        self.begun = False
+        client_id = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+        self.id = (
+            client_id.decode()
+            if client_id and _ACCEPTED_ID.fullmatch(client_id)
+            else f"{_ID_PREFIX}{next(_COUNTER):06x}"
+        )
+        self.started = False
         self._send = send
-        self._headless = scope["method"] == "HEAD"
-        # Whoever may ask for something may ask for its headers; the server itself leaves the body out.
-        self.scope = {**scope, "method": "GET"} if self._headless else scope
+        self._is_head = scope["method"] == "HEAD"
+        # Every GET route also serves HEAD; the HTTP server drops the body.
+        self.scope = {**scope, "method": "GET"} if self._is_head else scope
         self.scope.setdefault("state", {})["request_id"] = self.id
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._dress(message)
-            self.begun = True
-        elif self._headless and message.get("more_body"):
+            self._add_headers(message)
+            self.started = True
+        elif self._is_head and message.get("more_body"):
             await self._send({**message, "more_body": False})
-            # Nobody listens: a stream has to end.
+            # A HEAD response has no body: end the stream.
             raise ClientDisconnect
         await self._send(message)
 
-    def _dress(self, message: Message) -> None:
+    def _add_headers(self, message: Message) -> None:
         headers = message.setdefault("headers", [])
-        there = {name.lower() for name, _ in headers}
-        headers += [each for each in _ALWAYS if each[0] not in there]
+        present = {name.lower() for name, _ in headers}
+        headers += [each for each in _DEFAULT_HEADERS if each[0] not in present]
         headers.append((b"x-request-id", self.id.encode()))
-        left: Allowance | None = self.scope["state"].get("allowance")
-        if left is not None:
-            headers.append((b"ratelimit-policy", b'"default";q=%d;w=60' % left.most))
-            headers.append((b"ratelimit", b'"default";r=%d;t=%d' % (left.left, left.full_in)))
+        bucket: Allowance | None = self.scope["state"].get("allowance")
+        if bucket is not None:
+            headers.append((b"ratelimit-policy", b'"default";q=%d;w=60' % bucket.most))
+            headers.append((b"ratelimit", b'"default";r=%d;t=%d' % (bucket.left, bucket.full_in)))

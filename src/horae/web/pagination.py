@@ -1,4 +1,4 @@
-"""Pages that nobody can make up: a cursor says where to go on, and proves that we gave it out for this very question."""
+"""Cursor pagination: a cursor is the position after the last item, signed (HMAC) for one caller, path and filter."""
 
 from __future__ import annotations
 
@@ -20,55 +20,56 @@ from .responses import JSON, answer, encoded
 
 _T = TypeVar("_T")
 _PURPOSE: Final = b"horae cursor 1\n"
-_PROOF: Final = 12
+_SIGNATURE_BYTES: Final = 12
 LARGEST_LIMIT: Final = 200
 
 
 def read_cursor(request: Request, who: Principal, cursor: str | None) -> str | None:
-    """Where the page before ended; None at the beginning."""
+    """Check a cursor's signature and return the position that it holds; None without a cursor. A cursor of another
+    caller, path or filter is refused as `bad_cursor`."""
     if cursor is None:
         return None
     try:
         raw = urlsafe_b64decode(cursor[:1_000].encode("ascii") + b"=" * (-len(cursor[:1_000]) % 4))
-        proof, after = raw[:_PROOF], raw[_PROOF:]
+        signature, after = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
         text = after.decode()
     except ValueError:
         raise refuse("bad_cursor") from None
-    if not hmac.compare_digest(proof, _proof(request, who, after)):
+    if not hmac.compare_digest(signature, _sign(request, who, after)):
         raise refuse("bad_cursor")
     return text
 
 
-def page_answer(request: Request, who: Principal, page: Page[_T], shown: Callable[[_T], Any], **more: Any) -> Response:
-    """`{items, next_cursor}`, and where the next page is as a link."""
-    following = None if page.after is None else make_cursor(request, who, page.after)
-    shape = {"items": [shown(each) for each in page.items], "next_cursor": following, **more}
-    return answer(shape, headers=None if following is None else {"Link": _link(request, following)})
+def page_answer(request: Request, who: Principal, page: Page[_T], render: Callable[[_T], Any], **more: Any) -> Response:
+    """Respond with `{items, next_cursor}` and a `Link` header to the next page."""
+    next_cursor = None if page.after is None else make_cursor(request, who, page.after)
+    shape = {"items": [render(each) for each in page.items], "next_cursor": next_cursor, **more}
+    return answer(shape, headers=None if next_cursor is None else {"Link": _link(request, next_cursor)})
 
 
 def page_of_texts(
-    request: Request, who: Principal, page: Page[_T], written: Callable[[_T], bytes], **more: Any
+    request: Request, who: Principal, page: Page[_T], render: Callable[[_T], bytes], **more: Any
 ) -> Response:
-    """The same where each item is JSON already."""
-    following = None if page.after is None else make_cursor(request, who, page.after)
-    rest = encoded({"next_cursor": following, **more})[1:]
-    whole = b'{"items":[%s],%s' % (b",".join(map(written, page.items)), rest)
-    return Response(whole, 200, None if following is None else {"Link": _link(request, following)}, JSON)
+    """Same as `page_response` for items that are rendered as JSON bytes."""
+    next_cursor = None if page.after is None else make_cursor(request, who, page.after)
+    rest = encoded({"next_cursor": next_cursor, **more})[1:]
+    body = b'{"items":[%s],%s' % (b",".join(map(render, page.items)), rest)
+    return Response(body, 200, None if next_cursor is None else {"Link": _link(request, next_cursor)}, JSON)
 
 
 def make_cursor(request: Request, who: Principal, after: str) -> str:
     raw = after.encode()
-    return urlsafe_b64encode(_proof(request, who, raw) + raw).rstrip(b"=").decode()
+    return urlsafe_b64encode(_sign(request, who, raw) + raw).rstrip(b"=").decode()
 
 
-def _proof(request: Request, who: Principal, after: bytes) -> bytes:
-    """It holds for the same caller, path and filters, and for nothing else; how many are wanted at once may change."""
-    asked = sorted(pair for pair in request.query_params.multi_items() if pair[0] not in ("cursor", "limit"))
-    about = repr((who.scope, who.agent, request.scope["path"], asked)).encode(errors="replace")
+def _sign(request: Request, who: Principal, after: bytes) -> bytes:
+    """Sign a position for this caller, path and filters. `limit` is not signed: the page size may change between pages."""
+    filters = sorted(pair for pair in request.query_params.multi_items() if pair[0] not in ("cursor", "limit"))
+    subject = repr((who.scope, who.agent, request.scope["path"], filters)).encode(errors="replace")
     key = house_of(request).settings.secret.encode()
-    return hmac.digest(key, _PURPOSE + about + b"\n" + after, sha256)[:_PROOF]
+    return hmac.digest(key, _PURPOSE + subject + b"\n" + after, sha256)[:_SIGNATURE_BYTES]
 
 
-def _link(request: Request, following: str) -> str:
-    asked = [pair for pair in request.query_params.multi_items() if pair[0] != "cursor"]
-    return f'<{request.scope["path"]}?{urlencode([*asked, ("cursor", following)])}>; rel="next"'
+def _link(request: Request, next_cursor: str) -> str:
+    parameters = [pair for pair in request.query_params.multi_items() if pair[0] != "cursor"]
+    return f'<{request.scope["path"]}?{urlencode([*parameters, ("cursor", next_cursor)])}>; rel="next"'

@@ -1,4 +1,5 @@
-"""Parameters behind the question mark: those that a route knows, each once; the nearest known one is named."""
+"""Query parameter check: refuses unknown names, with the closest known one first, and repeated ones unless the route
+declares a list."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ from .refusals import refuse
 
 
 class Known(NamedTuple):
-    """What a route understands; `many` are those that may come more than once."""
+    """Query parameters that a route declares; those in `repeatable` may be repeated."""
 
     names: frozenset[str]
     many: frozenset[str]
 
 
 def known_to(dependant: Any) -> Known:
-    found = list(_declared(dependant))
-    return Known(frozenset(name for name, _ in found), frozenset(name for name, many in found if many))
+    declared = list(_declared(dependant))
+    return Known(frozenset(name for name, _ in declared), frozenset(name for name, many in declared if many))
 
 
 def _declared(dependant: Any) -> Iterator[tuple[str, bool]]:
@@ -34,13 +35,13 @@ def _declared(dependant: Any) -> Iterator[tuple[str, bool]]:
 def check_parameters(request: Request, known: Known) -> None:
     if not request.scope["query_string"]:
         return
-    came = [name for name, _ in request.query_params.multi_items()]
-    for name in came:
+    given = [name for name, _ in request.query_params.multi_items()]
+    for name in given:
         if name not in known.names:
-            near = get_close_matches(name[:100], known.names, 1)
-            listed = ", ".join([*near, *sorted(known.names.difference(near))]) or "none"
-            raise refuse("unknown_parameter", name=name, allowed=listed)
-    if len(set(came)) != len(came):
-        twice = next((name for name in came if came.count(name) > 1 and name not in known.many), None)
-        if twice is not None:
-            raise refuse("parameter_twice", name=twice)
+            closest = get_close_matches(name[:100], known.names, 1)
+            allowed = ", ".join([*closest, *sorted(known.names.difference(closest))]) or "none"
+            raise refuse("unknown_parameter", name=name, allowed=allowed)
+    if len(set(given)) != len(given):
+        repeated = next((name for name in given if given.count(name) > 1 and name not in known.many), None)
+        if repeated is not None:
+            raise refuse("parameter_twice", name=repeated)

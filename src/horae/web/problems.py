@@ -1,4 +1,5 @@
-"""Every error as RFC 9457: a status, a code for programs, a sentence and a hint for people, and nothing of our insides."""
+"""Errors as RFC 9457 problem documents: status, code, sentence and hint, without driver messages, host names or file
+names."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from .responses import encoded
 
 LOG: Final = logging.getLogger("horae.web")
 PROBLEM: Final = "application/problem+json"
-_STORE_WAIT: Final = 2
+_STORE_RETRY_AFTER: Final = 2
 _TIMEOUT: Final = 408
 _TITLES: Final[dict[int, dict[Language, str]]] = {
     400: {"en": "bad request", "zh": "请求有误"},
@@ -34,15 +35,15 @@ _TITLES: Final[dict[int, dict[Language, str]]] = {
     415: {"en": "not JSON", "zh": "不是 JSON"},
     500: {"en": "internal error", "zh": "内部错误"},
 }
-"""Of what has another status than its kind of error."""
+"""Titles of statuses that differ from the status of their error class."""
 
 
 def problem(request: Request, error: HoraeError) -> Response:
-    """The answer that tells of it."""
+    """Return the problem response for an error; errors with a 5xx status are logged."""
     status = status_of(error)
     if status >= 500:
         LOG.warning("%s %s: %s", request_id(request), type(error).__name__, error)
-    shape = _shape(error, status, request, language(request))
+    shape = _problem_document(error, status, request, language(request))
     return Response(encoded(shape), status, _headers(error, status), PROBLEM)
 
 
@@ -51,37 +52,45 @@ def status_of(error: HoraeError) -> int:
     return answer_to(error).status if own is None else own
 
 
-def _shape(error: HoraeError, status: int, request: Request, said_in: Language) -> dict[str, Any]:
-    told = problem_json(error, said_in)
+def _problem_document(error: HoraeError, status: int, request: Request, lang: Language) -> dict[str, Any]:
+    document = problem_json(error, lang)
     if isinstance(error, StoreError) and not isinstance(error, Refusal):
-        # What a driver says may name hosts, files and tables.
-        told["detail"] = sentence_of(error, said_in).message
-    position = told.pop("position")
+        # A driver's message may name hosts, files and tables.
+        document["detail"] = sentence_of(error, lang).message
+    position = document.pop("position")
     return {
-        **told,
-        "title": _TITLES.get(status, {}).get(said_in, told["title"]),
-        "type": f"urn:horae:problem:{told['code']}",
+        **document,
+        "title": _TITLES.get(status, {}).get(lang, document["title"]),
+        "type": f"urn:horae:problem:{document['code']}",
         "status": status,
         "instance": request.url.path,
         "request_id": request_id(request),
-        "errors": _errors(error, told, position),
-        **_current(error),
+        "errors": _errors(error, document, position),
+        **_current_version(error),
     }
 
 
-def _current(error: HoraeError) -> dict[str, int]:
-    """Of what has changed since, the version that it has now."""
+def _current_version(error: HoraeError) -> dict[str, int]:
+    """Return the current version of the resource, for conflicts."""
     version = error.facts.get("version") if isinstance(error, Refusal) else None
     return {"version": version} if isinstance(version, int) else {}
 
 
-def _errors(error: HoraeError, told: Mapping[str, Any], position: int | None) -> list[dict[str, Any]]:
-    """Where in the body or in the parameters it is, where that is known."""
+def _errors(error: HoraeError, document: Mapping[str, Any], position: int | None) -> list[dict[str, Any]]:
+    """Return where in the body or the parameters the error is, if known."""
     pointer = pointer_to(error) if isinstance(error, Refusal) else None
     if pointer is None:
         return []
-    place = {} if position is None else {"position": position}
-    return [{"pointer": pointer, "code": told["code"], "detail": told["detail"], "suggestion": told["hint"], **place}]
+    at = {} if position is None else {"position": position}
+    return [
+        {
+            "pointer": pointer,
+            "code": document["code"],
+            "detail": document["detail"],
+            "suggestion": document["hint"],
+            **at,
+        }
+    ]
 
 
 def _headers(error: HoraeError, status: int) -> dict[str, str]:
@@ -92,9 +101,9 @@ def _headers(error: HoraeError, status: int) -> dict[str, str]:
     if "retry_after" in facts:
         headers["Retry-After"] = str(facts["retry_after"])
     elif status == 503 or isinstance(error, StoreFull):
-        headers["Retry-After"] = str(_STORE_WAIT)
+        headers["Retry-After"] = str(_STORE_RETRY_AFTER)
     if status == _TIMEOUT:
-        # The rest of the body may still come: it is not read as the next request.
+        # The rest of the body may still arrive and must not be parsed as the next request.
         headers["Connection"] = "close"
     if "allowed_methods" in facts:
         headers["Allow"] = str(facts["allowed_methods"])
@@ -103,7 +112,7 @@ def _headers(error: HoraeError, status: int) -> dict[str, str]:
     return headers
 
 
-# --- handlers that the application knows by kind of error ------------------------------------------------------------
+# --- exception handlers of the application --------------------------------------------------------------------------
 
 
 async def on_refusal(request: Request, error: Exception) -> Response:
@@ -111,7 +120,7 @@ async def on_refusal(request: Request, error: Exception) -> Response:
 
 
 async def on_status(request: Request, error: Exception) -> Response:
-    """What the framework itself refuses: an unknown path, a method that a path has not."""
+    """Handle errors raised by the framework: unknown path, method not allowed."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 405:
         allowed = ", ".join(sorted(allowed_methods(request)))
@@ -132,22 +141,22 @@ async def on_status(request: Request, error: Exception) -> Response:
 
 
 def allowed_methods(request: Request) -> set[str]:
-    """Every method that some route has for this path."""
-    found = {"OPTIONS"}
+    """Return every method that a route has for this path."""
+    methods_found = {"OPTIONS"}
     for path, methods in request.app.state.paths:
         if path.fullmatch(request.scope["path"]):
-            found |= methods
-    return found | ({"HEAD"} if "GET" in found else set())
+            methods_found |= methods
+    return methods_found | ({"HEAD"} if "GET" in methods_found else set())
 
 
 async def on_invalid(request: Request, error: Exception) -> Response:
-    """A parameter that does not fit, as the framework found it: the first one is told."""
-    for name, value, said in _invalid(error):
-        return problem(request, refuse("bad_parameter_value", name=name, value=value, problem=said))
+    """Handle the framework's validation errors: the first invalid parameter is reported."""
+    for name, value, message in _invalid_parameters(error):
+        return problem(request, refuse("bad_parameter_value", name=name, value=value, problem=message))
     return problem(request, refuse("internal_error"))
 
 
-def _invalid(error: Exception) -> Iterator[tuple[str, object, str]]:
+def _invalid_parameters(error: Exception) -> Iterator[tuple[str, object, str]]:
     if isinstance(error, RequestValidationError):
         for each in error.errors():
             yield str(each["loc"][-1]), each.get("input"), str(each["msg"])

@@ -1,4 +1,4 @@
-"""How often each caller may ask: a bucket that fills again by itself, in memory, bounded however many callers there are."""
+"""Token bucket rate limiter, in memory, with a bounded number of buckets."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Final, NamedTuple
 from ..clock import Clock
 
 WINDOW: Final = 60.0
-_MOST_KEPT: Final = 10_000
+_MAX_BUCKETS: Final = 10_000
 _FAILURES: Final = 60
-"""So many wrong tokens from one address within a minute; from then on it is not even looked at what they bring."""
+"""Wrong tokens per address and minute; above it, requests of that address are refused before their token is checked."""
 
 
 _REQUESTS: Final = 600
 _CALLBACKS: Final = 60
-"""Reports of one run within a minute."""
+"""Callbacks per run and minute."""
 
 
 class Allowance(NamedTuple):
-    """What is left of a bucket. `wait` is above zero for those who asked too often: seconds until the next one fits."""
+    """State of a bucket after a request. `full_in` is seconds until it is full; `retry_after` is above zero for a
+    refused request: seconds until the next one is allowed."""
 
     most: int
     left: int
@@ -29,42 +30,43 @@ class Allowance(NamedTuple):
 
 
 class Buckets:
-    """Each holds `most` unless `take` says otherwise, and from empty it is full again after a minute."""
+    """Token buckets by key: each holds `limit` tokens unless `take` is given another limit, and refills within a
+    minute."""
 
-    def __init__(self, most: int, clock: Clock) -> None:
-        self._most = most
+    def __init__(self, limit: int, clock: Clock) -> None:
+        self._limit = limit
         self._clock = clock
-        self._kept: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, key: str, most: int | None = None) -> Allowance:
-        size = self._most if most is None else most
+    def take(self, key: str, limit: int | None = None) -> Allowance:
+        size = self._limit if limit is None else limit
         if size < 1:
             return Allowance(size, 0, math.ceil(WINDOW), math.ceil(WINDOW))
         level, now = self._level(key, size)
         if level < 1:
             return _allowance(size, level, math.ceil((1 - level) * WINDOW / size))
-        self._keep(key, level - 1, now)
+        self._store(key, level - 1, now)
         return _allowance(size, level - 1)
 
-    def _level(self, key: str, most: int) -> tuple[float, float]:
+    def _level(self, key: str, limit: int) -> tuple[float, float]:
         now = self._clock.steady()
-        level, at = self._kept.get(key, (float(most), now))
-        return min(most, level + (now - at) * most / WINDOW), now
+        level, at = self._buckets.get(key, (float(limit), now))
+        return min(limit, level + (now - at) * limit / WINDOW), now
 
-    def _keep(self, key: str, level: float, now: float) -> None:
-        self._kept[key] = level, now
-        self._kept.move_to_end(key)
-        if len(self._kept) > _MOST_KEPT:
-            # Whoever was not seen for longest has a full bucket by now, or nearly.
-            self._kept.popitem(last=False)
+    def _store(self, key: str, level: float, now: float) -> None:
+        self._buckets[key] = level, now
+        self._buckets.move_to_end(key)
+        if len(self._buckets) > _MAX_BUCKETS:
+            # The least recently used bucket is full again by now, or nearly.
+            self._buckets.popitem(last=False)
 
 
-def _allowance(most: int, level: float, wait: int = 0) -> Allowance:
-    return Allowance(most, int(level), math.ceil((most - level) * WINDOW / most), wait)
+def _allowance(limit: int, level: float, wait: int = 0) -> Allowance:
+    return Allowance(limit, int(level), math.ceil((limit - level) * WINDOW / limit), wait)
 
 
 class Allowances:
-    """Buckets of owners (each as large as the owner's quota), of addresses that send wrong tokens, and of callbacks."""
+    """Buckets of owners (sized by the owner's quota), of addresses that send wrong tokens, and of callbacks."""
 
     def __init__(self, clock: Clock) -> None:
         self.owners = Buckets(_REQUESTS, clock)

@@ -1,4 +1,5 @@
-"""Every way in which a request is refused before any use case sees it."""
+"""Catalogue of refusals at the HTTP layer: authentication, bodies, parameters, cursors, conditions, idempotency and
+rate limits."""
 
 from __future__ import annotations
 
@@ -10,22 +11,22 @@ from ..model.refusals import Entry, refusal
 CATALOGUE: Final[dict[str, Entry]] = {
     "no_token": Entry(
         NotAuthenticated,
-        "This needs a token, and none came with the request.",
+        "This request needs a token, and has none.",
         "Send it in the header 'Authorization: Bearer horae_…', never in the address.",
         "此请求需要令牌,但没有附带。",
         "请用请求头“Authorization: Bearer horae_…”发送,切勿放在地址里。",
     ),
     "no_such_path": Entry(
         NotFound,
-        "There is nothing at '{path}'.",
+        "The path '{path}' does not exist.",
         "See /docs for every path; none of them ends with a slash.",
         "“{path}”处没有内容。",
         "所有路径见 /docs;路径末尾都没有斜杠。",
     ),
     "bad_method": Entry(
         InvalidTask,
-        "{method} is not something that can be done with '{path}'.",
-        "It can be asked with: {allowed}.",
+        "'{path}' does not support {method}.",
+        "Allowed methods: {allowed}.",
         "不能对“{path}”执行 {method}。",
         "可用的方法:{allowed}。",
     ),
@@ -59,7 +60,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "not_strict_json": Entry(
         InvalidTask,
-        "The body cannot be read without doubt: {problem}.",
+        "The body is ambiguous JSON: {problem}.",
         "Name each field once, nest at most {most} deep, and write numbers that are finite.",
         "请求体存在歧义:{problem}。",
         "每个字段只写一次,嵌套不超过 {most} 层,数字必须有限。",
@@ -94,14 +95,14 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "bad_cursor": Entry(
         InvalidTask,
-        "This cursor was not given out here for this question.",
-        "Take 'next_cursor' as it came, with the same filters; or begin again without one.",
-        "该游标不是此处针对该查询给出的。",
+        "This cursor does not belong to this query.",
+        "Send 'next_cursor' unchanged, with the same filters; or start again without a cursor.",
+        "该游标不属于此查询。",
         "请原样使用 next_cursor 并保持相同的筛选条件,或不带游标重新开始。",
     ),
     "too_many_requests": Entry(
         TooMuch,
-        "This owner may send {most} requests a minute with all its tokens together, and has.",
+        "This owner has used its {most} requests a minute, all its tokens together.",
         "Wait {retry_after} s, make many tasks with one request to /v1/tasks/bulk, or ask an admin to change 'requests_per_minute'.",
         "该所有者的所有令牌每分钟合计最多请求 {most} 次,已用完。",
         "请等待 {retry_after} 秒,用一次 /v1/tasks/bulk 请求创建多个任务,或请管理员调整“requests_per_minute”。",
@@ -115,9 +116,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "too_many_callbacks": Entry(
         TooMuch,
-        "This run may be answered {most} times a minute, and was.",
+        "This run has used its {most} callbacks a minute.",
         "Wait {retry_after} s.",
-        "该运行每分钟最多可答复 {most} 次,已用完。",
+        "该运行每分钟最多可回调 {most} 次,已用完。",
         "请等待 {retry_after} 秒。",
     ),
     "too_many_failures": Entry(
@@ -129,8 +130,8 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "version_changed": Entry(
         Conflict,
-        "It has changed since: what was expected is not what is there now ({current}).",
-        "Look at it again, and repeat the change with its ETag.",
+        "The resource has changed meanwhile: its current state is {current}.",
+        "Read it again, and repeat the change with its new ETag.",
         "它在此期间已被修改:当前为 {current},与预期不符。",
         "请重新查看,并用新的 ETag 再次修改。",
     ),
@@ -164,15 +165,15 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "replayed_gone": Entry(
         NotFound,
-        "This request was done before, and what it made or changed is no longer there.",
-        "Nothing was done again. Use a new Idempotency-Key to make it once more.",
+        "This request was already done, and the resource that it created or changed no longer exists.",
+        "Nothing was repeated. Use a new Idempotency-Key to create it again.",
         "该请求之前已执行,其创建或修改的内容现已不存在。",
         "未再次执行。如需重新创建,请使用新的 Idempotency-Key。",
     ),
     "internal_error": Entry(
         Refusal,
-        "Something went wrong on our side.",
-        "Try again; if it stays, give the request id to whoever runs this.",
+        "The server failed to process the request.",
+        "Try again; if it persists, give the request id to the operator.",
         "服务器内部出错。",
         "请重试;若问题依旧,请把请求编号告知管理员。",
     ),
@@ -196,7 +197,7 @@ STATUSES: Final[dict[str, int]] = {
     "bad_idempotency_key": 400,
     "internal_error": 500,
 }
-"""Where the status is another than that of the kind of refusal."""
+"""HTTP statuses of codes that differ from the status of their error class."""
 
 
 def refuse(code: str, **facts: object) -> Refusal:

@@ -1,4 +1,4 @@
-"""What a request finds behind the door: the service, the clock, and how this front end was set up."""
+"""Application context of a request: the service, the clock and the settings of this HTTP front end."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ from .rate_limit import Allowances
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """`secret` is the deployment's: cursors and answers of runs are checked with what is derived from it.
+    """Settings of the HTTP front end.
 
-    `engine`: whether somebody is expected to run what is due; where nobody is, that alone makes nothing unready.
+    `secret` is the deployment's secret: keys for cursors and for callback tokens of runs are derived from it.
+    `expects_engine`: whether a node is expected to execute due tasks; if not, a missing node does not make the server
+    unready.
     """
 
     secret: str = field(default_factory=lambda: token_hex(32), repr=False)
     engine: bool = True
     body_seconds: float = 30.0
-    """So long the body of a request may take to arrive."""
+    """Seconds that a request body may take to arrive."""
     callbacks: bool = False
-    """Whether targets of this deployment are given an address to report back to; without one, nothing is taken there."""
+    """Whether targets of this deployment get a callback URL; without one, callbacks are refused."""
     origins: tuple[str, ...] = ()
-    """Pages of these origins may ask from a browser; none by default."""
+    """Origins whose pages may call the API from a browser (CORS); none by default."""
     streams: int | None = None
-    """How many event streams this process serves at once; None: 2,000, or half of the files that it may open."""
+    """Maximum number of concurrent event streams of this process; None: 2,000, or half of the files that it may open.
+    """
     orchestrator: str | None = None
-    """Whom tasks of `/scheduled-tasks` call; where there is none, they cannot be made."""
+    """URL that tasks of `/scheduled-tasks` call; without one, they cannot be created."""
 
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """`tail` reads the event log for many listeners at once, where there is one; `looking` is how others see that all is
-    well."""
+    """Objects that requests use. `tail` reads the event log once for all event streams, where there is one; `observability`
+    measures health and metrics."""
 
     service: Service
     clock: Clock
@@ -48,10 +51,10 @@ class House:
 
 
 def house_of(request: Request) -> House:
-    found: House = request.app.state.house
-    return found
+    context: House = request.app.state.context
+    return context
 
 
 def request_id(request: Request) -> str:
-    found: str = request.scope["state"]["request_id"]
-    return found
+    identifier: str = request.scope["state"]["request_id"]
+    return identifier

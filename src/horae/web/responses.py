@@ -1,4 +1,4 @@
-"""JSON out: one dump, one header."""
+"""JSON responses: encodes a value with pydantic's serializer and sets the content type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JSON: Final = "application/json"
 
 
 def encoded(value: Any) -> bytes:
-    """Half letters, which JSON can spell and no text can hold, become question marks."""
+    """Encode as JSON. Lone surrogates, which JSON can escape but UTF-8 cannot hold, become question marks."""
     try:
         return to_json(value, inf_nan_mode="null")
     except (PydanticSerializationError, UnicodeEncodeError):
@@ -25,7 +25,7 @@ def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = No
 
 
 def written(text: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Of what is JSON already."""
+    """Respond with a body that is JSON already."""
     return Response(text, status, dict(headers) if headers else None, JSON)
 
 

@@ -1,4 +1,5 @@
-"""Routes that nobody enters without a token: what a resource is made of. Who forgets to ask is protected all the same."""
+"""Route class that authenticates each request before its handler runs, also where the handler does not use the
+principal."""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from .idempotency import HEADER, once, repeatable_of
 from .parameters import check_parameters, known_to
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
-_YES: Final = ("true", "1", "yes", "on", "t", "y")
+_TRUE_WORDS: Final = ("true", "1", "yes", "on", "t", "y")
 
 
 class Guarded(APIRoute):
     plain: Plain | None
-    """How its function is called without the framework, where that can be done."""
+    """Calls the endpoint without the framework; None where only the framework can bind its parameters."""
 
     def get_route_handler(self) -> Handler:
         self.plain = plain(self.dependant)
-        self._by_framework = super().get_route_handler()
-        self._known = known_to(self.dependant)
+        self._framework_handler = super().get_route_handler()
+        self._declared = known_to(self.dependant)
         self._repeatable = repeatable_of(self.endpoint)
 
         async def guarded(request: Request) -> Response:
@@ -35,27 +36,28 @@ class Guarded(APIRoute):
         return guarded
 
     async def answered(self, request: Request, bound: Bound | None) -> Response:
-        """`bound` is what its function is called with; None: let the framework see."""
-        who = await caller(request)
+        """Authenticate and answer the request. `bound` holds the endpoint's arguments; None lets the framework bind
+        them."""
+        principal = await caller(request)
         if bound is None or self.plain is None:
-            check_parameters(request, self._known)
-            handle = self._by_framework
+            check_parameters(request, self._declared)
+            handle = self._framework_handler
         else:
-            simple, given = self.plain, bound
+            direct, arguments = self.plain, bound
 
             async def handle(request: Request) -> Response:
-                return await simple.answer(request, who, given)
+                return await direct.answer(request, principal, arguments)
 
-        if self._repeatable is not None and HEADER in request.headers and not _is_rehearsal(request):
-            return await once(request, who, self._repeatable, handle)
+        if self._repeatable is not None and HEADER in request.headers and not _is_dry_run(request):
+            return await once(request, principal, self._repeatable, handle)
         return await handle(request)
 
 
-def _is_rehearsal(request: Request) -> bool:
-    """Of what is not done there is no answer to keep."""
-    return bool(request.scope["query_string"]) and request.query_params.get("dry_run", "").lower() in _YES
+def _is_dry_run(request: Request) -> bool:
+    """Return whether this is a dry run: nothing is changed, so there is no answer to store under a key."""
+    return bool(request.scope["query_string"]) and request.query_params.get("dry_run", "").lower() in _TRUE_WORDS
 
 
 def resource(prefix: str, tag: str) -> APIRouter:
-    """A router whose routes are all guarded."""
+    """Build a router whose routes all require a token."""
     return APIRouter(prefix=prefix, tags=[tag], route_class=Guarded)

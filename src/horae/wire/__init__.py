@@ -1,1 +1,1 @@
-"""The shapes that leave and enter the house as JSON, each said once: for the command line, files, HTTP and agents."""
+"""JSON wire format: one encoder, decoder and JSON Schema per shape, shared by the CLI, files, HTTP and MCP."""

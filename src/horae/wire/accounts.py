@@ -1,4 +1,4 @@
-"""Owners, tokens and the audit trail as JSON, out and in; of a token never what proves it."""
+"""Owners, agents, tokens and audit rows to JSON and back; a token's secret is never included."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..schedule.durations import iso_duration, parse_duration
 from ..service.accounts.audit import AuditRow, Verdict
 from .instants import instant, read_instant, utc
 
-_LENGTHS: Final = frozenset({"shortest_interval", "longest_life"})
+_DURATION_QUOTAS: Final = frozenset({"shortest_interval", "longest_life"})
 
 
 def owner_json(owner: Owner) -> dict[str, Any]:
-    """`quotas` are those that count, `chosen` those of them that were set for this owner."""
+    """`quotas` are the effective ones, `chosen` those set for this owner."""
     return {
         "name": owner.name,
         "role": owner.role.value,
         "zone": owner.zone,
         "quotas": quotas_json(owner.quotas),
-        "chosen": {name: _limit(limit) for name, limit in owner.chosen},
+        "chosen": {name: _limit_json(limit) for name, limit in owner.chosen},
         "note": owner.note,
         "created": utc(owner.created),
         "revoked": utc(owner.revoked),
@@ -32,20 +32,20 @@ def owner_json(owner: Owner) -> dict[str, Any]:
     }
 
 
-def read_owner(said: Mapping[str, Any]) -> Owner:
+def read_owner(data: Mapping[str, Any]) -> Owner:
     return Owner(
-        said["name"],
-        Role(said["role"]),
-        instant(said["created"]),
-        said["zone"],
-        read_quotas(said["quotas"]),
-        said["note"],
-        read_instant(said["revoked"]),
-        said["version"],
-        tuple((name, _read_limit(name, limit)) for name, limit in said["chosen"].items()),
-        None if said["exhausted"] is None else date.fromisoformat(said["exhausted"]),
+        data["name"],
+        Role(data["role"]),
+        instant(data["created"]),
+        data["zone"],
+        read_quotas(data["quotas"]),
+        data["note"],
+        read_instant(data["revoked"]),
+        data["version"],
+        tuple((name, _read_limit(name, limit)) for name, limit in data["chosen"].items()),
+        None if data["exhausted"] is None else date.fromisoformat(data["exhausted"]),
         # Servers of earlier versions do not send it.
-        storage_full=_read_storage(said.get("storage_full")),
+        storage_full=_read_storage(data.get("storage_full")),
     )
 
 
@@ -58,43 +58,43 @@ def _read_storage(said: Mapping[str, Any] | None) -> FullStorage | None:
 
 
 def agent_json(agent: Agent) -> dict[str, Any]:
-    """`quotas` are those that count, `chosen` those of them that were set for this agent."""
+    """`quotas` are the effective ones, `chosen` those set for this agent."""
     return {
         "name": agent.name,
         "owner": agent.owner,
         "quotas": quotas_json(agent.quotas),
-        "chosen": {name: _limit(limit) for name, limit in agent.chosen},
+        "chosen": {name: _limit_json(limit) for name, limit in agent.chosen},
         "stopped": agent.stopped,
         "revoked": agent.revoked,
     }
 
 
-def read_agent(said: Mapping[str, Any]) -> Agent:
+def read_agent(data: Mapping[str, Any]) -> Agent:
     return Agent(
-        said["name"],
-        said["owner"],
-        read_quotas(said["quotas"]),
-        tuple((name, _read_limit(name, limit)) for name, limit in said["chosen"].items()),
-        said["stopped"],
-        said["revoked"],
+        data["name"],
+        data["owner"],
+        read_quotas(data["quotas"]),
+        tuple((name, _read_limit(name, limit)) for name, limit in data["chosen"].items()),
+        data["stopped"],
+        data["revoked"],
     )
 
 
 def quotas_json(quotas: Quotas) -> dict[str, Any]:
-    """Durations in ISO 8601; null is without a limit."""
-    return {name: _limit(limit) for name, limit in quotas._asdict().items()}
+    """Durations as ISO 8601; null means no limit."""
+    return {name: _limit_json(limit) for name, limit in quotas._asdict().items()}
 
 
-def read_quotas(said: Mapping[str, Any]) -> Quotas:
-    return Quotas(**{name: _read_limit(name, said.get(name)) for name in Quotas._fields})
+def read_quotas(data: Mapping[str, Any]) -> Quotas:
+    return Quotas(**{name: _read_limit(name, data.get(name)) for name in Quotas._fields})
 
 
-def _limit(limit: Limit) -> str | int | None:
+def _limit_json(limit: Limit) -> str | int | None:
     return iso_duration(limit) if isinstance(limit, timedelta) else limit
 
 
-def _read_limit(name: str, said: Any) -> Any:
-    return parse_duration(said) if name in _LENGTHS and said is not None else said
+def _read_limit(name: str, value: Any) -> Any:
+    return parse_duration(value) if name in _DURATION_QUOTAS and value is not None else value
 
 
 def token_json(token: Token) -> dict[str, Any]:
@@ -111,18 +111,18 @@ def token_json(token: Token) -> dict[str, Any]:
     }
 
 
-def read_token(said: Mapping[str, Any]) -> Token:
+def read_token(data: Mapping[str, Any]) -> Token:
     return Token(
-        said["id"],
-        said["owner"],
-        said["name"],
-        frozenset(Scope(scope) for scope in said["scopes"]),
-        instant(said["created"]),
+        data["id"],
+        data["owner"],
+        data["name"],
+        frozenset(Scope(scope) for scope in data["scopes"]),
+        instant(data["created"]),
         "",
-        said["agent"],
-        read_instant(said["expires"]),
-        read_instant(said["revoked"]),
-        said["version"],
+        data["agent"],
+        read_instant(data["expires"]),
+        read_instant(data["revoked"]),
+        data["version"],
     )
 
 
@@ -130,14 +130,14 @@ def audit_json(row: AuditRow) -> dict[str, Any]:
     return {**row._asdict(), "at": utc(row.at), "detail": dict(row.detail)}
 
 
-def read_audit_row(said: Mapping[str, Any]) -> AuditRow:
-    told = {name: said[name] for name in AuditRow._fields}
-    return AuditRow(**{**told, "at": instant(said["at"])})
+def read_audit_row(data: Mapping[str, Any]) -> AuditRow:
+    fields = {name: data[name] for name in AuditRow._fields}
+    return AuditRow(**{**fields, "at": instant(data["at"])})
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
     return verdict._asdict()
 
 
-def read_verdict(said: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{name: said[name] for name in Verdict._fields})
+def read_verdict(data: Mapping[str, Any]) -> Verdict:
+    return Verdict(**{name: data[name] for name in Verdict._fields})

@@ -1,4 +1,4 @@
-"""What stands on the agenda of one task, and what of it goes on now: beside the task itself, out and in."""
+"""Agenda entries, live runs and lanes of one task to JSON and back (`include=agenda`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .runs import read_run, run_json
 
 
 def agenda_json(facts: Facts) -> dict[str, Any]:
-    """All that a decision sees of a task and that the task's own shape leaves out; and the digest by which it is approved."""
+    """Encode all facts of a task that its own JSON leaves out, and the digest by which it is approved."""
     task = facts.task
     return {
         "entries": [entry_json(entry) for entry in facts.entries],
@@ -48,37 +48,37 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def with_agenda(facts: Facts, said: Mapping[str, Any]) -> Facts:
-    """The facts of a task with what was told of its agenda."""
+def with_agenda(facts: Facts, data: Mapping[str, Any]) -> Facts:
+    """Return the facts with the decoded agenda in them."""
     return facts._replace(
-        standing=facts.standing._replace(last_end=read_instant(said["last_end"])),
-        entries=tuple(_entry(facts, each) for each in said["entries"]),
-        live=tuple(read_run(each) for each in said["live"]),
-        lanes=tuple(read_lane(each) for each in said["lanes"]),
-        barred=None if said["barred"] is None else Reason(said["barred"]),
+        standing=facts.standing._replace(last_end=read_instant(data["last_end"])),
+        entries=tuple(_read_entry(facts, each) for each in data["entries"]),
+        live=tuple(read_run(each) for each in data["live"]),
+        lanes=tuple(read_lane(each) for each in data["lanes"]),
+        barred=None if data["barred"] is None else Reason(data["barred"]),
     )
 
 
-def _entry(facts: Facts, said: Mapping[str, Any]) -> Entry:
+def _read_entry(facts: Facts, data: Mapping[str, Any]) -> Entry:
     return Entry(
         facts.task.id,
-        said["slot"],
-        EntryKind(said["kind"]),
-        instant(said["due"]),
-        instant(said["planned"]),
+        data["slot"],
+        EntryKind(data["kind"]),
+        instant(data["due"]),
+        instant(data["planned"]),
         facts.task.owner,
-        priority=said["priority"],
-        stand=Stand(said["stand"]),
-        origin=Origin(said["origin"]),
-        attempt=said["attempt"],
-        through=read_instant(said["through"]),
-        span=_span(said["span"]),
-        waited=said["waited"],
-        in_order=said["in_order"],
-        lane=said["lane"],
-        run_id=said["run_id"],
+        priority=data["priority"],
+        stand=Stand(data["stand"]),
+        origin=Origin(data["origin"]),
+        attempt=data["attempt"],
+        through=read_instant(data["through"]),
+        span=_read_span(data["span"]),
+        waited=data["waited"],
+        in_order=data["in_order"],
+        lane=data["lane"],
+        run_id=data["run_id"],
     )
 
 
-def _span(said: Mapping[str, Any] | None) -> Span | None:
-    return None if said is None else Span(instant(said["first"]), instant(said["last"]), said["count"])
+def _read_span(data: Mapping[str, Any] | None) -> Span | None:
+    return None if data is None else Span(instant(data["first"]), instant(data["last"]), data["count"])

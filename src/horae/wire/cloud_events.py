@@ -1,4 +1,4 @@
-"""What happened, as CloudEvents 1.0, for front ends; the shape itself is pure and is kept with the event."""
+"""CloudEvents 1.0 for front ends: re-exports the pure encoder, and parses event type filters."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ KINDS: Final = tuple(kind.value for kind in EventKind)
 
 
 def read_kinds(patterns: Iterable[object]) -> frozenset[EventKind] | None:
-    """`run.*`, `task.failed`: the kinds that are meant; None when nothing was said, which is all of them."""
-    found: set[EventKind] = set()
-    said = False
+    """Return the event kinds that match patterns such as `run.*` or `task.failed`; None without patterns, which means
+    all. A pattern that matches nothing is refused."""
+    kinds: set[EventKind] = set()
+    has_patterns = False
     for pattern in patterns:
-        said = True
+        has_patterns = True
         text = pattern.strip() if isinstance(pattern, str) else ""
-        fits = {kind for kind in EventKind if fnmatchcase(kind.value, text)}
-        if not fits:
+        matching = {kind for kind in EventKind if fnmatchcase(kind.value, text)}
+        if not matching:
             raise refuse("bad_choice", name="types", value=pattern, allowed=", ".join(KINDS))
-        found |= fits
-    return frozenset(found) if said else None
+        kinds |= matching
+    return frozenset(kinds) if has_patterns else None

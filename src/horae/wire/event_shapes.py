@@ -1,4 +1,4 @@
-"""Shapes of events, webhooks and deliveries on the wire."""
+"""JSON Schemas of events, webhooks and deliveries."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Final, TypeAlias
 Schema: TypeAlias = dict[str, Any]
 
 _TEXT: Final = {"type": "string"}
-_WHOLE: Final = {"type": "integer"}
-_MAYBE: Final = {"type": ["string", "null"]}
+_INTEGER: Final = {"type": "integer"}
+_NULLABLE_TEXT: Final = {"type": ["string", "null"]}
 _INSTANT: Final = {"type": "string", "format": "date-time"}
-_MAYBE_INSTANT: Final = {"type": ["string", "null"], "format": "date-time"}
+_NULLABLE_INSTANT: Final = {"type": ["string", "null"], "format": "date-time"}
 _URL: Final = {"type": "string", "minLength": 1, "maxLength": 2_048}
 _TYPES: Final = {
     "type": "array",
@@ -20,11 +20,11 @@ _TYPES: Final = {
 _NOTE: Final = {"type": ["string", "null"], "maxLength": 500}
 
 
-def _all_of(**properties: Schema) -> Schema:
+def _closed_object(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _some_of(*required: str, **properties: Schema) -> Schema:
+def _object_with_optional(*required: str, **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
@@ -32,7 +32,7 @@ def _list_of(name: str) -> Schema:
     return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
 
 
-_WEBHOOK: Final = _all_of(
+_WEBHOOK: Final = _closed_object(
     id={"type": "string", "pattern": "^whk_"},
     owner=_TEXT,
     url=_TEXT,
@@ -40,8 +40,8 @@ _WEBHOOK: Final = _all_of(
     note=_TEXT,
     enabled={"type": "boolean"},
     disabled={"enum": [None, "requested", "gone", "failing", "backlog"]},
-    disabled_at=_MAYBE_INSTANT,
-    failing_since=_MAYBE_INSTANT,
+    disabled_at=_NULLABLE_INSTANT,
+    failing_since=_NULLABLE_INSTANT,
     blocked={
         "description": (
             "Set while the node that delivers may not call the address, or has no key to sign with: "
@@ -49,13 +49,13 @@ _WEBHOOK: Final = _all_of(
         ),
         "oneOf": [
             {"type": "null"},
-            _all_of(networks={"type": "array", "items": _TEXT}, detail=_TEXT, hint=_TEXT),
+            _closed_object(networks={"type": "array", "items": _TEXT}, detail=_TEXT, hint=_TEXT),
         ],
     },
-    both_until={**_MAYBE_INSTANT, "description": "Until then a former secret signs, too."},
-    after={**_WHOLE, "description": "It hears of what came after this event."},
+    both_until={**_NULLABLE_INSTANT, "description": "Until then a former secret signs, too."},
+    after={**_INTEGER, "description": "Events after this one are delivered."},
     created=_INSTANT,
-    version=_WHOLE,
+    version=_INTEGER,
 )
 
 EVENT_SHAPES: Final[dict[str, Schema]] = {
@@ -74,42 +74,45 @@ EVENT_SHAPES: Final[dict[str, Schema]] = {
             "datacontenttype": {"const": "application/json"},
             "sequence": {"type": "string", "pattern": "^[0-9]{19}$"},
             "position": {
-                **_WHOLE,
+                **_INTEGER,
                 "description": "For admins only: the position in the log, `after` of the next event.",
             },
             "data": {
                 "type": "object",
                 "properties": {
-                    "number": _WHOLE,
+                    "number": _INTEGER,
                     "kind": _TEXT,
                     "owner": _TEXT,
                     "task_id": _TEXT,
-                    "run_id": _MAYBE,
-                    "detail": _MAYBE,
+                    "run_id": _NULLABLE_TEXT,
+                    "detail": _NULLABLE_TEXT,
                 },
                 "required": ["kind", "owner"],
             },
         },
         "required": ["specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"],
     },
-    "EventPage": _all_of(
+    "EventPage": _closed_object(
         items=_list_of("CloudEvent"),
-        next={**_WHOLE, "description": "`after` of the next page."},
-        last={**_WHOLE, "description": "`after` for those who want only what is still to happen."},
+        next={**_INTEGER, "description": "`after` of the next page."},
+        last={**_INTEGER, "description": "`after` for new events only."},
     ),
     "Webhook": _WEBHOOK,
-    "WebhookPage": _all_of(items=_list_of("Webhook"), next_cursor=_MAYBE),
+    "WebhookPage": _closed_object(items=_list_of("Webhook"), next_cursor=_NULLABLE_TEXT),
     "WebhookMade": {
         **_WEBHOOK,
         "properties": {
             **_WEBHOOK["properties"],
-            "secret": {**_MAYBE, "description": "`whsec_…`, shown this once; null when the answer is repeated."},
+            "secret": {
+                **_NULLABLE_TEXT,
+                "description": "`whsec_…`, shown this once; null when the answer is repeated.",
+            },
         },
         "required": [*_WEBHOOK["required"], "secret"],
     },
-    "NewWebhook": _some_of("url", url=_URL, types=_TYPES, note=_NOTE, owner=_MAYBE),
-    "WebhookChange": _some_of(url=_URL, types=_TYPES, note=_NOTE, enabled={"type": "boolean"}),
-    "Delivery": _all_of(
+    "NewWebhook": _object_with_optional("url", url=_URL, types=_TYPES, note=_NOTE, owner=_NULLABLE_TEXT),
+    "WebhookChange": _object_with_optional(url=_URL, types=_TYPES, note=_NOTE, enabled={"type": "boolean"}),
+    "Delivery": _closed_object(
         id={"type": "string", "pattern": "^dlv_"},
         webhook=_TEXT,
         owner=_TEXT,
@@ -118,11 +121,13 @@ EVENT_SHAPES: Final[dict[str, Schema]] = {
         task_id=_TEXT,
         state={"enum": ["pending", "delivered", "failed"]},
         created=_INSTANT,
-        next_attempt=_MAYBE_INSTANT,
+        next_attempt=_NULLABLE_INSTANT,
         attempts={
             "type": "array",
-            "items": _all_of(at=_INSTANT, status={"type": ["integer", "null"]}, answer=_TEXT, ok={"type": "boolean"}),
+            "items": _closed_object(
+                at=_INSTANT, status={"type": ["integer", "null"]}, answer=_TEXT, ok={"type": "boolean"}
+            ),
         },
     ),
-    "DeliveryPage": _all_of(items=_list_of("Delivery"), next_cursor=_MAYBE),
+    "DeliveryPage": _closed_object(items=_list_of("Delivery"), next_cursor=_NULLABLE_TEXT),
 }

@@ -1,4 +1,4 @@
-"""What may stand in an object that came from outside: known names, each of the right kind."""
+"""Field checks for JSON objects from outside: known names only, values of the right type."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from ..model.refusals import refuse
 
 
 def check_fields(name: str, value: object, allowed: Collection[str]) -> Mapping[str, Any]:
-    """The object itself; a refusal when it is none, or has a field that nobody knows."""
+    """Return the object. Refuses a value that is no object, and an object with an unknown field (the closest allowed
+    name is listed first)."""
     if not isinstance(value, Mapping):
         raise refuse("bad_policy", name=name, value=value, wanted="JSON object")
     for key in value:
         if key not in allowed:
-            near = get_close_matches(str(key), list(allowed), 1)
-            # The nearest one comes first: it is most likely the one that was meant.
-            raise refuse("unknown_field", name=key, allowed=", ".join([*near, *(a for a in allowed if a not in near)]))
+            closest = get_close_matches(str(key), list(allowed), 1)
+            raise refuse(
+                "unknown_field", name=key, allowed=", ".join([*closest, *(a for a in allowed if a not in closest)])
+            )
     return value
 
 

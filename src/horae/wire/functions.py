@@ -1,4 +1,4 @@
-"""Registered functions as JSON."""
+"""Registered functions to JSON: signature, declared defaults, and the nodes that have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instants and lengths of time as JSON says them."""
+"""Instants and durations to JSON and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schedule.zones import find_zone
 
 
 def utc(at: datetime | None) -> str | None:
-    """`2026-11-16T05:48:44.123Z`: milliseconds, or microseconds where there are any; exact in both directions."""
+    """Format as `2026-11-16T05:48:44.123Z`: milliseconds, or microseconds where there are any; the round trip is exact."""
     if at is None:
         return None
     plain = (at if at.tzinfo is UTC else at.astimezone(UTC)).replace(tzinfo=None)
@@ -18,7 +18,7 @@ def utc(at: datetime | None) -> str | None:
 
 
 def instant(text: str) -> datetime:
-    """An instant that was told by `utc`, or by anybody who says a zone with it."""
+    """Parse an instant with an offset; ValueError without one."""
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError(text)
@@ -30,26 +30,26 @@ def read_instant(text: str | None) -> datetime | None:
 
 
 def length(number: float) -> timedelta:
-    """A number of milliseconds, exact to the microsecond."""
+    """Return a number of milliseconds as a timedelta, exact to the microsecond."""
     return timedelta(microseconds=round(number * 1000))
 
 
 def local(at: datetime | None, zone: str | None) -> str | None:
-    """The same instant on the wall of a zone, with its offset."""
+    """Format the instant as local time of a zone, with its offset."""
     if at is None:
         return None
     offset = find_zone(zone or "UTC").offset(to_instant(at) // SECOND)
-    wall = at.astimezone(_wall(offset))
+    wall = at.astimezone(_fixed_offset(offset))
     return wall.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
 
 
 @lru_cache(maxsize=1_024)
-def _wall(offset: int) -> timezone:
+def _fixed_offset(offset: int) -> timezone:
     return timezone(timedelta(seconds=offset))
 
 
 def milliseconds(length: timedelta | None) -> float | None:
-    """Whole where it is whole."""
+    """Return milliseconds, as an int where the number is whole."""
     if length is None:
         return None
     number = length / timedelta(milliseconds=1)

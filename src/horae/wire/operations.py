@@ -1,4 +1,4 @@
-"""An operation as JSON, out and in."""
+"""Bulk operations to JSON and back."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def operation_json(operation: Operation, language: Language = "en") -> dict[str,
     }
 
 
-def read_operation(said: Mapping[str, Any]) -> Operation:
-    """As a server tells of it; the sentences came in the language that was asked for, and stand for both."""
+def read_operation(data: Mapping[str, Any]) -> Operation:
+    """Decode an operation. The server's sentences are in the requested language and are used for both."""
     refusals = (
         TurnedDown(each["task_id"], each["task"], each["code"], each["detail"], each["detail"])
-        for each in said["refusals"]
+        for each in data["refusals"]
     )
     return Operation(
-        id=said["id"],
-        owner=said["owner"],
-        agent=said["agent"],
-        action=said["action"],
-        filter=said["filter"],
-        arguments=said["arguments"],
-        created=instant(said["created"]),
-        updated=instant(said["updated"]),
-        state=OperationState(said["state"]),
-        total=said["total"],
-        done=said["done"],
-        refused=said["refused"],
+        id=data["id"],
+        owner=data["owner"],
+        agent=data["agent"],
+        action=data["action"],
+        filter=data["filter"],
+        arguments=data["arguments"],
+        created=instant(data["created"]),
+        updated=instant(data["updated"]),
+        state=OperationState(data["state"]),
+        total=data["total"],
+        done=data["done"],
+        refused=data["refused"],
         refusals=tuple(refusals),
-        cancelling=said["cancelling"],
-        ended=read_instant(said["ended"]),
-        problem=said["problem"],
+        cancelling=data["cancelling"],
+        ended=read_instant(data["ended"]),
+        problem=data["problem"],
     )

@@ -1,4 +1,4 @@
-"""How it stands, what happened, and what a wish for many came to, as JSON."""
+"""Overview, lanes, nodes, events and bulk reports to JSON and back."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .tasks import next_due
 
 
 def overview_json(overview: Overview, language: Language = "en") -> dict[str, Any]:
-    late = overview.lateness
+    lateness = overview.lateness
     return {
         "at": utc(overview.at),
         "tasks": {state.value: number for state, number in overview.tasks.items()},
         "last_24h": {
             "outcomes": overview.outcomes,
-            "started": late.counted,
+            "started": lateness.counted,
             "on_time": overview.on_time,
-            "lateness_p50_ms": milliseconds(late.p50),
-            "lateness_p99_ms": milliseconds(late.p99),
+            "lateness_p50_ms": milliseconds(lateness.p50),
+            "lateness_p99_ms": milliseconds(lateness.p99),
         },
         "settlement_delay": _delay_json(overview.settlement_delay),
         "waiting": overview.waiting._asdict(),
@@ -67,29 +67,29 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
     }
 
 
-def read_overview(said: Mapping[str, Any]) -> Overview:
-    """Of the tasks in it, only what it says of them is known: enough to show it."""
-    day = said["last_24h"]
-    late = Lateness(
+def read_overview(data: Mapping[str, Any]) -> Overview:
+    """Decode an overview. Its tasks hold only the fields that an overview carries."""
+    day = data["last_24h"]
+    lateness = Lateness(
         day["started"],
         round((day["on_time"] or 0) * day["started"]),
         None if day["lateness_p50_ms"] is None else length(day["lateness_p50_ms"]),
         None if day["lateness_p99_ms"] is None else length(day["lateness_p99_ms"]),
     )
     return Overview(
-        instant(said["at"]),
-        {TaskState(state): number for state, number in said["tasks"].items()},
+        instant(data["at"]),
+        {TaskState(state): number for state, number in data["tasks"].items()},
         dict(day["outcomes"]),
-        late,
-        Waiting(**said["waiting"]),
-        tuple(read_run(each) for each in said["running"]),
-        tuple(_upcoming(each) for each in said["next"]),
-        tuple(_need(each) for each in said["needs_you"]),
-        tuple(read_lane(each) for each in said["lanes"]),
-        tuple(read_node(each) for each in said["nodes"]),
-        said.get("alive", bool(said["nodes"])),
-        _read_delay(said.get("settlement_delay")),
-        tuple(_read_step(each["host"], each) for each in said.get("clock_steps", ())),
+        lateness,
+        Waiting(**data["waiting"]),
+        tuple(read_run(each) for each in data["running"]),
+        tuple(_read_upcoming(each) for each in data["next"]),
+        tuple(_read_need(each) for each in data["needs_you"]),
+        tuple(read_lane(each) for each in data["lanes"]),
+        tuple(read_node(each) for each in data["nodes"]),
+        data.get("alive", bool(data["nodes"])),
+        _read_delay(data.get("settlement_delay")),
+        tuple(_read_clock_step(each["host"], each) for each in data.get("clock_steps", ())),
     )
 
 
@@ -97,8 +97,8 @@ def clock_step_json(step: ClockStep) -> dict[str, Any]:
     return {"at": utc(step.at), "by_ms": milliseconds(step.by)}
 
 
-def _read_step(host: str, said: Mapping[str, Any]) -> ClockStep:
-    return ClockStep(host, instant(said["at"]), length(said["by_ms"]))
+def _read_clock_step(host: str, data: Mapping[str, Any]) -> ClockStep:
+    return ClockStep(host, instant(data["at"]), length(data["by_ms"]))
 
 
 def _delay_json(delay: SettlementDelay) -> dict[str, Any]:
@@ -111,28 +111,28 @@ def _delay_json(delay: SettlementDelay) -> dict[str, Any]:
     }
 
 
-def _read_delay(said: Mapping[str, Any] | None) -> SettlementDelay:
-    """None: the server is older than this field."""
-    if said is None or not said["counted"]:
+def _read_delay(data: Mapping[str, Any] | None) -> SettlementDelay:
+    """Decode the settlement delay; None comes from a server older than this field."""
+    if data is None or not data["counted"]:
         return SettlementDelay()
-    return SettlementDelay(said["counted"], *(length(said[name]) for name in ("p50_ms", "p99_ms", "max_ms")))
+    return SettlementDelay(data["counted"], *(length(data[name]) for name in ("p50_ms", "p99_ms", "max_ms")))
 
 
-def _upcoming(said: Mapping[str, Any]) -> Facts:
-    facts = Facts(glimpse(said["task_id"], said["task"], said.get("zone")), Standing())
-    if said["due"] is None:
+def _read_upcoming(data: Mapping[str, Any]) -> Facts:
+    facts = Facts(glimpse(data["task_id"], data["task"], data.get("zone")), Standing())
+    if data["due"] is None:
         return facts
-    due = instant(said["due"])
+    due = instant(data["due"])
     return facts._replace(entries=(Entry(facts.task.id, NEXT_SLOT, EntryKind.NEXT, due, due, ""),))
 
 
-def _need(said: Mapping[str, Any]) -> Need:
-    task, standing = glimpse(said["task_id"], said["task"], None), Standing(last_result=said["last_result"])
-    return Need(NeedKind(said["kind"]), Facts(task, standing))
+def _read_need(data: Mapping[str, Any]) -> Need:
+    task, status = glimpse(data["task_id"], data["task"], None), Standing(last_result=data["last_result"])
+    return Need(NeedKind(data["kind"]), Facts(task, status))
 
 
 def glimpse(task_id: str, name: str, zone: str | None) -> Task:
-    """A task of which no more is known than what it is called, and where."""
+    """Build a task of which only the id, the name and the zone are known."""
     schedule = Now(zone=zone)
     return Task(task_id, "", name, schedule, Target("", "{}"), "{}", policies_for(schedule), EPOCH)
 
@@ -141,8 +141,8 @@ def lane_json(lane: LaneUse) -> dict[str, Any]:
     return {"name": lane.name, "limit": lane.limit, "taken": lane.taken}
 
 
-def read_lane(said: Mapping[str, Any]) -> LaneUse:
-    return LaneUse(said["name"], said["limit"], said["taken"])
+def read_lane(data: Mapping[str, Any]) -> LaneUse:
+    return LaneUse(data["name"], data["limit"], data["taken"])
 
 
 def node_json(node: Node) -> dict[str, Any]:
@@ -170,26 +170,26 @@ def node_seen_json(seen: NodeSeen) -> dict[str, Any]:
     }
 
 
-def read_node(said: Mapping[str, Any]) -> Node:
+def read_node(data: Mapping[str, Any]) -> Node:
     return Node(
-        id=said["id"],
-        home=said["home"],
-        version=said["version"],
-        joined=instant(said["joined"]),
-        renewed=instant(said["renewed"]),
-        host=said["host"],
-        load=said["load"],
-        capacity=said["capacity"],
-        offset=length(said["clock_offset_ms"]),
-        draining=said["draining"],
+        id=data["id"],
+        home=data["home"],
+        version=data["version"],
+        joined=instant(data["joined"]),
+        renewed=instant(data["renewed"]),
+        host=data["host"],
+        load=data["load"],
+        capacity=data["capacity"],
+        offset=length(data["clock_offset_ms"]),
+        draining=data["draining"],
     )
 
 
-def read_node_seen(said: Mapping[str, Any]) -> NodeSeen:
-    node, step = read_node(said), said.get("clock_step")
-    state, ago = NodeState(said["state"]), length(said["renewed_ago_ms"])
-    functions = tuple(said.get("functions", ()))
-    return NodeSeen(node, state, ago, None if step is None else _read_step(node.host, step), functions)
+def read_node_seen(data: Mapping[str, Any]) -> NodeSeen:
+    node, step = read_node(data), data.get("clock_step")
+    state, ago = NodeState(data["state"]), length(data["renewed_ago_ms"])
+    functions = tuple(data.get("functions", ()))
+    return NodeSeen(node, state, ago, None if step is None else _read_clock_step(node.host, step), functions)
 
 
 def event_json(numbered: Numbered) -> dict[str, Any]:
@@ -205,10 +205,10 @@ def event_json(numbered: Numbered) -> dict[str, Any]:
     }
 
 
-def read_event(said: Mapping[str, Any]) -> Numbered:
-    kind, at = EventKind(said["type"]), instant(said["at"])
-    event = Event(kind, at, said["owner"], said["task_id"], said["run_id"], said["detail"])
-    return Numbered(said["number"], event)
+def read_event(data: Mapping[str, Any]) -> Numbered:
+    kind, at = EventKind(data["type"]), instant(data["at"])
+    event = Event(kind, at, data["owner"], data["task_id"], data["run_id"], data["detail"])
+    return Numbered(data["number"], event)
 
 
 def bulk_json(report: BulkReport, language: Language = "en") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where in a JSON document a refusal points to (RFC 6901), as far as it names its field."""
+"""JSON pointers (RFC 6901) from a refusal to the field of the request body that it names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ..errors import InvalidSchedule, Refusal
 from ..service.query.refusals import CATALOGUE as QUERIES
 from .policies import POLICY_FIELDS
 
-_IN_POLICIES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "jitter", "attempts", "within"})
-_OF_PARTS: Final = {
+_POLICY_NAMES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "jitter", "attempts", "within"})
+_POLICY_OF_PART: Final = {
     "backoff": "retry",
     "factor": "retry",
     "max": "retry",
@@ -17,7 +17,7 @@ _OF_PARTS: Final = {
     "attempts": "retry",
     "within": "missed",
 }
-_NAME_A_FIELD: Final = frozenset(
+_CODES_WITH_FIELD: Final = frozenset(
     {
         "bad_policy",
         "bad_choice",
@@ -31,7 +31,7 @@ _NAME_A_FIELD: Final = frozenset(
         *QUERIES,
     }
 )
-_FIXED: Final = {
+_POINTER_BY_CODE: Final = {
     "bad_when": "/when",
     "never_fires": "/when",
     "bad_labels": "/labels",
@@ -47,27 +47,28 @@ _FIXED: Final = {
 
 
 def pointer_to(refusal: Refusal) -> str | None:
-    """None where it is about no field."""
+    """Return the JSON pointer of the refused field; None if the refusal is about no field. A refusal with a `number` is
+    about one task of a list."""
     number = refusal.facts.get("number")
-    inside = _inside(refusal)
-    if inside is None:
+    pointer = _pointer_in_task(refusal)
+    if pointer is None:
         return None
-    return inside if type(number) is not int else f"/tasks/{number - 1}{inside}"
+    return pointer if type(number) is not int else f"/tasks/{number - 1}{pointer}"
 
 
-def _inside(refusal: Refusal) -> str | None:
+def _pointer_in_task(refusal: Refusal) -> str | None:
     if isinstance(refusal, InvalidSchedule):
         return "/when"
-    if refusal.code in _FIXED:
-        return _FIXED[refusal.code]
+    if refusal.code in _POINTER_BY_CODE:
+        return _POINTER_BY_CODE[refusal.code]
     name = refusal.facts.get("name")
-    if refusal.code not in _NAME_A_FIELD or not isinstance(name, str):
+    if refusal.code not in _CODES_WITH_FIELD or not isinstance(name, str):
         return None
     return _path(name)
 
 
 def _path(name: str) -> str:
     parts = name[:200].split(".")
-    if parts[0] in _IN_POLICIES:
-        parts = ["policies", *([_OF_PARTS[parts[0]]] if parts[0] in _OF_PARTS else []), *parts]
+    if parts[0] in _POLICY_NAMES:
+        parts = ["policies", *([_POLICY_OF_PART[parts[0]]] if parts[0] in _POLICY_OF_PART else []), *parts]
     return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)

@@ -1,4 +1,5 @@
-"""The policies of a task as JSON: durations in ISO 8601, null for no limit; in, any spelling that people use."""
+"""Task policies to JSON and back: durations as ISO 8601 and null for no limit; every spelling of a duration is
+accepted."""
 
 from __future__ import annotations
 
@@ -32,18 +33,18 @@ _UNLIMITED: Final = ("give_up_after", "max_duration", "retries", "notify_after")
 def policies_json(policies: Policies) -> dict[str, Any]:
     missed, retry = policies.missed, policies.retry
     return {
-        "missed": {"mode": missed.mode, "within": _length(missed.within), "limit": missed.limit},
+        "missed": {"mode": missed.mode, "within": _duration_json(missed.within), "limit": missed.limit},
         "overlap": policies.overlap,
         "retry": {
             "attempts": retry.attempts,
-            "backoff": _length(retry.backoff),
+            "backoff": _duration_json(retry.backoff),
             "factor": retry.factor,
-            "max": _length(retry.max),
+            "max": _duration_json(retry.max),
             "jitter": retry.jitter,
         },
         "give_up_after": policies.give_up_after,
-        "timeout": _length(policies.timeout),
-        "max_duration": _length(policies.max_duration),
+        "timeout": _duration_json(policies.timeout),
+        "max_duration": _duration_json(policies.max_duration),
         "guarantee": policies.guarantee,
         "priority": policies.priority,
         "notify_after": policies.notify_after,
@@ -51,40 +52,42 @@ def policies_json(policies: Policies) -> dict[str, Any]:
 
 
 def read_policies(value: object) -> Options:
-    """Only what is said is chosen; null is the choice of no limit."""
-    said = check_fields("policies", value, POLICY_FIELDS)
-    chosen: dict[str, Any] = {name: NEVER if said[name] is None else said[name] for name in _UNLIMITED if name in said}
-    chosen |= {
-        name: said[name] for name in ("overlap", "timeout", "guarantee", "priority") if said.get(name) is not None
+    """Decode the chosen options; absent fields are not chosen, null chooses no limit."""
+    fields = check_fields("policies", value, POLICY_FIELDS)
+    chosen: dict[str, Any] = {
+        name: NEVER if fields[name] is None else fields[name] for name in _UNLIMITED if name in fields
     }
-    if said.get("missed") is not None:
-        chosen["missed"] = _missed(said["missed"])
-    if said.get("retry") is not None:
-        chosen["retry"] = _retry(said["retry"])
+    chosen |= {
+        name: fields[name] for name in ("overlap", "timeout", "guarantee", "priority") if fields.get(name) is not None
+    }
+    if fields.get("missed") is not None:
+        chosen["missed"] = _read_missed(fields["missed"])
+    if fields.get("retry") is not None:
+        chosen["retry"] = _read_retry(fields["retry"])
     return Options(**chosen)
 
 
-def _missed(value: object) -> str | MissedWish:
-    """`"latest within 1h"`, or the parts that are meant; null is the choice of no bound."""
+def _read_missed(value: object) -> str | MissedWish:
+    """Accept `"latest within 1h"`, or an object of parts; null means no bound."""
     if isinstance(value, str):
         return value
-    said = check_fields("missed", value, _MISSED_FIELDS)
-    if not said:
+    fields = check_fields("missed", value, _MISSED_FIELDS)
+    if not fields:
         raise refuse("missing_field", name="missed.mode")
-    return MissedWish(**_parts("missed", said, unlimited="within"))
+    return MissedWish(**_read_parts("missed", fields, unlimited="within"))
 
 
-def _retry(value: object) -> RetryWish:
-    return RetryWish(**_parts("retry", check_fields("retry", value, _RETRY_FIELDS), unlimited="attempts"))
+def _read_retry(value: object) -> RetryWish:
+    return RetryWish(**_read_parts("retry", check_fields("retry", value, _RETRY_FIELDS), unlimited="attempts"))
 
 
-def _parts(name: str, said: Mapping[str, Any], *, unlimited: str) -> dict[str, Any]:
-    """Only these are chosen. Where there must be a value, null is none."""
-    for part, value in said.items():
+def _read_parts(name: str, fields: Mapping[str, Any], *, unlimited: str) -> dict[str, Any]:
+    """Return the given parts. Null is accepted only for `unlimited`."""
+    for part, value in fields.items():
         if value is None and part != unlimited:
             raise refuse("bad_policy", name=f"{name}.{part}", value="null", wanted="JSON")
-    return {part: NEVER if value is None else value for part, value in said.items()}
+    return {part: NEVER if value is None else value for part, value in fields.items()}
 
 
-def _length(span: timedelta | None) -> str | None:
-    return None if span is None else iso_duration(span)
+def _duration_json(duration: timedelta | None) -> str | None:
+    return None if duration is None else iso_duration(duration)

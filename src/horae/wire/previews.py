@@ -1,4 +1,4 @@
-"""What a schedule means and when it fires, as JSON."""
+"""Schedule previews to JSON (meaning, next fires, warnings), and preview questions from JSON."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _FOLDS: Final = ("first", "last", "both")
 
 def preview_json(preview: Preview, language: Language = "en") -> dict[str, Any]:
     schedule, after = preview.schedule, preview.after
-    at_once = schedule.kind == "now" or any(each.code == "in_the_past" for each in preview.warnings)
+    due_at_creation = schedule.kind == "now" or any(each.code == "in_the_past" for each in preview.warnings)
     return {
         "text": preview.text,
         "means": sentence(schedule, language),
         "schedule": to_json(schedule),
         "zone": schedule.zone,
         "after": utc(after),
-        "due_at_creation": at_once,
+        "due_at_creation": due_at_creation,
         "fires": [
             {**each, "in_seconds": (fire.utc - after).total_seconds()}
             for each, fire in zip(fires_json(preview.fires), preview.fires, strict=True)
@@ -42,10 +42,10 @@ def preview_json(preview: Preview, language: Language = "en") -> dict[str, Any]:
 
 
 def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
-    return [{"at": utc(fire.utc), "at_local": _wall(fire.local)} for fire in fires]
+    return [{"at": utc(fire.utc), "at_local": _local_time(fire.local)} for fire in fires]
 
 
-def _wall(at: datetime) -> str:
+def _local_time(at: datetime) -> str:
     return at.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
 
 
@@ -53,20 +53,20 @@ def warnings_json(warnings: Sequence[ScheduleWarning | Advisory], language: Lang
     return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
 
 
-def read_question(value: object, usual: AssumedZone) -> Question:
-    said = check_fields("question", value, QUESTION)
-    if said.get("when") is None:
+def read_question(value: object, assumed_zone: AssumedZone) -> Question:
+    fields = check_fields("question", value, QUESTION)
+    if fields.get("when") is None:
         raise refuse("missing_field", name="when")
     for name, allowed in (("gap", _GAPS), ("fold", _FOLDS)):
-        if said.get(name) is not None and said[name] not in allowed:
-            raise refuse("bad_choice", name=name, value=said[name], allowed=", ".join(allowed))
+        if fields.get(name) is not None and fields[name] not in allowed:
+            raise refuse("bad_choice", name=name, value=fields[name], allowed=", ".join(allowed))
     return Question(
-        said["when"],
-        text_or_none("zone", said.get("zone")),
-        usual,
-        text_or_none("after", said.get("after")),
-        text_or_none("until", said.get("until")),
-        said.get("number", 5),
-        said.get("gap"),
-        said.get("fold"),
+        fields["when"],
+        text_or_none("zone", fields.get("zone")),
+        assumed_zone,
+        text_or_none("after", fields.get("after")),
+        text_or_none("until", fields.get("until")),
+        fields.get("number", 5),
+        fields.get("gap"),
+        fields.get("fold"),
     )

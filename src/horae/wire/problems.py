@@ -1,4 +1,4 @@
-"""Every error as whoever asked is told of it: one table for exit codes and HTTP statuses, complete and tested."""
+"""Maps every error class to a CLI exit code, an HTTP status and a title, and errors to problem documents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..errors import (
 
 
 class Exit(IntEnum):
-    """What the command line ends with."""
+    """Exit codes of the command line."""
 
     OK = 0
     FAILED = 1
@@ -74,23 +74,23 @@ ANSWERS: Final[dict[type[HoraeError], Answer]] = {
     Refusal: Answer(Exit.INVALID, 422, "refused", "被拒绝"),
     HoraeError: Answer(Exit.FAILED, 500, "error", "错误"),
 }
-"""From the special to the general: the first that fits answers."""
+"""From special to general: the first class in the error's MRO counts."""
 
-_BROKEN: Final[dict[type[HoraeError], dict[Language, Sentence]]] = {
+_STORE_ERRORS: Final[dict[type[HoraeError], dict[Language, Sentence]]] = {
     StoreFull: {
         "en": Sentence(
             "The store has no space left for another write.",
-            "Make room where the store is, or keep less history, and ask again: all goes on by itself. Reading works.",
+            "Free disk space where the store is, or keep less history, and try again: Horae continues by itself. Reading works.",
         ),
         "zh": Sentence(
             "存储已没有空间再写入。",
-            "请在存储所在之处腾出空间，或少保留一些历史，然后重试：一切会自动继续。读取不受影响。",
+            "请在存储所在的机器上腾出磁盘空间，或少保留一些历史，然后重试：Horae 会自动继续。读取不受影响。",
         ),
     },
     StoreReadOnly: {
         "en": Sentence(
-            "The store takes no writes: it is read-only, or a standby.",
-            "Let it take writes again, or name the server that does; then ask again. Reading works.",
+            "The store accepts no writes: it is read-only, or a standby.",
+            "Make it writable, or use the server that is; then try again. Reading works.",
         ),
         "zh": Sentence(
             "存储不接受写入：它是只读的，或是备用服务器。",
@@ -98,19 +98,22 @@ _BROKEN: Final[dict[type[HoraeError], dict[Language, Sentence]]] = {
         ),
     },
     StoreUnavailable: {
-        "en": Sentence("The store cannot do this now.", "Ask again soon; `horae doctor` says what is wrong with it."),
+        "en": Sentence("The store cannot do this now.", "Try again soon; `horae doctor` shows the cause."),
         "zh": Sentence("存储目前无法完成此操作。", "请稍后重试；`horae doctor` 会指出问题所在。"),
     },
     StoreDamaged: {
-        "en": Sentence("The store is damaged.", "Stop what uses it and look: `horae db check`; else restore a backup."),
+        "en": Sentence(
+            "The store is damaged.",
+            "Stop all processes that use it and run `horae db check`; otherwise restore a backup.",
+        ),
         "zh": Sentence("存储已损坏。", "请停止使用它并检查：`horae db check`；否则请恢复备份。"),
     },
     StoreError: {
-        "en": Sentence("The store cannot do this now.", "Ask again; if it stays, the log of the process says more."),
+        "en": Sentence("The store cannot do this now.", "Try again; if it persists, see the log of the process."),
         "zh": Sentence("存储目前无法完成此操作。", "请重试；若问题依旧，进程的日志中有更多说明。"),
     },
 }
-"""What breaks is told in the words of whatever noticed it; here, what it comes to, without a word of our insides."""
+"""Public sentences for store errors; their own messages come from drivers and may name hosts, files and tables."""
 
 
 def answer_to(error: HoraeError) -> Answer:
@@ -121,21 +124,21 @@ def answer_to(error: HoraeError) -> Answer:
 
 
 def sentence_of(error: HoraeError, language: Language = "en") -> Sentence:
-    """What may be told to anybody, and what would help."""
+    """Return the public sentence and hint of an error; empty for an error that has none."""
     if isinstance(error, Refusal):
         return error.in_language(language)
     for kind in type(error).__mro__:
-        if kind in _BROKEN:
-            return _BROKEN[kind][language]
+        if kind in _STORE_ERRORS:
+            return _STORE_ERRORS[kind][language]
     return Sentence("", "")
 
 
 def told_of(error: HoraeError | None, language: Language = "en") -> dict[str, str] | None:
-    """In short, for anybody: what a driver says may name hosts, files and tables."""
+    """Encode code, detail and hint of an error without driver messages, which may name hosts, files and tables."""
     if error is None:
         return None
-    told = sentence_of(error, language)
-    return {"code": code_of(error), "detail": told.message, "hint": told.hint}
+    sentence = sentence_of(error, language)
+    return {"code": code_of(error), "detail": sentence.message, "hint": sentence.hint}
 
 
 def code_of(error: HoraeError) -> str:
@@ -143,15 +146,15 @@ def code_of(error: HoraeError) -> str:
 
 
 def problem_json(error: HoraeError, language: Language = "en") -> dict[str, Any]:
-    """RFC 9457, with a code for programs and a hint for people."""
-    answer = answer_to(error)
-    told = sentence_of(error, language)
+    """Encode as RFC 9457, with `code` for programs and `hint` for people."""
+    mapping = answer_to(error)
+    sentence = sentence_of(error, language)
     return {
         "type": "about:blank",
-        "title": answer.title if language == "en" else answer.title_zh,
-        "status": answer.status,
+        "title": mapping.title if language == "en" else mapping.title_zh,
+        "status": mapping.status,
         "code": code_of(error),
-        "detail": told.message if isinstance(error, Refusal) else str(error),
-        "hint": told.hint,
+        "detail": sentence.message if isinstance(error, Refusal) else str(error),
+        "hint": sentence.hint,
         "position": error.position if isinstance(error, Refusal) else None,
     }

@@ -1,4 +1,5 @@
-"""What is told of a task that was just made or changed: the task, its next fires, and what may surprise."""
+"""Receipts to JSON: a task that was just created or changed, its next fires and its warnings; for an edit also the
+changed fields."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from .previews import fires_json, warnings_json
 from .tasks import definition_json, task_json
 
 FIRES: Final = 5
-_NOT_SAID: Final = ("anchored",)
-"""True of every interval: not worth repeating."""
+_HIDDEN_WARNINGS: Final = ("anchored",)
+"""True of every interval, so not worth repeating."""
 
 
 def receipt_json(
@@ -48,50 +49,50 @@ def receipt_more(
     dry_run: bool,
     declared: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What a receipt says beside the task itself; `declared` are fields from the declaration of its function."""
+    """Encode what a receipt adds to the task; `declared` are fields from the declaration of its function."""
     return {
         "next_runs": _next_runs(facts, now),
-        "warnings": warnings_json([each for each in warnings if each.code not in _NOT_SAID], language),
+        "warnings": warnings_json([each for each in warnings if each.code not in _HIDDEN_WARNINGS], language),
         "declared": list(declared),
         "dry_run": dry_run,
     }
 
 
 def _next_runs(facts: Facts, now: datetime) -> list[dict[str, Any]]:
-    task, standing = facts.task, facts.standing
-    schedule, past = task.schedule, past_of(task, standing)
+    task, status = facts.task, facts.standing
+    schedule, past = task.schedule, past_of(task, status)
     if isinstance(schedule, Cron) and schedule.repeat is None:
         first = next_fire(schedule, now, past)
-        return [] if first is None else list(_from(schedule, first))
-    return _told(schedule, iterate(schedule, now, past))
+        return [] if first is None else list(_fires_from(schedule, first))
+    return _encode_fires(schedule, iterate(schedule, now, past))
 
 
 @lru_cache(maxsize=1_024)
-def _from(schedule: Schedule, first: datetime) -> list[dict[str, Any]]:
-    """What follows one fire of such a schedule is the same for all who have it, whatever their past."""
-    return _told(schedule, chain((first,), iterate(schedule, first, Past(first))))
+def _fires_from(schedule: Schedule, first: datetime) -> list[dict[str, Any]]:
+    """Encode the fires from `first` on. They depend on the schedule alone, not on the task's past, so they are cached."""
+    return _encode_fires(schedule, chain((first,), iterate(schedule, first, Past(first))))
 
 
-def _told(schedule: Schedule, fires: Iterable[datetime]) -> list[dict[str, Any]]:
+def _encode_fires(schedule: Schedule, fires: Iterable[datetime]) -> list[dict[str, Any]]:
     return fires_json(fires_in(schedule.zone or "UTC", islice(fires, FIRES)))
 
 
-def edited_json(done: Edited) -> dict[str, Any]:
-    """What an edit changed, field by field, and in the fires ahead."""
-    before, after = done.before.schedule.zone, done.after.schedule.zone
+def edited_json(edited: Edited) -> dict[str, Any]:
+    """Encode what an edit changed: fields, and removed and added fires."""
+    before, after = edited.before.schedule.zone, edited.after.schedule.zone
     return {
-        "changed": changed_fields(done),
-        "removed": [{"at": utc(at), "at_local": local(at, before)} for at in done.fires.removed],
-        "added": [{"at": utc(at), "at_local": local(at, after)} for at in done.fires.added],
+        "changed": changed_fields(edited),
+        "removed": [{"at": utc(at), "at_local": local(at, before)} for at in edited.fires.removed],
+        "added": [{"at": utc(at), "at_local": local(at, after)} for at in edited.fires.added],
     }
 
 
-def changed_fields(done: Edited) -> dict[str, Any]:
-    """By name: what it was, and what it is; of the policies, one by one."""
-    before, after = _flat(definition_json(done.before)), _flat(definition_json(done.after))
+def changed_fields(edited: Edited) -> dict[str, Any]:
+    """Return old and new value by field name; policies one by one."""
+    before, after = _flatten_policies(definition_json(edited.before)), _flatten_policies(definition_json(edited.after))
     return {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
 
 
-def _flat(definition: dict[str, Any]) -> dict[str, Any]:
+def _flatten_policies(definition: dict[str, Any]) -> dict[str, Any]:
     policies = definition.pop("policies")
     return definition | {f"policies.{name}": value for name, value in policies.items()}

@@ -1,4 +1,4 @@
-"""Shapes of what is asked over the wire, beside the task itself."""
+"""JSON Schemas of request bodies other than a new task."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _STATES: Final = ["active", "paused", "completed", "failed", "cancelled"]
 _LIMIT: Final[Schema] = {"type": ["integer", "string", "null"]}
 
 
-def _some_of(*required: str, **properties: Schema) -> Schema:
+def _object(*required: str, **properties: Schema) -> Schema:
     shape: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**shape, "required": list(required)} if required else shape
 
 
-def _text(most: int, least: int = 0) -> Schema:
-    return {"type": "string", "minLength": least, "maxLength": most}
+def _text(max_length: int, min_length: int = 0) -> Schema:
+    return {"type": "string", "minLength": min_length, "maxLength": max_length}
 
 
-_MOMENT: Final[Schema] = {
+_POINT_IN_TIME: Final[Schema] = {
     "type": "string",
     "maxLength": 100,
     "description": "`2026-12-01T09:00Z`, `2026-12-01 09:00` in the task's zone, `tomorrow at 9am`, `in 2h`, `明天早上9点`.",
 }
 _QUOTAS: Final = {
     "type": ["object", "null"],
-    "description": "Those that are named change: a number, a duration, null for no limit, or `usual`.",
+    "description": "Named quotas change: a number, a duration, null for no limit, or `usual` for the default.",
     "properties": dict.fromkeys(Quotas._fields, _LIMIT),
     "additionalProperties": False,
 }
@@ -51,9 +51,9 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
 }
 
 REQUESTS: Final[dict[str, Schema]] = {
-    "TaskEdit": _some_of(**_TASK_FIELDS),
-    "KeyedTask": _some_of("name", "when", **_TASK_FIELDS, key=_text(200), owner={"type": ["string", "null"]}),
-    "NewTasks": _some_of(
+    "TaskEdit": _object(**_TASK_FIELDS),
+    "KeyedTask": _object("name", "when", **_TASK_FIELDS, key=_text(200), owner={"type": ["string", "null"]}),
+    "NewTasks": _object(
         "tasks",
         tasks={
             "type": "array",
@@ -62,10 +62,10 @@ REQUESTS: Final[dict[str, Schema]] = {
             "maxItems": 1_000,
         },
     ),
-    "Action": _some_of(
+    "Action": _object(
         "action",
         action={"enum": ["pause", "resume", "run", "skip", "cancel", "delete"]},
-        filter=_some_of(
+        filter=_object(
             owner=_text(200),
             state={"type": ["string", "array"], "items": {"enum": _STATES}},
             name=_text(200),
@@ -76,9 +76,12 @@ REQUESTS: Final[dict[str, Schema]] = {
             prefix=_text(200),
             q={**_text(1_000), "description": "The same as a query: `state:active label:team=ops -state:paused`."},
         ),
-        arguments=_some_of(
+        arguments=_object(
             note=_text(500),
-            until={**_MOMENT, "description": "Of a pause: when each goes on by itself, in the zone of its schedule."},
+            until={
+                **_POINT_IN_TIME,
+                "description": "Of a pause: when each task resumes by itself, in the zone of its schedule.",
+            },
             zone={**_text(100), "description": "The zone of tasks that have none."},
             missed={"enum": ["skip", "latest", "all", "merge"]},
             number={"type": "integer"},
@@ -86,20 +89,22 @@ REQUESTS: Final[dict[str, Schema]] = {
         all={"type": "boolean", "description": "With an empty filter: every task."},
         dry_run={"type": "boolean"},
     ),
-    "Pause": _some_of(
-        note={"type": ["string", "null"], "maxLength": 500}, until={**_MOMENT, "type": ["string", "null"]}
+    "Pause": _object(
+        note={"type": ["string", "null"], "maxLength": 500}, until={**_POINT_IN_TIME, "type": ["string", "null"]}
     ),
-    "Resume": _some_of(missed={"enum": ["skip", "latest", "all", "merge"]}),
-    "RunNow": _some_of(),
-    "Skip": _some_of(number={"type": "integer", "minimum": 0, "maximum": 1_000_000}),
-    "BackfillRange": _some_of("from", "to", **{"from": _MOMENT, "to": _MOMENT, "again": {"type": "boolean"}}),
-    "Approve": _some_of("digest", digest=_text(64, 64)),
-    "Callback": _some_of(
+    "Resume": _object(missed={"enum": ["skip", "latest", "all", "merge"]}),
+    "RunNow": _object(),
+    "Skip": _object(number={"type": "integer", "minimum": 0, "maximum": 1_000_000}),
+    "BackfillRange": _object(
+        "from", "to", **{"from": _POINT_IN_TIME, "to": _POINT_IN_TIME, "again": {"type": "boolean"}}
+    ),
+    "Approve": _object("digest", digest=_text(64, 64)),
+    "Callback": _object(
         result={"description": "What it returned, as JSON."},
         error={"type": ["string", "null"], "description": "It failed, and why."},
-        until={**_MOMENT, "type": ["string", "null"], "description": "It needs more time, until then."},
+        until={**_POINT_IN_TIME, "type": ["string", "null"], "description": "It needs more time, until then."},
     ),
-    "ScheduleQuestion": _some_of(
+    "ScheduleQuestion": _object(
         "when",
         when={"type": ["string", "object"], "description": "The schedule language, or canonical JSON."},
         zone={"type": ["string", "null"]},
@@ -109,16 +114,16 @@ REQUESTS: Final[dict[str, Schema]] = {
         gap={"enum": ["next", "shift", "skip", None]},
         fold={"enum": ["first", "last", "both", None]},
     ),
-    "Drain": _some_of(draining={"type": "boolean"}),
-    "LaneLimit": _some_of("limit", limit={"type": "integer", "minimum": 0, "maximum": 1_000_000}),
-    "OwnerWish": _some_of(
+    "Drain": _object(draining={"type": "boolean"}),
+    "LaneLimit": _object("limit", limit={"type": "integer", "minimum": 0, "maximum": 1_000_000}),
+    "OwnerWish": _object(
         role={"enum": ["admin", "member", "viewer", None]},
-        zone={"type": ["string", "null"], "description": "An empty one takes it away."},
+        zone={"type": ["string", "null"], "description": "An empty text removes it."},
         quotas=_QUOTAS,
         note={"type": ["string", "null"], "maxLength": 500},
     ),
-    "AgentWish": _some_of("quotas", quotas=_QUOTAS),
-    "TokenWish": _some_of(
+    "AgentWish": _object("quotas", quotas=_QUOTAS),
+    "TokenWish": _object(
         "name",
         name=_text(200, 1),
         owner={"type": ["string", "null"]},
@@ -126,8 +131,8 @@ REQUESTS: Final[dict[str, Schema]] = {
         expires={"type": ["string", "null"], "format": "date-time"},
         agent={
             "type": ["string", "null"],
-            "description": "The bearer is an agent: a guest of the owner, by this name.",
+            "description": "The token belongs to an agent of the owner, with this name.",
         },
     ),
-    "SecretValue": _some_of("value", value=_text(65_536, 1)),
+    "SecretValue": _object("value", value=_text(65_536, 1)),
 }

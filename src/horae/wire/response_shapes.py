@@ -1,4 +1,4 @@
-"""Shapes of answers that only the wire has: pages, problems, accounts."""
+"""JSON Schemas of responses that only HTTP has: pages, problems, accounts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Final, TypeAlias
 Schema: TypeAlias = dict[str, Any]
 
 _TEXT: Final = {"type": "string"}
-_WHOLE: Final = {"type": "integer"}
-_MAYBE: Final = {"type": ["string", "null"]}
+_INTEGER: Final = {"type": "integer"}
+_NULLABLE_TEXT: Final = {"type": ["string", "null"]}
 _INSTANT: Final = {"type": "string", "format": "date-time"}
-_MAYBE_INSTANT: Final = {"type": ["string", "null"], "format": "date-time"}
-_YES_NO: Final = {"type": "boolean"}
+_NULLABLE_INSTANT: Final = {"type": ["string", "null"], "format": "date-time"}
+_BOOLEAN: Final = {"type": "boolean"}
 _OBJECT: Final = {"type": "object"}
 
 
@@ -19,7 +19,7 @@ def _ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _all_of(**properties: Schema) -> Schema:
+def _closed_object(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -28,21 +28,21 @@ def _list_of(name: str) -> Schema:
 
 
 def _page_of(name: str) -> Schema:
-    return _all_of(items=_list_of(name), next_cursor=_MAYBE)
+    return _closed_object(items=_list_of(name), next_cursor=_NULLABLE_TEXT)
 
 
-def _some_more(shape: Schema, **properties: Schema) -> Schema:
-    """The same with what is there only where somebody asked for it."""
+def _with_optional(shape: Schema, **properties: Schema) -> Schema:
+    """Add properties that are present only on request."""
     return {**shape, "properties": {**shape["properties"], **properties}}
 
 
-_QUOTAS: Final = _all_of(
-    shortest_interval=_MAYBE,
+_QUOTAS: Final = _closed_object(
+    shortest_interval=_NULLABLE_TEXT,
     active_tasks={"type": ["integer", "null"]},
     payload_bytes={"type": ["integer", "null"]},
     runs_per_day={"type": ["integer", "null"]},
     concurrent_runs={"type": ["integer", "null"]},
-    longest_life=_MAYBE,
+    longest_life=_NULLABLE_TEXT,
     stored_tasks={"type": ["integer", "null"]},
     stored_bytes={"type": ["integer", "null"]},
     tokens={"type": ["integer", "null"]},
@@ -50,32 +50,32 @@ _QUOTAS: Final = _all_of(
     event_streams={"type": ["integer", "null"]},
     idempotency_keys={"type": ["integer", "null"]},
 )
-_NODE: Final = _all_of(
+_NODE: Final = _closed_object(
     id=_TEXT,
     home=_TEXT,
     version=_TEXT,
     host=_TEXT,
     joined=_INSTANT,
     renewed=_INSTANT,
-    load=_WHOLE,
-    capacity=_WHOLE,
+    load=_INTEGER,
+    capacity=_INTEGER,
     clock_offset_ms={"type": ["number", "null"]},
     draining={"type": "boolean"},
 )
-_TOKEN: Final = _all_of(
+_TOKEN: Final = _closed_object(
     id={"type": "string", "pattern": "^tok_"},
     owner=_TEXT,
     name=_TEXT,
     scopes={"type": "array", "items": _TEXT},
-    agent=_MAYBE,
+    agent=_NULLABLE_TEXT,
     created=_INSTANT,
-    expires=_MAYBE_INSTANT,
-    revoked=_MAYBE_INSTANT,
-    version=_WHOLE,
+    expires=_NULLABLE_INSTANT,
+    revoked=_NULLABLE_INSTANT,
+    version=_INTEGER,
 )
 _PROBLEM_ERROR: Final = {
     "type": "object",
-    "properties": {"pointer": _TEXT, "code": _TEXT, "detail": _TEXT, "suggestion": _TEXT, "position": _WHOLE},
+    "properties": {"pointer": _TEXT, "code": _TEXT, "detail": _TEXT, "suggestion": _TEXT, "position": _INTEGER},
     "required": ["pointer", "code", "detail", "suggestion"],
     "additionalProperties": False,
 }
@@ -87,13 +87,13 @@ ANSWERS: Final[dict[str, Schema]] = {
         "properties": {
             "type": _TEXT,
             "title": _TEXT,
-            "status": _WHOLE,
+            "status": _INTEGER,
             "code": {"type": "string", "pattern": "^[a-z0-9_]+$"},
             "detail": _TEXT,
             "hint": _TEXT,
             "instance": _TEXT,
             "request_id": _TEXT,
-            "version": _WHOLE,
+            "version": _INTEGER,
             "errors": {"type": "array", "items": _PROBLEM_ERROR},
         },
         "required": ["type", "title", "status", "code", "detail", "hint", "instance", "request_id", "errors"],
@@ -117,65 +117,65 @@ ANSWERS: Final[dict[str, Schema]] = {
             ],
         },
     },
-    "FireTime": _all_of(at=_INSTANT, at_local=_INSTANT),
-    "Warning": _all_of(code=_TEXT, message=_TEXT),
-    "TaskPage": _some_more(
+    "FireTime": _closed_object(at=_INSTANT, at_local=_INSTANT),
+    "Warning": _closed_object(code=_TEXT, message=_TEXT),
+    "TaskPage": _with_optional(
         _page_of("Task"),
-        count={**_WHOLE, "description": "How many fit, where `count=estimated` was asked for."},
-        more={**_YES_NO, "description": "There are more than `count`: so far, and no further, they were counted."},
+        count={**_INTEGER, "description": "Number of matching tasks, with `count=estimated`."},
+        more={**_BOOLEAN, "description": "There are more than `count`: counting stopped there."},
     ),
     "RunPage": _page_of("Run"),
-    "Operation": _all_of(
+    "Operation": _closed_object(
         id={"type": "string", "pattern": "^opn_"},
         owner=_TEXT,
-        agent=_MAYBE,
+        agent=_NULLABLE_TEXT,
         action={"enum": ["pause", "resume", "run", "skip", "cancel", "delete"]},
         filter=_OBJECT,
         arguments=_OBJECT,
         state={"enum": ["running", "finished", "cancelled", "interrupted"]},
-        cancelling=_YES_NO,
+        cancelling=_BOOLEAN,
         created=_INSTANT,
         updated=_INSTANT,
-        ended=_MAYBE_INSTANT,
+        ended=_NULLABLE_INSTANT,
         total={"type": ["integer", "null"], "description": "How many fit; null until they were counted."},
-        done=_WHOLE,
-        refused=_WHOLE,
+        done=_INTEGER,
+        refused=_INTEGER,
         refusals={
             "type": "array",
-            "items": _all_of(task_id=_TEXT, task=_TEXT, code=_TEXT, detail=_TEXT),
+            "items": _closed_object(task_id=_TEXT, task=_TEXT, code=_TEXT, detail=_TEXT),
             "maxItems": 100,
         },
-        problem={**_MAYBE, "description": "What interrupted it, as a code."},
+        problem={**_NULLABLE_TEXT, "description": "What interrupted it, as a code."},
     ),
     "OperationPage": _page_of("Operation"),
-    "Lines": _all_of(items=_list_of("Line"), next_after={"type": ["integer", "null"]}),
-    "MadeMany": _all_of(
-        created=_WHOLE,
+    "Lines": _closed_object(items=_list_of("Line"), next_after={"type": ["integer", "null"]}),
+    "MadeMany": _closed_object(
+        created=_INTEGER,
         items={
             "type": "array",
-            "items": _all_of(
+            "items": _closed_object(
                 id=_TEXT,
                 name=_TEXT,
-                next=_MAYBE_INSTANT,
+                next=_NULLABLE_INSTANT,
                 declared={"type": "array", "items": _TEXT},
                 warnings=_list_of("Warning"),
             ),
         },
-        dry_run=_YES_NO,
+        dry_run=_BOOLEAN,
     ),
-    "Backfill": _all_of(task=_ref("Task"), count=_WHOLE, dry_run=_YES_NO),
-    "Whoami": _all_of(
+    "Backfill": _closed_object(task=_ref("Task"), count=_INTEGER, dry_run=_BOOLEAN),
+    "Whoami": _closed_object(
         owner=_TEXT,
-        admin=_YES_NO,
+        admin=_BOOLEAN,
         scopes={"type": "array", "items": _TEXT},
-        agent=_MAYBE,
+        agent=_NULLABLE_TEXT,
         zone=_TEXT,
-        owner_zone=_MAYBE,
+        owner_zone=_NULLABLE_TEXT,
         quotas=_QUOTAS,
         token=_TEXT,
         version=_TEXT,
     ),
-    "NodeList": _all_of(
+    "NodeList": _closed_object(
         items={
             "type": "array",
             "items": {
@@ -184,7 +184,7 @@ ANSWERS: Final[dict[str, Schema]] = {
                     "id": _TEXT,
                     "state": {"enum": ["live", "draining", "silent"]},
                     "renewed_ago_ms": {"type": "number"},
-                    "clock_step": {"anyOf": [_all_of(at=_TEXT, by_ms={"type": "number"}), {"type": "null"}]},
+                    "clock_step": {"anyOf": [_closed_object(at=_TEXT, by_ms={"type": "number"}), {"type": "null"}]},
                     "functions": {"type": "array", "items": _TEXT},
                 },
                 "required": ["id", "state", "renewed_ago_ms", "clock_step", "functions"],
@@ -192,14 +192,14 @@ ANSWERS: Final[dict[str, Schema]] = {
         },
         next_cursor={"type": "null"},
     ),
-    "DrainedNodes": _all_of(items={"type": "array", "items": _NODE}),
-    "Function": _all_of(
+    "DrainedNodes": _closed_object(items={"type": "array", "items": _NODE}),
+    "Function": _closed_object(
         name=_TEXT,
         arguments={
             "type": "array",
-            "items": _all_of(
+            "items": _closed_object(
                 name=_TEXT,
-                required=_YES_NO,
+                required=_BOOLEAN,
                 wanted={**_TEXT, "description": "Its type, in words."},
                 accepts={
                     "type": ["array", "null"],
@@ -208,52 +208,60 @@ ANSWERS: Final[dict[str, Schema]] = {
                 },
             ),
         },
-        takes_more={**_YES_NO, "description": "Arguments of other names are accepted too."},
+        takes_more={**_BOOLEAN, "description": "Arguments of other names are accepted too."},
         defaults={
-            **_all_of(zone=_MAYBE, lane=_MAYBE, labels={"type": ["object", "null"]}, policies=_OBJECT),
+            **_closed_object(
+                zone=_NULLABLE_TEXT, lane=_NULLABLE_TEXT, labels={"type": ["object", "null"]}, policies=_OBJECT
+            ),
             "description": "What its decorator declares: a task starts from it.",
         },
         registered=_INSTANT,
-        nodes={**_WHOLE, "description": "How many running nodes have it."},
-        uniform={**_YES_NO, "description": "Those nodes declare the same as the newest registration."},
+        nodes={**_INTEGER, "description": "How many running nodes have it."},
+        uniform={**_BOOLEAN, "description": "Those nodes declare the same as the newest registration."},
     ),
-    "FunctionList": _all_of(items=_list_of("Function"), next_cursor={"type": "null"}),
-    "LaneList": _all_of(items=_list_of("Lane"), next_cursor={"type": "null"}),
-    "Owner": _all_of(
+    "FunctionList": _closed_object(items=_list_of("Function"), next_cursor={"type": "null"}),
+    "LaneList": _closed_object(items=_list_of("Lane"), next_cursor={"type": "null"}),
+    "Owner": _closed_object(
         name=_TEXT,
         role={"enum": ["admin", "member", "viewer"]},
-        zone=_MAYBE,
+        zone=_NULLABLE_TEXT,
         quotas=_QUOTAS,
         chosen=_OBJECT,
         note=_TEXT,
         created=_INSTANT,
-        revoked=_MAYBE_INSTANT,
-        exhausted={**_MAYBE, "description": "The day (UTC) on which it has used up `runs_per_day`, if that is today."},
+        revoked=_NULLABLE_INSTANT,
+        exhausted={
+            **_NULLABLE_TEXT,
+            "description": "The day (UTC) on which it has used up `runs_per_day`, if that is today.",
+        },
         storage_full={
             "type": ["object", "null"],
-            "properties": {"since": _INSTANT, "bytes": _WHOLE},
+            "properties": {"since": _INSTANT, "bytes": _INTEGER},
             "required": ["since", "bytes"],
             "additionalProperties": False,
             "description": "Since when it has used up `stored_bytes`, and how many bytes it stored then.",
         },
-        version=_WHOLE,
+        version=_INTEGER,
     ),
     "OwnerPage": _page_of("Owner"),
     "Token": _TOKEN,
     "TokenPage": _page_of("Token"),
     "MadeToken": {
         **_TOKEN,
-        "properties": {**_TOKEN["properties"], "text": {**_MAYBE, "description": "The token itself, shown this once."}},
+        "properties": {
+            **_TOKEN["properties"],
+            "text": {**_NULLABLE_TEXT, "description": "The token itself, shown this once."},
+        },
         "required": [*_TOKEN["required"], "text"],
     },
-    "Stopped": _all_of(agent=_TEXT, tasks=_WHOLE, dry_run=_YES_NO),
-    "Secret": _all_of(
+    "Stopped": _closed_object(agent=_TEXT, tasks=_INTEGER, dry_run=_BOOLEAN),
+    "Secret": _closed_object(
         name=_TEXT,
         owner=_TEXT,
         updated=_INSTANT,
         agents={"type": "array", "items": _TEXT, "description": "The agents whose tasks may reference it."},
     ),
-    "Agent": _all_of(
+    "Agent": _closed_object(
         name=_TEXT,
         owner=_TEXT,
         quotas={**_QUOTAS, "description": "Those that count for it now; null is without a limit."},
@@ -261,14 +269,14 @@ ANSWERS: Final[dict[str, Schema]] = {
         stopped={"type": "boolean", "description": "Its owner stopped it."},
         revoked={"type": "boolean", "description": "Its last token was revoked, and its tasks stopped with it."},
     ),
-    "Review": _all_of(
+    "Review": _closed_object(
         task_id=_TEXT,
         digest={**_TEXT, "description": "What `approve` has to name."},
         awaiting_approval={"type": "boolean"},
-        agent={**_MAYBE, "description": "The agent that made it."},
+        agent={**_NULLABLE_TEXT, "description": "The agent that made it."},
         secrets={
             "type": "array",
-            "items": _all_of(name=_TEXT, path=_TEXT),
+            "items": _closed_object(name=_TEXT, path=_TEXT),
             "description": "Every reference to a secret, and where it stands.",
         },
         lines={
@@ -278,8 +286,8 @@ ANSWERS: Final[dict[str, Schema]] = {
         },
     ),
     "SecretPage": _page_of("Secret"),
-    "AuditRow": _all_of(
-        number=_WHOLE,
+    "AuditRow": _closed_object(
+        number=_INTEGER,
         at=_INSTANT,
         action=_TEXT,
         subject=_TEXT,
@@ -288,15 +296,15 @@ ANSWERS: Final[dict[str, Schema]] = {
         actor=_TEXT,
         via=_TEXT,
         request=_TEXT,
-        agent=_MAYBE,
+        agent=_NULLABLE_TEXT,
         detail=_OBJECT,
         hash=_TEXT,
     ),
     "AuditPage": _page_of("AuditRow"),
-    "AuditVerdict": _all_of(
-        ok=_YES_NO, rows=_WHOLE, open_rows=_WHOLE, broken={"type": ["integer", "null"]}, head=_TEXT
+    "AuditVerdict": _closed_object(
+        ok=_BOOLEAN, rows=_INTEGER, open_rows=_INTEGER, broken={"type": ["integer", "null"]}, head=_TEXT
     ),
-    "Root": _all_of(
+    "Root": _closed_object(
         name=_TEXT,
         version=_TEXT,
         status={"enum": ["ready", "not ready"]},
@@ -306,12 +314,12 @@ ANSWERS: Final[dict[str, Schema]] = {
             "description": "Paths from here, by what they lead to.",
         },
     ),
-    "Health": _all_of(status=_TEXT, version=_TEXT),
-    "Readiness": _all_of(
+    "Health": _closed_object(status=_TEXT, version=_TEXT),
+    "Readiness": _closed_object(
         status={"enum": ["ready", "not ready"]},
         version=_TEXT,
-        parts=_all_of(store=_YES_NO, writes=_YES_NO, engine=_YES_NO, clock=_YES_NO, on_time=_YES_NO),
-        clock_steps={"type": "array", "items": _all_of(at=_TEXT, by_ms={"type": "number"})},
-        problem={"anyOf": [_all_of(code=_TEXT, detail=_TEXT, hint=_TEXT), {"type": "null"}]},
+        parts=_closed_object(store=_BOOLEAN, writes=_BOOLEAN, engine=_BOOLEAN, clock=_BOOLEAN, on_time=_BOOLEAN),
+        clock_steps={"type": "array", "items": _closed_object(at=_TEXT, by_ms={"type": "number"})},
+        problem={"anyOf": [_closed_object(code=_TEXT, detail=_TEXT, hint=_TEXT), {"type": "null"}]},
     ),
 }

@@ -1,6 +1,6 @@
-"""A task as a person reviews it before it may run: every field, nothing shortened, every hidden character spelled out.
+"""Review of a task before approval: every field in full, hidden characters as escapes.
 
-`horae approve`, `horae show`, `GET /v1/tasks/{id}/review` and the MCP tools all show this one rendering.
+`horae approve`, `horae show`, `GET /v1/tasks/{id}/review` and the MCP tools all show this rendering.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..service.accounts.approval_policy import digest_of
 from .tasks import definition_json
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_OPENED: Final = frozenset({"target", "payload"})
-"""Shown field by field; the other parts of a task are short, and stand in one line each."""
+_EXPANDED_FIELDS: Final = frozenset({"target", "payload"})
+"""Shown one line per nested field; all other fields are short and take one line each."""
 _SECRET: Final = {
     "en": "SECRET {name} is revealed to the target, at {path}",
     "zh": "机密 {name} 会交给目标，位于 {path}",
@@ -31,14 +31,14 @@ _AGENT: Final = {"en": "made by the agent {agent}", "zh": "由智能体 {agent} 
 
 
 class ReviewedSecret(NamedTuple):
-    """A reference to a secret, and where in the task it stands."""
+    """Reference to a secret, and its path in the task."""
 
     name: str
     path: str
 
 
 class Review(NamedTuple):
-    """`lines` hold the whole task: who made it and its secrets first, then `path = value` with values as JSON."""
+    """`lines` hold the whole task: its secrets and its agent first, then `path = value` with values as JSON."""
 
     task_id: str
     digest: str
@@ -50,14 +50,19 @@ class Review(NamedTuple):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One line for each secret that would leave Horae."""
-        said = _SECRET[self.language]
-        return tuple(said.format(name=json_line(each.name), path=each.path) for each in self.secrets)
+        """Return one line per secret that is revealed to the target."""
+        template = _SECRET[self.language]
+        return tuple(template.format(name=json_line(each.name), path=each.path) for each in self.secrets)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        made = () if self.agent is None else (_AGENT[self.language].format(agent=json_line(self.agent)),)
-        return (*self.warnings, *made, escape_hidden(self.means), *(f"{path} = {value}" for path, value in self.fields))
+        created_by = () if self.agent is None else (_AGENT[self.language].format(agent=json_line(self.agent)),)
+        return (
+            *self.warnings,
+            *created_by,
+            escape_hidden(self.means),
+            *(f"{path} = {value}" for path, value in self.fields),
+        )
 
 
 def review_of(task: Task, language: Language = "en") -> Review:
@@ -67,7 +72,7 @@ def review_of(task: Task, language: Language = "en") -> Review:
         task.id,
         digest_of(task),
         agent_of(task),
-        tuple(ReviewedSecret(place.name, _path(place.path)) for place in places),
+        tuple(ReviewedSecret(place.name, _format_path(place.path)) for place in places),
         sentence(task.schedule, language),
         tuple(_fields(shape)),
         language,
@@ -88,32 +93,32 @@ def review_json(facts: Facts, language: Language = "en") -> dict[str, Any]:
 
 
 def json_line(value: Any) -> str:
-    """JSON on one line: texts in quotes, so that their ends are seen; hidden characters as escapes."""
+    """Encode JSON on one line: strings in quotes, so that their ends are visible; hidden characters as escapes."""
     return escape_hidden(json.dumps(value, ensure_ascii=False))
 
 
 def _fields(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in shape.items():
-        if name in _OPENED:
-            yield from _opened(value, (name,))
+        if name in _EXPANDED_FIELDS:
+            yield from _expand(value, (name,))
         else:
             yield name, json_line(value)
 
 
-def _opened(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str, str]]:
+def _expand(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict) and value and secret_name(value) is None:
         for key, each in value.items():
-            yield from _opened(each, (*path, key))
+            yield from _expand(each, (*path, key))
     else:
-        yield _path(path), json_line(value)
+        yield _format_path(path), json_line(value)
 
 
-def _path(parts: tuple[str | int, ...]) -> str:
+def _format_path(parts: tuple[str | int, ...]) -> str:
     """`target.headers.Accept`, `target.headers["X Odd"]`, `payload.items[0]`."""
-    found = ""
+    text = ""
     for part in parts:
         if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
-            found += f".{part}" if found else part
+            text += f".{part}" if text else part
         else:
-            found += f"[{json_line(part)}]"
-    return found
+            text += f"[{json_line(part)}]"
+    return text

@@ -1,4 +1,4 @@
-"""A run, what it said, and why something did or did not happen, as JSON."""
+"""Runs, log lines and explanations to JSON and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from .instants import instant, local, milliseconds, read_instant, utc
 
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
-    """`task` is the task's name and `zone` that of its schedule, where they are known. A stretch says how many it is."""
+    """Encode a run. `task` is the task's name and `zone` the zone of its schedule, if known. A merged row carries its
+    span and count."""
     span = run.span
     return {
         "id": run.id,
@@ -49,37 +50,37 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
     }
 
 
-def read_run(said: Mapping[str, Any]) -> Run:
-    """A run as a server tells of it."""
-    planned, count = instant(said["planned"]), said["count"]
-    span = Span(instant(said["first"]), instant(said["last"]), count)
+def read_run(data: Mapping[str, Any]) -> Run:
+    """Decode a run."""
+    planned, count = instant(data["planned"]), data["count"]
+    span = Span(instant(data["first"]), instant(data["last"]), count)
     return Run(
-        id=said["id"],
-        task_id=said["task_id"],
-        owner=said["owner"],
-        origin=Origin(said["origin"]),
+        id=data["id"],
+        task_id=data["task_id"],
+        owner=data["owner"],
+        origin=Origin(data["origin"]),
         planned=planned,
-        due=instant(said["due"]),
-        attempt=said["attempt"],
-        state=RunState(said["state"]),
-        reason=_reason(said["reason"]),
-        node=said["node"],
-        started=read_instant(said["started"]),
-        ended=read_instant(said["ended"]),
+        due=instant(data["due"]),
+        attempt=data["attempt"],
+        state=RunState(data["state"]),
+        reason=_read_reason(data["reason"]),
+        node=data["node"],
+        started=read_instant(data["started"]),
+        ended=read_instant(data["ended"]),
         span=None if span == Span(planned, planned, 1) else span,
-        cancel=_reason(said["asked_to_end"]),
-        lanes=tuple(said["lanes"]),
-        result_json=None if said["result"] is None else json.dumps(said["result"], ensure_ascii=False),
-        error=said["error"],
+        cancel=_read_reason(data["asked_to_end"]),
+        lanes=tuple(data["lanes"]),
+        result_json=None if data["result"] is None else json.dumps(data["result"], ensure_ascii=False),
+        error=data["error"],
     )
 
 
-def _reason(said: str | None) -> Reason | None:
-    return None if said is None else Reason(said)
+def _read_reason(value: str | None) -> Reason | None:
+    return None if value is None else Reason(value)
 
 
 def result_of(run: Run) -> Any:
-    """What it returned, as the value that it was."""
+    """Return the run's result, decoded."""
     return run.result
 
 
@@ -88,8 +89,8 @@ def line_json(numbered: NumberedLine) -> dict[str, Any]:
     return {"number": number, "run_id": line.run_id, "at": utc(line.at), "level": line.level, "text": line.text}
 
 
-def read_line(said: Mapping[str, Any]) -> NumberedLine:
-    return NumberedLine(said["number"], Line(said["run_id"], instant(said["at"]), said["level"], said["text"]))
+def read_line(data: Mapping[str, Any]) -> NumberedLine:
+    return NumberedLine(data["number"], Line(data["run_id"], instant(data["at"]), data["level"], data["text"]))
 
 
 def why_json(
@@ -115,13 +116,17 @@ def outage_json(outage: Outage) -> dict[str, Any]:
     return {"since": utc(outage.since), "until": utc(outage.until), "clean": outage.clean}
 
 
-def read_explanation(said: Mapping[str, Any]) -> Explanation:
-    """The sentence came in the language that was asked for, and stands for both."""
-    told, reason = said["sentence"], said["reason"]
+def read_explanation(data: Mapping[str, Any]) -> Explanation:
+    """Decode an explanation. The server's sentence is in the requested language and is used for both."""
+    sentence_text, reason = data["sentence"], data["reason"]
     return Explanation(
-        Verdict(said["verdict"]), told, told, _reason(reason), tuple(read_run(each) for each in said["runs"])
+        Verdict(data["verdict"]),
+        sentence_text,
+        sentence_text,
+        _read_reason(reason),
+        tuple(read_run(each) for each in data["runs"]),
     )
 
 
-def read_outage(said: Mapping[str, Any] | None) -> Outage | None:
-    return None if said is None else Outage(instant(said["since"]), instant(said["until"]), said["clean"])
+def read_outage(data: Mapping[str, Any] | None) -> Outage | None:
+    return None if data is None else Outage(instant(data["since"]), instant(data["until"]), data["clean"])

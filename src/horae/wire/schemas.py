@@ -1,6 +1,6 @@
-"""Every shape of JSON that goes over the wire, as JSON Schema: the files in `shapes`, and what is built from them.
+"""JSON Schemas of every wire shape: the files in `shapes`, and the OpenAPI components built from them.
 
-The same files stand in the documentation; a test compares them.
+The documentation holds copies of these files; a test compares them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .response_shapes import ANSWERS
 
 Schema: TypeAlias = dict[str, Any]
 
-_NAMES: Final = {
+_COMPONENT_NAMES: Final = {
     "task": "Task",
     "run": "Run",
     "fires": "Fires",
@@ -34,32 +34,32 @@ _URN: Final = "urn:horae:schema:"
 
 @cache
 def shape(name: str) -> Schema:
-    """One file, as it stands in the documentation too."""
-    found: Schema = json.loads((files(__package__) / "shapes" / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+    """Load one schema file."""
+    schema: Schema = json.loads((files(__package__) / "shapes" / f"{name}.json").read_text(encoding="utf-8"))
+    return schema
 
 
 def components() -> dict[str, Schema]:
-    """Every shape by its name in the document, with references that lead to each other."""
-    found = {name: _referring(shape(file)) for file, name in _NAMES.items()}
-    found["Task"] = _opened(found["Task"], {"agenda": {"type": "object"}})
-    found["Why"] = _without(found["Why"], "fixes")
-    found["NewTask"] = _new_task()
-    found |= {name: _referring(each) for name, each in {**ANSWERS, **REQUESTS, **EVENT_SHAPES}.items()}
-    found["Receipt"] = _receipt(found["Task"])
-    found["BulkReport"] = _opened(found["Bulk"], {"dry_run": {"type": "boolean"}})
-    return found
+    """Return all schemas by component name, with references rewritten for an OpenAPI document."""
+    schemas = {name: _rewrite_references(shape(file)) for file, name in _COMPONENT_NAMES.items()}
+    schemas["Task"] = _with_properties(schemas["Task"], {"agenda": {"type": "object"}})
+    schemas["Why"] = _without(schemas["Why"], "fixes")
+    schemas["NewTask"] = _new_task_schema()
+    schemas |= {name: _rewrite_references(each) for name, each in {**ANSWERS, **REQUESTS, **EVENT_SHAPES}.items()}
+    schemas["Receipt"] = _receipt_schema(schemas["Task"])
+    schemas["BulkReport"] = _with_properties(schemas["Bulk"], {"dry_run": {"type": "boolean"}})
+    return schemas
 
 
-def _new_task() -> Schema:
-    """What a file of tasks says of one, without what only a simulation asks."""
-    whole = shape("tasks-file")
-    task = _inlined(whole["$defs"]["task"], whole["$defs"])
+def _new_task_schema() -> Schema:
+    """Return the schema of one task of a tasks file, without the field that only simulations use."""
+    file_schema = shape("tasks-file")
+    task = _inline_definitions(file_schema["$defs"]["task"], file_schema["$defs"])
     properties = {name: each for name, each in task["properties"].items() if name != "takes"}
     return {**task, "properties": properties}
 
 
-def _receipt(task: Schema) -> Schema:
+def _receipt_schema(task: Schema) -> Schema:
     more: dict[str, Schema] = {
         "next_runs": {"type": "array", "items": {"$ref": "#/components/schemas/FireTime"}},
         "warnings": {"type": "array", "items": {"$ref": "#/components/schemas/Warning"}},
@@ -75,40 +75,40 @@ def _receipt(task: Schema) -> Schema:
         "removed": {"type": "array", "items": {"$ref": "#/components/schemas/FireTime"}},
         "added": {"type": "array", "items": {"$ref": "#/components/schemas/FireTime"}},
     }
-    opened = _opened(task, more | edited)
-    return {**opened, "required": [*task["required"], *more]}
+    extended = _with_properties(task, more | edited)
+    return {**extended, "required": [*task["required"], *more]}
 
 
-def _opened(base: Schema, more: dict[str, Schema]) -> Schema:
+def _with_properties(base: Schema, more: dict[str, Schema]) -> Schema:
     return {**base, "properties": {**base["properties"], **more}}
 
 
 def _without(base: Schema, name: str) -> Schema:
-    """What only the command line says: it is about commands."""
+    """Drop a property, for fields that only the CLI has."""
     properties = {each: shape for each, shape in base["properties"].items() if each != name}
     return {**base, "properties": properties, "required": [each for each in base["required"] if each != name]}
 
 
-def _inlined(value: Any, defined: dict[str, Any]) -> Any:
-    """With what is defined elsewhere in the same file put in its place."""
+def _inline_definitions(value: Any, defined: dict[str, Any]) -> Any:
+    """Replace references to `$defs` of the same file by their definitions."""
     if isinstance(value, list):
-        return [_inlined(each, defined) for each in value]
+        return [_inline_definitions(each, defined) for each in value]
     if not isinstance(value, dict):
         return value
-    place = value.get("$ref")
-    if isinstance(place, str) and place.startswith("#/$defs/"):
-        return _inlined(defined[place.removeprefix("#/$defs/")], defined)
-    return {name: _inlined(each, defined) for name, each in value.items()}
+    reference = value.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#/$defs/"):
+        return _inline_definitions(defined[reference.removeprefix("#/$defs/")], defined)
+    return {name: _inline_definitions(each, defined) for name, each in value.items()}
 
 
-def _referring(value: Any) -> Any:
-    """The same with references that lead into the document, and without what only a file of its own has."""
+def _rewrite_references(value: Any) -> Any:
+    """Point references into the OpenAPI document, and drop `$schema` and `$id`."""
     if isinstance(value, list):
-        return [_referring(each) for each in value]
+        return [_rewrite_references(each) for each in value]
     if not isinstance(value, dict):
         return value
-    found = {name: _referring(each) for name, each in value.items() if name not in ("$schema", "$id")}
-    place = found.get("$ref")
-    if isinstance(place, str) and place.startswith(_URN):
-        found["$ref"] = f"#/components/schemas/{_NAMES[place.removeprefix(_URN)]}"
-    return found
+    rewritten = {name: _rewrite_references(each) for name, each in value.items() if name not in ("$schema", "$id")}
+    reference = rewritten.get("$ref")
+    if isinstance(reference, str) and reference.startswith(_URN):
+        rewritten["$ref"] = f"#/components/schemas/{_COMPONENT_NAMES[reference.removeprefix(_URN)]}"
+    return rewritten

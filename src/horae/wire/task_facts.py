@@ -1,4 +1,4 @@
-"""A task with how it stands, read back from its JSON: what a client shows of it is what the server would show."""
+"""Decodes task JSON to `Facts`, so that a client renders a task as the server would."""
 
 from __future__ import annotations
 
@@ -18,74 +18,76 @@ from .instants import instant, read_instant
 from .policies import read_policies
 from .tasks import BARRED, read_payload, read_target
 
-_LANE_OR_NODE: Final = ("lane", "node")
+_PARKED_PREFIXES: Final = ("lane", "node")
 
 
-def read_facts(said: Mapping[str, Any]) -> Facts:
-    """With its agenda where that was told too; else with as much of one as tells the same of it."""
-    task, standing = read_definition(said), _standing(said)
-    facts = Facts(task, standing, _entries(task, said), _live(task, said["running"]), barred=_barred(said))
-    agenda = said.get("agenda")
+def read_facts(data: Mapping[str, Any]) -> Facts:
+    """Decode facts, with the agenda if the JSON includes one; otherwise with a minimal agenda that renders the same."""
+    task, status = read_definition(data), _read_status(data)
+    facts = Facts(
+        task, status, _minimal_entries(task, data), _placeholder_runs(task, data["running"]), barred=_read_block(data)
+    )
+    agenda = data.get("agenda")
     return facts if agenda is None else with_agenda(facts, agenda)
 
 
-def read_definition(said: Mapping[str, Any]) -> Task:
-    """The task itself, by what a server says of it; fields that a newer one has beside these are let pass."""
-    schedule = from_json(said["when"]).with_defaults(said["zone"])
+def read_definition(data: Mapping[str, Any]) -> Task:
+    """Decode the task definition; unknown fields of a newer server are ignored."""
+    schedule = from_json(data["when"]).with_defaults(data["zone"])
     return Task(
-        id=said["id"],
-        owner=said["owner"],
-        name=said["name"],
+        id=data["id"],
+        owner=data["owner"],
+        name=data["name"],
         schedule=schedule,
-        target=read_target({"target": said["target"]}),
-        payload=read_payload(said),
-        policies=chosen_policies(policies_for(schedule), read_policies(said["policies"])),
-        created=instant(said["created"]),
-        key=said["key"],
-        lane=said["lane"],
-        labels=tuple(sorted(said["labels"].items())),
-        version=said["version"],
+        target=read_target({"target": data["target"]}),
+        payload=read_payload(data),
+        policies=chosen_policies(policies_for(schedule), read_policies(data["policies"])),
+        created=instant(data["created"]),
+        key=data["key"],
+        lane=data["lane"],
+        labels=tuple(sorted(data["labels"].items())),
+        version=data["version"],
     )
 
 
-def _standing(said: Mapping[str, Any]) -> Standing:
+def _read_status(data: Mapping[str, Any]) -> Standing:
     return Standing(
-        state=TaskState(said["state"]),
-        counted=said["counted"],
-        failures=said["failures"],
-        skips_left=said["skips_left"],
-        last_result=said["last_result"],
-        pause=_pause(said["pause"]),
-        reason=None if said["reason"] is None else Reason(said["reason"]),
-        ended=read_instant(said["ended"]),
+        state=TaskState(data["state"]),
+        counted=data["counted"],
+        failures=data["failures"],
+        skips_left=data["skips_left"],
+        last_result=data["last_result"],
+        pause=_read_pause(data["pause"]),
+        reason=None if data["reason"] is None else Reason(data["reason"]),
+        ended=read_instant(data["ended"]),
     )
 
 
-def _pause(said: Mapping[str, Any] | None) -> Pause | None:
-    if said is None:
+def _read_pause(data: Mapping[str, Any] | None) -> Pause | None:
+    if data is None:
         return None
-    return Pause(instant(said["since"]), PauseCause(said["cause"]), said["note"], read_instant(said["until"]))
+    return Pause(instant(data["since"]), PauseCause(data["cause"]), data["note"], read_instant(data["until"]))
 
 
-def _barred(said: Mapping[str, Any]) -> Reason | None:
-    place, _, reason = (said["waiting_for"] or "").partition(":")
-    return Reason(reason) if place == BARRED else None
+def _read_block(data: Mapping[str, Any]) -> Reason | None:
+    prefix, _, reason = (data["waiting_for"] or "").partition(":")
+    return Reason(reason) if prefix == BARRED else None
 
 
-def _entries(task: Task, said: Mapping[str, Any]) -> tuple[Entry, ...]:
-    """One entry that is due when the next thing of the task is, and stands where that waits."""
-    due = read_instant(said["next"])
-    place, _, name = (said["waiting_for"] or "").partition(":")
-    if place in ("", BARRED):
+def _minimal_entries(task: Task, data: Mapping[str, Any]) -> tuple[Entry, ...]:
+    """Build one entry that has the due time of the task's next run, and the state that `waiting_for` implies."""
+    due = read_instant(data["next"])
+    prefix, _, name = (data["waiting_for"] or "").partition(":")
+    if prefix in ("", BARRED):
         return () if due is None else (Entry(task.id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner),)
-    # Something that waits and leads to no run: only a deadline is like that.
+    # An entry that waits but has no next run can only be a deadline.
     kind, at = (EntryKind.DEADLINE, task.created) if due is None else (EntryKind.WAITING, due)
-    stand, lane = (Stand.PARKED, name) if place in _LANE_OR_NODE else (Stand.HELD, None)
+    entry_state, lane = (Stand.PARKED, name) if prefix in _PARKED_PREFIXES else (Stand.HELD, None)
     slot = slot_for(kind, Origin.SCHEDULED, at)
-    return (Entry(task.id, slot, kind, at, at, task.owner, stand=stand, lane=lane),)
+    return (Entry(task.id, slot, kind, at, at, task.owner, stand=entry_state, lane=lane),)
 
 
-def _live(task: Task, number: int) -> tuple[Run, ...]:
-    """So many, of which no more is known."""
-    nothing_known = Run("", task.id, task.owner, Origin.SCHEDULED, task.created, task.created, 1, RunState.RUNNING)
-    return (nothing_known,) * number
+def _placeholder_runs(task: Task, number: int) -> tuple[Run, ...]:
+    """Build `number` live runs of which only the number is known."""
+    placeholder = Run("", task.id, task.owner, Origin.SCHEDULED, task.created, task.created, 1, RunState.RUNNING)
+    return (placeholder,) * number

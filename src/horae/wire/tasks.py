@@ -1,4 +1,4 @@
-"""A task as JSON, out and in: one shape for the command line, export, apply, HTTP and agents."""
+"""Tasks to JSON and back: one shape for the CLI, export, apply, HTTP and MCP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .policies import policies_json, read_policies
 from .runs import run_json
 
 DEFINITION: Final = ("name", "when", "zone", "target", "payload", "key", "lane", "labels", "policies", "owner")
-"""What whoever makes a task may say."""
+"""Fields that the creator of a task may set."""
 TOLD: Final = (
     "id",
     "state",
@@ -46,18 +46,19 @@ TOLD: Final = (
     "last",
     "missed_24h",
 )
-"""What only Horae says; in a task that comes back from an export it is not looked at."""
-_REMEMBERED_CHARACTERS: Final = 2_048
-_written: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""Made once: `json.dumps` makes a new one for every text."""
-_NO_RUNS: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
-"""Entries that lead to no run."""
+"""Fields that only Horae sets; ignored when an exported task is read back."""
+_MAX_CACHED_CHARACTERS: Final = 2_048
+_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+"""Built once: `json.dumps` with options builds a new encoder for every text."""
+_KINDS_WITHOUT_RUN: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
+"""Entry kinds that lead to no run."""
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
-"""Instead of `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`."""
+"""Shorthands for `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`.
+"""
 
 
 def definition_json(task: Task) -> dict[str, Any]:
-    """What the task is: enough to make it again."""
+    """Encode the definition: enough to create the task again."""
     return {
         "name": task.name,
         "when": to_json(task.schedule),
@@ -75,16 +76,16 @@ def definition_json(task: Task) -> dict[str, Any]:
 def task_json(
     facts: Facts, language: Language = "en", last: Run | None = None, missed: int | None = None
 ) -> dict[str, Any]:
-    """The task with how it stands; `last` is its newest run, and `missed` how many of its occurrences nothing could run
-    within the last day, where those were looked for."""
+    """Encode the task with its status. `last` is its newest run, and `missed` the number of its occurrences of the last
+    day that nothing could run; both are None unless they were looked up."""
     task = facts.task
-    short = len(task.payload) + len(task.target.spec) <= _REMEMBERED_CHARACTERS
-    fixed = _remembered(task, language) if short else fixed_json(task, language)
-    return {**fixed, **moving_json(facts, last, missed)}
+    is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
+    definition = _cached_static_json(task, language) if is_small else fixed_json(task, language)
+    return {**definition, **moving_json(facts, last, missed)}
 
 
 def fixed_json(task: Task, language: Language = "en") -> dict[str, Any]:
-    """What does not change from run to run."""
+    """Encode the fields that do not change from run to run."""
     return {
         "id": task.id,
         **definition_json(task),
@@ -95,13 +96,13 @@ def fixed_json(task: Task, language: Language = "en") -> dict[str, Any]:
 
 
 @lru_cache(maxsize=512)
-def _remembered(task: Task, language: Language) -> dict[str, Any]:
-    """Who looks at a task, looks again."""
+def _cached_static_json(task: Task, language: Language) -> dict[str, Any]:
+    """Cache: the same tasks are read again and again."""
     return fixed_json(task, language)
 
 
 def moving_json(facts: Facts, last: Run | None = None, missed: int | None = None) -> dict[str, Any]:
-    """How it stands."""
+    """Encode the fields that change from run to run."""
     task = facts.task
     return {
         **stand_json(*stand_of(facts)),
@@ -114,7 +115,7 @@ BARRED: Final = "owner"
 
 
 class StandNow(NamedTuple):
-    """All that a task's stand is told by: where this is the same, so is what is told."""
+    """Everything that the status fields depend on: equal values render to equal JSON, so this is a cache key."""
 
     standing: Standing
     upcoming: datetime | None
@@ -128,30 +129,30 @@ def stand_of(facts: Facts) -> StandNow:
 
 
 def stand_json(
-    standing: Standing, upcoming: datetime | None, zone: str | None, running: int, waiting: str | None
+    status: Standing, upcoming: datetime | None, zone: str | None, running: int, waiting: str | None
 ) -> dict[str, Any]:
     return {
-        "state": standing.state.value,
+        "state": status.state.value,
         "next": utc(upcoming),
         "next_local": local(upcoming, zone),
-        **_standing_json(standing),
+        **_counters_json(status),
         "running": running,
         "waiting_for": waiting,
     }
 
 
-def _standing_json(standing: Standing) -> dict[str, Any]:
-    pause = standing.pause
+def _counters_json(status: Standing) -> dict[str, Any]:
+    pause = status.pause
     return {
-        "counted": standing.counted,
-        "failures": standing.failures,
-        "skips_left": standing.skips_left,
+        "counted": status.counted,
+        "failures": status.failures,
+        "skips_left": status.skips_left,
         "pause": None
         if pause is None
         else {"since": utc(pause.since), "cause": pause.cause.value, "note": pause.note, "until": utc(pause.until)},
-        "reason": None if standing.reason is None else standing.reason.value,
-        "ended": utc(standing.ended),
-        "last_result": standing.last_result,
+        "reason": None if status.reason is None else status.reason.value,
+        "ended": utc(status.ended),
+        "last_result": status.last_result,
     }
 
 
@@ -161,15 +162,17 @@ def target_json(target: Target) -> dict[str, Any]:
 
 
 def next_due(facts: Facts) -> datetime | None:
-    """When the next thing of this task comes due; None when nothing is left, or it is paused."""
-    dues = [entry.due for entry in facts.entries if entry.stand is not Stand.ASLEEP and entry.kind not in _NO_RUNS]
+    """Return when the next entry that leads to a run is due; None if none is left or the task is paused."""
+    dues = [
+        entry.due for entry in facts.entries if entry.stand is not Stand.ASLEEP and entry.kind not in _KINDS_WITHOUT_RUN
+    ]
     return min(dues, default=None)
 
 
 def waiting_for(facts: Facts) -> str | None:
-    """What keeps something of it that is due: `lane:<name>`, `node:<route>`, or `run`, an earlier one of the task.
+    """Return what a due entry waits for: `lane:<name>`, `node:<route>`, or `run` (an earlier run of the task).
 
-    `owner:<reason>`: nothing of it starts, because its owner or its agent may run nothing now.
+    `owner:<reason>`: nothing of the task starts, because its owner or its agent is blocked.
     """
     if facts.barred is not None and facts.standing.state is TaskState.ACTIVE:
         return f"{BARRED}:{facts.barred.value}"
@@ -180,52 +183,52 @@ def waiting_for(facts: Facts) -> str | None:
 
 
 def read_task(value: object, *, exported: bool = False) -> Wish:
-    """A task as somebody describes it. `exported`: what Horae itself once told of it is let pass."""
+    """Decode a task request. `exported`: fields that only Horae sets are ignored instead of refused."""
     allowed = (*DEFINITION, *SHORT_TARGETS, *(TOLD if exported else ()))
-    said = check_fields("task", value, allowed)
+    fields = check_fields("task", value, allowed)
     for name in ("name", "when"):
-        if said.get(name) is None:
+        if fields.get(name) is None:
             raise refuse("missing_field", name=name)
     return Wish(
-        name=said["name"],
-        when=said["when"],
-        target=read_target(said),
-        payload=read_payload(said),
-        owner=text_or_none("owner", said.get("owner")),
-        key=text_or_none("key", said.get("key")),
-        zone=text_or_none("zone", said.get("zone")),
-        lane=text_or_none("lane", said.get("lane")),
-        labels=_labels(said),
-        options=NO_OPTIONS if said.get("policies") is None else read_policies(said["policies"]),
-        cleared=frozenset(name for name in ("lane", "zone", "labels") if name in said and said[name] is None),
+        name=fields["name"],
+        when=fields["when"],
+        target=read_target(fields),
+        payload=read_payload(fields),
+        owner=text_or_none("owner", fields.get("owner")),
+        key=text_or_none("key", fields.get("key")),
+        zone=text_or_none("zone", fields.get("zone")),
+        lane=text_or_none("lane", fields.get("lane")),
+        labels=_labels(fields),
+        options=NO_OPTIONS if fields.get("policies") is None else read_policies(fields["policies"]),
+        cleared=frozenset(name for name in ("lane", "zone", "labels") if name in fields and fields[name] is None),
     )
 
 
-def read_target(said: Mapping[str, Any]) -> Target:
-    named = [name for name in ("target", *SHORT_TARGETS) if said.get(name) is not None]
-    if len(named) != 1:
-        raise refuse("missing_field", name="target") if not named else refuse("two_targets", names=", ".join(named))
-    value = said[named[0]]
-    return _whole_target(value) if named[0] == "target" else short_target(named[0], value)
+def read_target(fields: Mapping[str, Any]) -> Target:
+    given = [name for name in ("target", *SHORT_TARGETS) if fields.get(name) is not None]
+    if len(given) != 1:
+        raise refuse("missing_field", name="target") if not given else refuse("two_targets", names=", ".join(given))
+    value = fields[given[0]]
+    return _full_target(value) if given[0] == "target" else short_target(given[0], value)
 
 
 def short_target(name: str, value: object) -> Target:
-    """The few words that say most targets."""
-    whole = isinstance(value, Mapping)
+    """Build a target from its shorthand."""
+    is_spec = isinstance(value, Mapping)
     match name:
         case "http":
-            return _target("http", value if whole else {"url": value})
+            return _target("http", value if is_spec else {"url": value})
         case "command":
-            return _target("command", value if whole else {"argv": value})
+            return _target("command", value if is_spec else {"argv": value})
         case "function":
-            return _target("function", value if whole else {"name": value})
+            return _target("function", value if is_spec else {"name": value})
         case "say":
             return _target("event", {"say": value})
         case _:
-            return _target("event", value if whole else {"topic": value})
+            return _target("event", value if is_spec else {"topic": value})
 
 
-def _whole_target(value: object) -> Target:
+def _full_target(value: object) -> Target:
     if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
         raise refuse("missing_field", name="target.kind")
     return _target(value["kind"], {key: each for key, each in value.items() if key != "kind"})
@@ -233,28 +236,28 @@ def _whole_target(value: object) -> Target:
 
 def _target(kind: str, spec: object) -> Target:
     try:
-        return Target(_kept(kind), _kept(_written(spec)))
+        return Target(_check_encodable(kind), _check_encodable(_encode(spec)))
     except (TypeError, ValueError, RecursionError):
         raise refuse("bad_payload", value="target") from None
 
 
-def read_payload(said: Mapping[str, Any]) -> str:
+def read_payload(fields: Mapping[str, Any]) -> str:
     try:
-        return _kept(_written(said.get("payload", {})))
+        return _check_encodable(_encode(fields.get("payload", {})))
     except (TypeError, ValueError, RecursionError) as error:
         raise refuse("bad_payload", value=error) from None
 
 
-def _labels(said: Mapping[str, Any]) -> dict[str, str] | None:
-    """Any names; what they and their values may be, the task itself says."""
-    labels = said.get("labels")
+def _labels(fields: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the labels unchecked; the task itself checks names and values."""
+    labels = fields.get("labels")
     if labels is not None and not isinstance(labels, Mapping):
         raise refuse("bad_policy", name="labels", value=labels, wanted="JSON object")
     return None if labels is None else dict(labels)
 
 
-def _kept(text: str) -> str:
-    """JSON can spell half a letter (a lone surrogate), which no file can keep: a ValueError."""
+def _check_encodable(text: str) -> str:
+    """Return the text; ValueError for a lone surrogate, which JSON can escape but UTF-8 cannot hold."""
     text.encode()
     return text
 
@@ -263,16 +266,16 @@ EDITABLE: Final = tuple(name for name in DEFINITION if name not in ("key", "owne
 
 
 def read_edits(value: object) -> Edits:
-    """Only what is said changes."""
-    said = check_fields("edit", value, (*EDITABLE, *SHORT_TARGETS))
-    targets = any(said.get(name) is not None for name in ("target", *SHORT_TARGETS))
+    """Decode an edit: only the given fields change."""
+    fields = check_fields("edit", value, (*EDITABLE, *SHORT_TARGETS))
+    has_target = any(fields.get(name) is not None for name in ("target", *SHORT_TARGETS))
     return Edits(
-        name=said.get("name", KEEP),
-        when=said.get("when", KEEP),
-        zone=text_or_none("zone", said.get("zone")),
-        target=read_target(said) if targets else KEEP,
-        payload=read_payload(said) if "payload" in said else KEEP,
-        lane=text_or_none("lane", said["lane"]) if "lane" in said else KEEP,
-        labels=_labels(said) if "labels" in said else KEEP,
-        options=NO_OPTIONS if said.get("policies") is None else read_policies(said["policies"]),
+        name=fields.get("name", KEEP),
+        when=fields.get("when", KEEP),
+        zone=text_or_none("zone", fields.get("zone")),
+        target=read_target(fields) if has_target else KEEP,
+        payload=read_payload(fields) if "payload" in fields else KEEP,
+        lane=text_or_none("lane", fields["lane"]) if "lane" in fields else KEEP,
+        labels=_labels(fields) if "labels" in fields else KEEP,
+        options=NO_OPTIONS if fields.get("policies") is None else read_policies(fields["policies"]),
     )

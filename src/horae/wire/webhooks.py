@@ -1,4 +1,4 @@
-"""Webhooks and their deliveries as JSON, out and in; of a secret never more than that there is one."""
+"""Webhooks and deliveries to JSON and back; a signing secret is never included."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .instants import instant, read_instant, utc
 
 
 def webhook_json(webhook: Webhook) -> dict[str, Any]:
-    """`both_until` is how long a former secret signs beside the new one."""
+    """`both_until` is the end of the period in which the former secret signs too."""
     return {
         "id": webhook.id,
         "owner": webhook.owner,
@@ -34,7 +34,7 @@ def webhook_json(webhook: Webhook) -> dict[str, Any]:
 
 
 def _blocked_json(webhook: Webhook) -> dict[str, Any] | None:
-    """Why the node may not call the address, with the setting that would allow it."""
+    """Encode why the node may not call the address, and the setting that would allow it."""
     refusal = blocked_refusal(webhook)
     if refusal is None:
         return None
@@ -43,7 +43,7 @@ def _blocked_json(webhook: Webhook) -> dict[str, Any] | None:
 
 
 def blocked_refusal(webhook: Webhook) -> Refusal | None:
-    """None where nothing blocks it; else the refusal of the key or of the networks."""
+    """Return the refusal for a missing key or a blocked network; None if the webhook is not blocked."""
     if not webhook.blocked:
         return None
     host = parse_url(webhook.url).host
@@ -52,32 +52,32 @@ def blocked_refusal(webhook: Webhook) -> Refusal | None:
     return refuse_address(host, webhook.blocked)
 
 
-def _read_blocked(said: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Without networks, the key is what the node lacks."""
-    return () if said is None else tuple(said["networks"]) or (NO_KEY,)
+def _read_blocked(data: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Decode the blocked networks; an empty list means that the node lacks the signing key."""
+    return () if data is None else tuple(data["networks"]) or (NO_KEY,)
 
 
-def read_webhook(said: Mapping[str, Any]) -> Webhook:
+def read_webhook(data: Mapping[str, Any]) -> Webhook:
     return Webhook(
-        said["id"],
-        said["owner"],
-        said["url"],
-        instant(said["created"]),
+        data["id"],
+        data["owner"],
+        data["url"],
+        instant(data["created"]),
         0,
-        tuple(said["types"]),
-        said["note"],
-        None if said["disabled"] is None else Disabled(said["disabled"]),
-        read_instant(said["disabled_at"]),
-        read_instant(said["failing_since"]),
-        former_until=read_instant(said["both_until"]),
-        after=said["after"],
-        blocked=_read_blocked(said.get("blocked")),
-        version=said["version"],
+        tuple(data["types"]),
+        data["note"],
+        None if data["disabled"] is None else Disabled(data["disabled"]),
+        read_instant(data["disabled_at"]),
+        read_instant(data["failing_since"]),
+        former_until=read_instant(data["both_until"]),
+        after=data["after"],
+        blocked=_read_blocked(data.get("blocked")),
+        version=data["version"],
     )
 
 
 def delivery_json(delivery: Delivery) -> dict[str, Any]:
-    """What was sent is not told again: the event log has it, under the number in `message`."""
+    """Encode a delivery without its body: the event log has it, under the number in `message`."""
     return {
         "id": delivery.id,
         "webhook": delivery.webhook,
@@ -95,17 +95,17 @@ def delivery_json(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def read_delivery(said: Mapping[str, Any]) -> Delivery:
+def read_delivery(data: Mapping[str, Any]) -> Delivery:
     return Delivery(
-        said["id"],
-        said["webhook"],
-        said["owner"],
-        said["message"],
-        said["type"],
-        said["task_id"],
+        data["id"],
+        data["webhook"],
+        data["owner"],
+        data["message"],
+        data["type"],
+        data["task_id"],
         "",
-        instant(said["created"]),
-        DeliveryState(said["state"]),
-        read_instant(said["next_attempt"]),
-        tuple(Attempt(instant(each["at"]), each["status"], each["answer"]) for each in said["attempts"]),
+        instant(data["created"]),
+        DeliveryState(data["state"]),
+        read_instant(data["next_attempt"]),
+        tuple(Attempt(instant(each["at"]), each["status"], each["answer"]) for each in data["attempts"]),
     )

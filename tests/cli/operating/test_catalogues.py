@@ -12,7 +12,7 @@ from horae.encryption.refusals import CATALOGUE as SEALING
 from horae.interchange.refusals import CATALOGUE as INTERCHANGE
 from horae.model.refusals import CATALOGUE as MODEL
 
-ROOM = Path(operating_messages.__file__).parent
+ROOM = Path(operating_messages.__file__).parents[1]
 
 
 def places(text: str) -> set[str]:
@@ -20,8 +20,8 @@ def places(text: str) -> set[str]:
 
 
 def sources() -> str:
-    own = ("operating_words.py", "operating_refusals.py")
-    return "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py") if path.name not in own)
+    own = ("operating_messages.py", "operating_refusals.py")
+    return "".join(path.read_text(encoding="utf-8") for path in ROOM.rglob("*.py") if path.name not in own)
 
 
 def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:

@@ -214,7 +214,7 @@ async def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
         await clock.pause(TERMS.lease.total_seconds() + 1)
         await other.stop()
         assert [each.run.attempt for each in target.seen] == [2]
-    assert "without a last word" in caplog.text
+    assert "before all writes reached the store" in caplog.text
 
 
 async def test_a_killed_node_settles_nothing_and_is_recovered_after_its_lease(clock: VirtualClock) -> None:

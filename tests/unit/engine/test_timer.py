@@ -21,7 +21,7 @@ def open_files() -> int:
 @pytest.fixture(params=["the system's", "the loop's", "no system"])
 def fine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     if request.param == "no system":
-        monkeypatch.setattr(module, "_SYSTEM", None)
+        monkeypatch.setattr(module, "_LIBRARY", None)
     return bool(request.param != "the loop's")
 
 
@@ -62,7 +62,7 @@ async def test_a_system_without_files_to_spare_has_the_loop(monkeypatch: pytest.
         def timerfd_create(self, *_: int) -> int:
             return -1
 
-    monkeypatch.setattr(module, "_SYSTEM", Exhausted())
+    monkeypatch.setattr(module, "_LIBRARY", Exhausted())
 
     fired = asyncio.Event()
     with timer(SHORT, fired.set):

@@ -379,7 +379,7 @@ def test_event_that_no_listener_received_is_told() -> None:
         (RunningNodes(), "no engine is running", "没有节点在运行"),
         (RunningNodes(draining=("a",)), "the only running node is draining", "唯一在运行的节点正在排空"),
         (RunningNodes(draining=("a", "b")), "all running nodes are draining", "在运行的节点都在排空"),
-        (RunningNodes(("a",), ("b",)), "no running node has had room for it", "在运行的节点都没有空位"),
+        (RunningNodes(("a",), ("b",)), "no running node has had free capacity for it", "在运行的节点都没有空位"),
     ],
 )
 @pytest.mark.parametrize("at", [hour(13), hour(15)])

@@ -42,9 +42,9 @@ def test_an_ordinary_lane_is_no_door(lane: str | None) -> None:
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    for number in range(route._MOST + 10):
+    for number in range(route._MAX_CACHED + 10):
         assert route_of(Target("function", f'{{"name":"f{number}"}}')) == f"function:f{number}"
-    assert len(route._routes) <= route._MOST
+    assert len(route._routes) <= route._MAX_CACHED
 
 
 def test_a_name_that_no_function_can_have_is_cut() -> None:

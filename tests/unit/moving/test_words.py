@@ -18,7 +18,7 @@ def places(text: str) -> set[str]:
 
 
 def test_every_refusal_says_the_same_in_both_languages_and_is_raised_somewhere() -> None:
-    said = "".join(path.read_text(encoding="utf-8") for path in (ROOM / "moving").glob("*.py"))
+    said = "".join(path.read_text(encoding="utf-8") for path in (ROOM / "transfer").glob("*.py"))
     for code, entry in CATALOGUE.items():
         assert places(entry.message) == places(entry.message_zh), code
         assert places(entry.hint) == places(entry.hint_zh), code
@@ -26,7 +26,7 @@ def test_every_refusal_says_the_same_in_both_languages_and_is_raised_somewhere()
 
 
 def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
-    said = (ROOM / "cli" / "store_move.py").read_text(encoding="utf-8")
+    said = (ROOM / "cli" / "transfer" / "move.py").read_text(encoding="utf-8")
     found = {name: value for name, value in vars(move_messages).items() if isinstance(value, Words)}
     assert found
     for name, value in found.items():

@@ -1,7 +1,7 @@
-"""The surfaces of schedulers that Horae takes the place of: their paths, field names and codes, over the same service.
+"""Compatibility surfaces: the paths, field names and codes of schedulers that Horae replaces, over the same service.
 
-own           whose tasks: the caller's alone          door          routes, and refusals in each surface's words
-marks         what ordinary tasks remember of it       notices       what was understood differently than it was said
+own_tasks     the caller's own tasks only              routers       routes, and refusals in each surface's form
+labels        labels that store a surface's fields     notices       notes on fields that were read differently
 scheduled_*   `/scheduled-tasks`                       schedule*     `/schedules`
 health        `/api/health/scheduler`
 """
@@ -16,7 +16,7 @@ from . import health, schedule_actions, scheduled_tasks, schedules
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     scheduled_tasks.router,
-    # What has a name of its own comes before what is called by an id.
+    # Fixed paths before paths with an id.
     schedule_actions.router,
     schedules.router,
     health.router,

@@ -1,4 +1,4 @@
-"""A task is edited and switched on or off by one request: in an order in which a refusal leaves all as it was."""
+"""Edits a task and enables or disables it in one request, ordered so that a refusal leaves the task unchanged."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from .own_tasks import own
 async def edit_and_switch(
     service: Service, who: Principal, facts: Facts, edits: Edits, *, enabled: bool | None
 ) -> Facts:
-    """The edit is tried first, so that whatever is refused is refused before anything was written."""
-    mine, task_id = own(who), facts.task.id
-    await service.tasks.edit(mine, task_id, edits, dry_run=True)
-    over = facts.standing.state in (TaskState.COMPLETED, TaskState.FAILED)
-    # Of what is over there is nothing to switch on before it has a new time.
-    time_first = over and not isinstance(edits.when, Keep)
-    if enabled and not time_first:
-        await service.tasks.resume(mine, task_id)
+    """Edit the task, then enable or disable it. A dry run of the edit comes first, so that a refusal comes before any
+    write."""
+    principal, task_id = own(who), facts.task.id
+    await service.tasks.edit(principal, task_id, edits, dry_run=True)
+    is_over = facts.standing.state in (TaskState.COMPLETED, TaskState.FAILED)
+    # A task that has ended can be enabled only after the edit gives it a new time.
+    edit_first = is_over and not isinstance(edits.when, Keep)
+    if enabled and not edit_first:
+        await service.tasks.resume(principal, task_id)
     if enabled is False and facts.standing.state is TaskState.ACTIVE:
-        await service.tasks.pause(mine, task_id, note=DISABLED)
-    await service.tasks.edit(mine, task_id, edits)
-    if time_first and enabled:
-        await service.tasks.resume(mine, task_id)
-    elif time_first and facts.standing.state is TaskState.COMPLETED:
-        # A new time wakes what was completed; whoever has not switched it on finds it still off.
-        await service.tasks.pause(mine, task_id, note=DISABLED)
-    return await service.tasks.get(mine, task_id)
+        await service.tasks.pause(principal, task_id, note=DISABLED)
+    await service.tasks.edit(principal, task_id, edits)
+    if edit_first and enabled:
+        await service.tasks.resume(principal, task_id)
+    elif edit_first and facts.standing.state is TaskState.COMPLETED:
+        # A new time reactivates a completed task; without `enabled` it stays disabled.
+        await service.tasks.pause(principal, task_id, note=DISABLED)
+    return await service.tasks.get(principal, task_id)
 
 
 async def hold(service: Service, who: Principal, task_id: str, note: str) -> Facts:
-    """Nothing of it starts from here on. What waits for more than its owner's word goes on waiting for that."""
+    """Pause the task. A pause with another cause than a request, such as a pending approval, is kept."""
     facts = await service.tasks.get(own(who), task_id)
     pause = facts.standing.pause
     if pause is not None and pause.cause is not PauseCause.REQUESTED:

@@ -1,4 +1,4 @@
-"""The envelope in which `/schedules` answers: `success`, `code`, `message` and `data`."""
+"""Response envelope of `/schedules`: `success`, `code`, `message` and `data`."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _DONE: Final = {"en": "Done.", "zh": "操作成功。"}
 
 
 def enclosed(request: Request, data: Any, status: int = 200) -> Response:
-    at = house_of(request).clock.now()
-    shape = {
+    now = house_of(request).clock.now()
+    envelope = {
         "success": True,
         "code": 200,
         "message": _DONE[language(request)],
-        "timestamp": int(at.timestamp() * 1000),
+        "timestamp": int(now.timestamp() * 1000),
         "data": data,
     }
-    return answer(shape, status)
+    return answer(envelope, status)
 
 
 async def enclosed_task(
     request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = (), status: int = 200
 ) -> Response:
-    """Under both names: their server said `task`, and their clients look for `schedule`."""
-    (shown,) = await shown_tasks(request, who, [facts])
+    """Respond with one schedule under two names: their server used `task`, and their clients read `schedule`."""
+    (rendered,) = await shown_tasks(request, who, [facts])
     if notes:
-        shown["warnings"] = told(notes, language(request))
-    return enclosed(request, {"task": shown, "schedule": shown}, status)
+        rendered["warnings"] = told(notes, language(request))
+    return enclosed(request, {"task": rendered, "schedule": rendered}, status)
 
 
-async def shown_tasks(request: Request, who: Principal, listed: list[Facts]) -> list[dict[str, Any]]:
-    house = house_of(request)
-    now = house.clock.now()
-    latest = await latest_runs(house.service, who, listed)
-    return [schedule_shown(each, latest.get(each.task.id), now) for each in listed]
+async def shown_tasks(request: Request, who: Principal, tasks: list[Facts]) -> list[dict[str, Any]]:
+    context = house_of(request)
+    now = context.clock.now()
+    latest = await latest_runs(context.service, who, tasks)
+    return [schedule_shown(each, latest.get(each.task.id), now) for each in tasks]

@@ -1,4 +1,4 @@
-"""`/api/health/scheduler`: whether the scheduler runs, and what it has ahead, as far as whoever asks may know it."""
+"""`/api/health/scheduler`: whether the scheduler runs, and with a token the queue of the caller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..openapi import told
 
 router: Final = APIRouter(tags=["health"])
 MOST_LISTED: Final = 100
-_UNTOLD: Final[dict[str, Any]] = {
+_HIDDEN_QUEUE: Final[dict[str, Any]] = {
     "queueSize": None,
     "nextExecution": None,
     "tasksInQueue": [],
@@ -34,17 +34,16 @@ _UNTOLD: Final[dict[str, Any]] = {
 
 @router.get("/api/health/scheduler", **told("scheduler_health", "Whether the scheduler runs", "SchedulerHealth"))
 async def scheduler_health(request: Request) -> Response:
-    """Without a token it says only whether it runs: how much there is to do, and when, is for those whose it is, and
-    not for their agents."""
+    """Respond whether the scheduler runs. Size and times of the queue need a token, and are hidden from agents."""
     service = house_of(request).service
-    who = await caller(request) if "authorization" in request.headers else None
+    principal = await caller(request) if "authorization" in request.headers else None
     running = await _is_running(service)
-    queue = _UNTOLD if who is None or who.agent is not None else await _queue(service, who)
+    queue = _HIDDEN_QUEUE if principal is None or principal.agent is not None else await _queue(service, principal)
     return answer({"healthy": running, "scheduler": {"isRunning": running, **queue}})
 
 
 async def _is_running(service: Service) -> bool:
-    """Some node lives that claims what is due."""
+    """Return whether a live node claims due entries."""
     try:
         return any(each.state is NodeState.LIVE for each in await service.nodes.all(LOCAL))
     except HoraeError:
@@ -52,20 +51,20 @@ async def _is_running(service: Service) -> bool:
 
 
 async def _queue(service: Service, who: Principal) -> dict[str, Any]:
-    """An admin sees everybody's, all others their own.
+    """Return the queue: of all owners for an admin, of the caller for others.
 
-    `queueSize` counts what `tasksInQueue` lists, however long: tasks with an entry that a node can claim in time. What
-    is due and waits for a node that knows its function, or for a seat in its lane, is counted beside it.
+    `queueSize` counts what `tasksInQueue` lists, however long: tasks with an entry that a node can claim in time. Due
+    entries that wait for a node with their function, or for a lane slot, are counted separately.
     """
-    coming = await service.tasks.upcoming(who, MOST_LISTED)
+    upcoming = await service.tasks.upcoming(who, MOST_LISTED)
     overview = await service.overview.now(who)
     active, waiting = overview.tasks[TaskState.ACTIVE], overview.waiting
-    is_whole = len(coming) < MOST_LISTED
-    dues = [due for each in coming if (due := next_due(each)) is not None]
+    is_complete = len(upcoming) < MOST_LISTED
+    dues = [due for each in upcoming if (due := next_due(each)) is not None]
     return {
-        "queueSize": len(coming) if is_whole else max(len(coming), active - waiting.stranded - waiting.parked),
+        "queueSize": len(upcoming) if is_complete else max(len(upcoming), active - waiting.stranded - waiting.parked),
         "nextExecution": utc(min(dues, default=None)),
-        "tasksInQueue": [each.task.id for each in coming],
+        "tasksInQueue": [each.task.id for each in upcoming],
         "activeTasks": active,
         "waitingForNode": waiting.stranded,
         "waitingForLane": waiting.parked,

@@ -1,4 +1,4 @@
-"""What an ordinary task remembers for these surfaces: a few labels, so that every other front end shows them too."""
+"""Labels in which an ordinary task stores the fields of these surfaces, so that every other front end shows them too."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ...model.run import Run
 from ...model.task import Task
 
 SURFACE: Final = "compat.surface"
-"""Through which of these surfaces it was made."""
+"""Surface through which the task was created."""
 UPDATED: Final = "compat.updated"
-"""When it was last edited through one of them."""
+"""Time of the last edit through one of these surfaces."""
 TASK_TYPE: Final = "compat.task_type"
 SOURCE_TYPE: Final = "compat.source_type"
 SOURCE_ID: Final = "compat.source_id"
 SNOOZED_FROM: Final = "compat.snoozed_from"
 
 DISABLED: Final = "disabled"
-"""The note of a pause that a client knows as `enabled: false`."""
+"""Note of a pause that a client sees as `enabled: false`."""
 
 
 def labelled(task: Task, marks: Mapping[str, str]) -> dict[str, str]:
-    """The task's labels with these marks; those that only the service writes are left to it."""
-    kept = {name: value for name, value in task.labels if not name.startswith(RESERVED_LABELS)}
-    return kept | dict(marks)
+    """Return the task's labels with `marks` added, without those that only the service writes."""
+    own_labels = {name: value for name, value in task.labels if not name.startswith(RESERVED_LABELS)}
+    return own_labels | dict(marks)
 
 
 def mark_of(task: Task, name: str) -> str | None:
@@ -35,21 +35,21 @@ def mark_of(task: Task, name: str) -> str | None:
 
 
 def updated(facts: Facts, latest: Run | None) -> datetime:
-    """The last change that can be seen: made, edited here, paused, run, ended."""
-    standing = facts.standing
-    seen = (
+    """Return the time of the last visible change: created, edited here, paused, run, ended."""
+    status = facts.standing
+    times = (
         facts.task.created,
-        _edited(facts.task),
-        None if standing.pause is None else standing.pause.since,
-        standing.last_end,
-        standing.ended,
+        _edit_time(facts.task),
+        None if status.pause is None else status.pause.since,
+        status.last_end,
+        status.ended,
         None if latest is None else latest.ended or latest.started,
     )
-    return max(each for each in seen if each is not None)
+    return max(each for each in times if each is not None)
 
 
-def _edited(task: Task) -> datetime | None:
-    """Anybody may write labels: what is no instant says nothing."""
+def _edit_time(task: Task) -> datetime | None:
+    """Return the time in the label; None if it is no instant, since users can write labels."""
     try:
         at = datetime.fromisoformat(mark_of(task, UPDATED) or "")
         return None if at.tzinfo is None else at.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Who is at work on a task, and until when that is certain: `locked_by` and `locked_until`, from runs that live."""
+"""Leases of live runs, shown as `locked_by` and `locked_until`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...service.runs.nodes import NodeState
 from ...service.service import Service
 
 _TARGET: Final = "target"
-"""Somebody outside holds the run, until its deadline."""
+"""Holder of a run that waits for an external target, until its deadline."""
 
 
 class Lease(NamedTuple):
@@ -22,17 +22,18 @@ class Lease(NamedTuple):
     until: datetime | None
 
 
-async def leases_of(service: Service, listed: Sequence[Facts]) -> dict[str, Lease]:
-    """By task. A dead lease is none: what it held is recovered by itself, and nobody has to clear it."""
-    going = [facts for facts in listed if facts.live]
-    if not going:
+async def leases_of(service: Service, tasks: Sequence[Facts]) -> dict[str, Lease]:
+    """Return the leases by task id. An expired lease is left out: its runs are recovered without any client clearing a
+    lock."""
+    running = [facts for facts in tasks if facts.live]
+    if not running:
         return {}
     length = await agreed_lease(service.store)
-    # Which nodes there are is the operator's business; that this one carries their run, they see in the run itself.
+    # The list of nodes is for operators only; the caller sees just the node of its own run.
     seen = await service.nodes.all(LOCAL)
     nodes = {each.node.id: each.node.renewed + length for each in seen if each.state is not NodeState.SILENT}
-    found = ((facts.task.id, _lease(facts.live, nodes)) for facts in going)
-    return {task_id: lease for task_id, lease in found if lease is not None}
+    pairs = ((facts.task.id, _lease(facts.live, nodes)) for facts in running)
+    return {task_id: lease for task_id, lease in pairs if lease is not None}
 
 
 def _lease(live: Sequence[Run], nodes: Mapping[str, datetime]) -> Lease | None:

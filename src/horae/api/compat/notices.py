@@ -1,4 +1,4 @@
-"""What was understood differently than it was said, told with the answer: it stops nothing."""
+"""Notes of the compatibility surfaces on fields that were read differently than sent; they refuse nothing."""
 
 from __future__ import annotations
 

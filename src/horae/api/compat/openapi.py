@@ -1,4 +1,4 @@
-"""What the document says of a route of these surfaces: as of all others, with the problems that their clients see."""
+"""OpenAPI metadata of compatibility routes: like all others, with their problem shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..openapi import reference, told
 _PROBLEM: Final = {"application/problem+json": {"schema": reference("CompatProblem")}}
 
 
-def said(  # noqa: PLR0913 - each is a part of what is said
+def said(  # noqa: PLR0913 - one keyword for each part of the document
     name: str,
     summary: str,
     answers: str,
@@ -22,8 +22,8 @@ def said(  # noqa: PLR0913 - each is a part of what is said
     once: bool = False,
     optional: bool = False,
 ) -> dict[str, Any]:
-    """The arguments of a route; `answers` and `takes` name shapes."""
-    found = told(
+    """Return the arguments of a route decorator; `response` and `request_body` name shapes."""
+    metadata = told(
         name,
         summary,
         answers,
@@ -34,7 +34,7 @@ def said(  # noqa: PLR0913 - each is a part of what is said
         once=once,
         optional=optional,
     )
-    for code, response in found["responses"].items():
+    for code, response in metadata["responses"].items():
         if code >= 400:
-            found["responses"][code] = {**response, "content": _PROBLEM}
-    return found
+            metadata["responses"][code] = {**response, "content": _PROBLEM}
+    return metadata

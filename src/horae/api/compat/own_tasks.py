@@ -1,4 +1,4 @@
-"""Whose tasks these surfaces show: the caller's own and nobody else's, not even to an admin."""
+"""The caller's own tasks: these surfaces show no tasks of other owners, not even to an admin."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...ports.store import TaskFilter
 from ...service.service import Service
 
 MOST_LOOKED_AT: Final = 10_000
-"""These surfaces list everything at once, in an order that no store keeps: so many tasks are looked at, and no more."""
+"""These surfaces list everything at once, in an order that no store has, so the number of scanned tasks is limited."""
 KNOWN: Final = frozenset(TaskState) - {TaskState.CANCELLED}
-"""What is cancelled is gone for clients that know only deletion."""
+"""Cancelled tasks are hidden: these clients know only deletion."""
 
 
 def own(who: Principal) -> Principal:
-    """Their users were all alike: whoever may see everybody's tasks elsewhere is an ordinary user here."""
+    """Return the principal without admin rights: in these surfaces all users are ordinary users."""
     return who._replace(admin=False)
 
 
@@ -31,29 +31,29 @@ async def gathered(
     states: Collection[TaskState] | None = None,
     labels: tuple[tuple[str, str], ...] = (),
 ) -> list[Facts]:
-    """All their tasks, oldest first."""
-    wanted = TaskFilter(who.owner, None if states is None else frozenset(states), labels=labels)
-    found: list[Facts] = []
+    """Return all tasks of the caller, oldest first."""
+    task_filter = TaskFilter(who.owner, None if states is None else frozenset(states), labels=labels)
+    tasks: list[Facts] = []
     after: str | None = None
-    while len(found) < MOST_LOOKED_AT:
-        page = await service.tasks.page(own(who), wanted, after, LARGEST_PAGE)
-        found += page.items
+    while len(tasks) < MOST_LOOKED_AT:
+        page = await service.tasks.page(own(who), task_filter, after, LARGEST_PAGE)
+        tasks += page.items
         after = page.after
         if after is None:
             break
-    return found
+    return tasks
 
 
-async def latest_runs(service: Service, who: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
-    """The newest row of each, asked for in portions that every store takes."""
-    found: dict[str, Run] = {}
-    for begin in range(0, len(listed), LARGEST_PAGE):
-        found |= await service.tasks.latest(own(who), listed[begin : begin + LARGEST_PAGE])
-    return found
+async def latest_runs(service: Service, who: Principal, tasks: Sequence[Facts]) -> dict[str, Run]:
+    """Return the newest run of each task, read in batches that every store accepts."""
+    runs: dict[str, Run] = {}
+    for begin in range(0, len(tasks), LARGEST_PAGE):
+        runs |= await service.tasks.latest(own(who), tasks[begin : begin + LARGEST_PAGE])
+    return runs
 
 
 async def remove(service: Service, who: Principal, task_id: str) -> None:
-    """The task and its history go. What is just running is asked to end; its task is cancelled, and no longer shown."""
+    """Delete the task and its history. A running task is cancelled instead, and no longer shown."""
     try:
         await service.tasks.delete(own(who), task_id)
     except Conflict as refusal:

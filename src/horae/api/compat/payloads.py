@@ -1,4 +1,5 @@
-"""Payloads, and what a schedule says of itself beside them: kept under one name in the payload of the ordinary task."""
+"""Payloads of the compatibility surfaces: descriptive fields of a schedule are stored under one key of the task's
+payload."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from ...model.refusals import refuse as refuse_task
 from .refusals import refuse
 
 ABOUT: Final = "compat"
-"""What stands under this name is told in fields of its own; who hears the event of a schedule finds it there."""
+"""Key of the descriptive fields; surfaces show them as fields of their own, and readers of a schedule's event find them
+here."""
 
 
 def read_payload(value: object) -> dict[str, Any]:
-    """An object; absent or null is an empty one."""
+    """Return the payload object; absent or null is an empty one."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or ABOUT in value:
@@ -24,10 +26,10 @@ def read_payload(value: object) -> dict[str, Any]:
 
 
 def kept_payload(payload: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
-    """As the task keeps it."""
-    whole = {**payload, ABOUT: dict(about)} if about else dict(payload)
+    """Encode the payload as the task stores it."""
+    combined = {**payload, ABOUT: dict(about)} if about else dict(payload)
     try:
-        text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(combined, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise refuse_task("bad_payload", value=type(error).__name__) from None
@@ -35,7 +37,7 @@ def kept_payload(payload: Mapping[str, Any], about: Mapping[str, Any] | None = N
 
 
 def shown_payload(text: str) -> dict[str, Any]:
-    """Tasks from elsewhere may have any JSON; here it is always an object."""
+    """Return the payload as an object; a task of another surface may hold any JSON."""
     value = json.loads(text)
     if not isinstance(value, dict):
         return {} if value is None else {"value": value}
@@ -43,6 +45,7 @@ def shown_payload(text: str) -> dict[str, Any]:
 
 
 def about_of(text: str) -> dict[str, Any]:
+    """Return the descriptive fields."""
     value = json.loads(text)
     about = value.get(ABOUT) if isinstance(value, dict) else None
     return about if isinstance(about, dict) else {}

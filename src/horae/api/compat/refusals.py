@@ -1,4 +1,4 @@
-"""Every way in which the compatibility surfaces themselves refuse something."""
+"""Catalogue of refusals that only the compatibility surfaces have."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "compat_no_snooze": Entry(
         Conflict,
-        "This reminder does not allow to be snoozed.",
+        "This reminder does not allow snoozing.",
         "Set 'allowSnooze' in its alertConfig, or make another reminder.",
         "此提醒不允许延后。",
         "请在 alertConfig 中设置 allowSnooze,或另建提醒。",
     ),
     "compat_no_source": Entry(
         InvalidTask,
-        "It is not said whose schedules are to be removed.",
+        "The source of the schedules to remove is missing.",
         "Give 'sourceId' (or 'sourceEntityId'), and 'sourceType' (or 'sourceModule') where ids alone are not unique.",
         "没有说明要删除哪个来源的调度任务。",
         "请给出 sourceId(或 sourceEntityId);仅凭标识不唯一时再给出 sourceType(或 sourceModule)。",

@@ -1,4 +1,5 @@
-"""The doors of these surfaces: guarded like all others, with refusals that their clients understand as well."""
+"""Routes of the compatibility surfaces: authenticated like all others, with `success` and `message` in their problem
+documents."""
 
 from __future__ import annotations
 
@@ -19,33 +20,35 @@ from ...web.routers import Guarded
 
 
 class CompatRoute(Guarded):
-    """A problem as everywhere, which also says what these clients look for: `success` and `message`."""
+    """Adds `success` and `message`, which these clients read, to problem responses."""
 
     statuses: ClassVar[Mapping[str, int]] = {}
-    """Where clients of this surface know a refusal by another status than the rest of the world."""
+    """Statuses by refusal code where clients of this surface expect another one."""
 
     async def answered(self, request: Request, bound: Bound | None) -> Response:
         try:
             return await super().answered(request, bound)
         except HoraeError as error:
-            return _reworded(problem(request, error), self.statuses.get(_code(error)))
+            return _with_compat_fields(problem(request, error), self.statuses.get(_code(error)))
         except RequestValidationError as error:
-            return _reworded(await on_invalid(request, error))
+            return _with_compat_fields(await on_invalid(request, error))
 
 
 def _code(error: HoraeError) -> str:
     return error.code if isinstance(error, Refusal) else ""
 
 
-def _reworded(response: Response, status: int | None = None) -> Response:
-    shape: dict[str, Any] = json.loads(bytes(response.body))
-    shape |= {"success": False, "message": f"{shape['detail']} {shape['hint']}".strip()}
-    # Their fields have other names than a task's own.
-    shape["errors"] = [each for each in shape["errors"] if not str(each["pointer"]).startswith("/when")]
+def _with_compat_fields(response: Response, status: int | None = None) -> Response:
+    document: dict[str, Any] = json.loads(bytes(response.body))
+    document |= {"success": False, "message": f"{document['detail']} {document['hint']}".strip()}
+    # Pointers to `/when` name no field of these surfaces.
+    document["errors"] = [each for each in document["errors"] if not str(each["pointer"]).startswith("/when")]
     if status is not None:
-        shape["status"] = status
-    kept = {name: value for name, value in response.headers.items() if name not in ("content-length", "content-type")}
-    return Response(encoded(shape), shape["status"], kept, PROBLEM)
+        document["status"] = status
+    headers = {
+        name: value for name, value in response.headers.items() if name not in ("content-length", "content-type")
+    }
+    return Response(encoded(document), document["status"], headers, PROBLEM)
 
 
 class ScheduledTaskRoute(CompatRoute):

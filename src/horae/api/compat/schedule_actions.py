@@ -1,4 +1,4 @@
-"""What can be done with schedules of `/schedules`: run, switched, paused, snoozed, one by one or many at once."""
+"""Actions on schedules of `/schedules`: run, enable, disable, pause, resume, snooze, one by one or in a batch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .schedule_reminders import happens_once, once_more, read_snooze
 router: Final = surface("/schedules", "schedules")
 EXAMPLE: Final = {"taskUuids": ["tsk_0199f3a1b2c3d4e5f60718293a4b5c6d"], "operation": "pause"}
 MOST_AT_ONCE: Final = 1_000
-_LONGEST_LOOK: Final = 366 * 24 * 60
+_MAX_MINUTES_AHEAD: Final = 366 * 24 * 60
 _REFUSED_BEFORE: Final[dict[Language, str]] = {
     "en": "Refused when this request was first done.",
     "zh": "首次执行该请求时已被拒绝。",
@@ -53,60 +53,63 @@ Operation: TypeAlias = Callable[[Service, Principal, str], Awaitable[object]]
 async def upcoming(
     request: Request,
     who: Who,
-    withinMinutes: Annotated[int, Query(ge=1, le=_LONGEST_LOOK)] = 60,  # noqa: N803 - the surface's own name
+    withinMinutes: Annotated[int, Query(ge=1, le=_MAX_MINUTES_AHEAD)] = 60,  # noqa: N803 - the surface's own name
     limit: Limit = 100,
 ) -> Response:
-    house = house_of(request)
-    now = house.clock.now()
+    context = house_of(request)
+    now = context.clock.now()
     until = now + timedelta(minutes=withinMinutes)
-    found = ((each, next_due(each)) for each in await house.service.tasks.upcoming(own(who), limit))
-    tasks = [upcoming_shown(each, due, now) for each, due in found if due is not None and due <= until]
+    with_due = ((each, next_due(each)) for each in await context.service.tasks.upcoming(own(who), limit))
+    tasks = [upcoming_shown(each, due, now) for each, due in with_due if due is not None and due <= until]
     data = {"tasks": tasks, "withinHours": withinMinutes / 60, "queryTime": now.isoformat()}
     return enclosed(request, data)
 
 
 @router.get(
-    "/statistics", **said("get_schedule_statistics", "How many there are, and how they do", "ScheduleStatistics")
+    "/statistics",
+    **said(
+        "get_schedule_statistics", "Numbers by state, type and priority, and the success rate", "ScheduleStatistics"
+    ),
 )
 async def statistics(request: Request, who: Who) -> Response:
     service = house_of(request).service
-    listed = await gathered(service, who)
-    states = Counter(status_of(each) for each in listed)
+    tasks = await gathered(service, who)
+    states = Counter(status_of(each) for each in tasks)
     outcomes = (await service.overview.now(own(who))).outcomes
     good = outcomes.get("succeeded", 0)
     ended = good + sum(outcomes.get(name, 0) for name in ("failed", "timed_out", "lost"))
     data = {
-        "totalTasks": len(listed),
+        "totalTasks": len(tasks),
         "activeTasks": states["PENDING"] + states["RUNNING"],
         "completedTasks": states["COMPLETED"],
         "failedTasks": states["FAILED"],
         "byStatus": {name: states[name] for name in STATUSES},
-        "byType": dict(Counter(type_of(each.task) for each in listed)),
+        "byType": dict(Counter(type_of(each.task) for each in tasks)),
         "byPriority": dict.fromkeys(PRIORITIES, 0)
-        | Counter(priority_name(each.task.policies.priority) for each in listed),
+        | Counter(priority_name(each.task.policies.priority) for each in tasks),
         "successRate": good / ended if ended else None,
     }
     return enclosed(request, data)
 
 
-async def _batch_again(request: Request, _who: Principal, ids: Ids) -> Response:
+async def _replay_batch(request: Request, _who: Principal, ids: Ids) -> Response:
     done, refused = ids["done"], ids["refused"]
     failed = [{"taskUuid": uuid, "error": _REFUSED_BEFORE[language(request)]} for uuid in refused]
     summary = {"total": len(done) + len(failed), "success": len(done), "failed": len(failed)}
     return enclosed(request, {"success": done, "failed": failed, "summary": summary})
 
 
-async def _execution_again(request: Request, _who: Principal, ids: Ids) -> Response:
-    return _executed(request, ids["run"], ids["at"])
+async def _replay_execution(request: Request, _who: Principal, ids: Ids) -> Response:
+    return _execution_response(request, ids["run"], ids["at"])
 
 
-async def _schedule_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_schedule(request: Request, who: Principal, ids: Ids) -> Response:
     tasks = house_of(request).service.tasks
     facts = await tasks.get(own(who), request.path_params["uuid"])
     if "snoozed" not in ids:
         return await enclosed_task(request, who, facts)
-    shown = await shown_tasks(request, who, [facts, await tasks.get(own(who), ids["snoozed"])])
-    return enclosed(request, {"task": shown[0], "schedule": shown[0], "snoozed": shown[1]})
+    rendered = await shown_tasks(request, who, [facts, await tasks.get(own(who), ids["snoozed"])])
+    return enclosed(request, {"task": rendered[0], "schedule": rendered[0], "snoozed": rendered[1]})
 
 
 @router.post(
@@ -115,16 +118,16 @@ async def _schedule_again(request: Request, who: Principal, ids: Ids) -> Respons
         "batch_schedules", "One operation for many schedules", "BatchResult", takes="Batch", example=EXAMPLE, once=True
     ),
 )
-@repeatable(Scope.WRITE, _batch_again)
+@repeatable(Scope.WRITE, _replay_batch)
 async def batch(request: Request, who: Who) -> Response:
-    said = check_fields("batch", await json_body(request), ("taskUuids", "operation"))
-    uuids, operation = said.get("taskUuids"), OPERATIONS.get(str(said.get("operation")))
+    body = check_fields("batch", await json_body(request), ("taskUuids", "operation"))
+    uuids, operation = body.get("taskUuids"), OPERATIONS.get(str(body.get("operation")))
     if operation is None:
-        wanted = ", ".join(OPERATIONS)
-        raise refuse("compat_bad_field", name="operation", value=said.get("operation"), wanted=wanted)
+        allowed = ", ".join(OPERATIONS)
+        raise refuse("compat_bad_field", name="operation", value=body.get("operation"), wanted=allowed)
     if not isinstance(uuids, list) or len(uuids) > MOST_AT_ONCE:
-        wanted = f"a list of at most {MOST_AT_ONCE} ids"
-        raise refuse("compat_bad_field", name="taskUuids", value=type(uuids).__name__, wanted=wanted)
+        allowed = f"a list of at most {MOST_AT_ONCE} ids"
+        raise refuse("compat_bad_field", name="taskUuids", value=type(uuids).__name__, wanted=allowed)
     done: list[str] = []
     failed: list[dict[str, Any]] = []
     for uuid in uuids:
@@ -150,54 +153,60 @@ async def batch(request: Request, who: Who) -> Response:
         once=True,
     ),
 )
-@repeatable(Scope.RUN, _execution_again)
+@repeatable(Scope.RUN, _replay_execution)
 async def execute(uuid: str, request: Request, who: Who) -> Response:
     check_fields("execute", await json_body_or_none(request) or {}, ("taskUuid", "force", "overrides"))
-    house = house_of(request)
-    run = await house.service.tasks.run_now(own(who), uuid)
-    at = house.clock.now().isoformat()
+    context = house_of(request)
+    run = await context.service.tasks.run_now(own(who), uuid)
+    at = context.clock.now().isoformat()
     remember(request, run=run, at=at)
-    return _executed(request, run, at)
+    return _execution_response(request, run, at)
 
 
 @router.post(
-    "/{uuid}/enable", **said("enable_schedule", "Let it run again", "ScheduleAnswer", problems=(404,), once=True)
+    "/{uuid}/enable", **said("enable_schedule", "Enable a schedule", "ScheduleAnswer", problems=(404,), once=True)
 )
-@repeatable(Scope.WRITE, _schedule_again)
+@repeatable(Scope.WRITE, _replay_schedule)
 async def enable(uuid: str, request: Request, who: Who) -> Response:
-    return await _acted(uuid, request, who, _resume)
+    return await _apply(uuid, request, who, _resume)
 
 
 @router.post(
-    "/{uuid}/disable", **said("disable_schedule", "Hold it back", "ScheduleAnswer", problems=(404,), once=True)
+    "/{uuid}/disable", **said("disable_schedule", "Disable a schedule", "ScheduleAnswer", problems=(404,), once=True)
 )
-@repeatable(Scope.WRITE, _schedule_again)
+@repeatable(Scope.WRITE, _replay_schedule)
 async def disable(uuid: str, request: Request, who: Who) -> Response:
-    return await _acted(uuid, request, who, _disable)
+    return await _apply(uuid, request, who, _disable)
 
 
 @router.post(
-    "/{uuid}/pause", **said("pause_schedule", "Hold it back for a while", "ScheduleAnswer", problems=(404,), once=True)
+    "/{uuid}/pause", **said("pause_schedule", "Pause a schedule", "ScheduleAnswer", problems=(404,), once=True)
 )
-@repeatable(Scope.WRITE, _schedule_again)
+@repeatable(Scope.WRITE, _replay_schedule)
 async def pause(uuid: str, request: Request, who: Who) -> Response:
-    return await _acted(uuid, request, who, _pause)
+    return await _apply(uuid, request, who, _pause)
 
 
 @router.post(
     "/{uuid}/resume",
-    **said("resume_schedule", "Go on; what was missed stays missed", "ScheduleAnswer", problems=(404,), once=True),
+    **said(
+        "resume_schedule",
+        "Resume a schedule; missed times are not made up for",
+        "ScheduleAnswer",
+        problems=(404,),
+        once=True,
+    ),
 )
-@repeatable(Scope.WRITE, _schedule_again)
+@repeatable(Scope.WRITE, _replay_schedule)
 async def resume(uuid: str, request: Request, who: Who) -> Response:
-    return await _acted(uuid, request, who, _resume)
+    return await _apply(uuid, request, who, _resume)
 
 
 @router.post(
     "/{uuid}/snooze",
     **said(
         "snooze_schedule",
-        "Once more, in so many minutes",
+        "Snooze: run once more, after the given minutes",
         "ScheduleAnswer",
         takes="Snooze",
         example={"snoozeMinutes": 10},
@@ -205,32 +214,32 @@ async def resume(uuid: str, request: Request, who: Who) -> Response:
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _schedule_again)
+@repeatable(Scope.WRITE, _replay_schedule)
 async def snooze(uuid: str, request: Request, who: Who) -> Response:
-    """What happens once happens then; what recurs keeps its times, and one extra reminder is made beside it."""
-    house, now = house_of(request), house_of(request).clock.now()
-    facts = await house.service.tasks.get(own(who), uuid)
+    """Move a one-time schedule; a recurring one keeps its times, and one extra reminder is created."""
+    context, now = house_of(request), house_of(request).clock.now()
+    facts = await context.service.tasks.get(own(who), uuid)
     task = facts.task
     at = now + read_snooze(await json_body(request), task)
     if happens_once(task):
         edits = Edits(when=Once(at, zone=task.schedule.zone), labels=labelled(task, {UPDATED: now.isoformat()}))
-        awake = facts.standing.state is TaskState.ACTIVE
-        after = await edit_and_switch(house.service, who, facts, edits, enabled=None if awake else True)
+        is_active = facts.standing.state is TaskState.ACTIVE
+        after = await edit_and_switch(context.service, who, facts, edits, enabled=None if is_active else True)
         return await enclosed_task(request, who, after)
-    extra = await house.service.tasks.create(own(who), once_more(task, at, now))
+    extra = await context.service.tasks.create(own(who), once_more(task, at, now))
     remember(request, snoozed=extra.id)
-    shown = await shown_tasks(request, who, [facts, await house.service.tasks.get(own(who), extra.id)])
-    return enclosed(request, {"task": shown[0], "schedule": shown[0], "snoozed": shown[1]})
+    rendered = await shown_tasks(request, who, [facts, await context.service.tasks.get(own(who), extra.id)])
+    return enclosed(request, {"task": rendered[0], "schedule": rendered[0], "snoozed": rendered[1]})
 
 
-def _executed(request: Request, run: str, at: str) -> Response:
+def _execution_response(request: Request, run: str, at: str) -> Response:
     uuid = request.path_params["uuid"]
     result = {"success": True, "taskUuid": uuid, "executionUuid": run, "status": "PENDING", "requestedAt": at}
     return enclosed(request, {"executionResult": result})
 
 
-async def _acted(uuid: str, request: Request, who: Principal, operation: Operation) -> Response:
-    """A body may come along; it has nothing to say."""
+async def _apply(uuid: str, request: Request, who: Principal, operation: Operation) -> Response:
+    """Run an operation and respond with the schedule; a body is allowed and ignored."""
     service = house_of(request).service
     await operation(service, who, uuid)
     return await enclosed_task(request, who, await service.tasks.get(own(who), uuid))

@@ -1,4 +1,4 @@
-"""Fields of `/schedules`, one by one: what does not fit is refused by name."""
+"""Field readers of `/schedules`: each refuses an invalid value by the field's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_TEXT: Final = 4_000
 
 
 def text(name: str, value: object) -> str:
-    """Stripped; what is absent or null is empty."""
+    """Return the stripped text; an absent or null value is empty."""
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
@@ -24,8 +24,8 @@ def text(name: str, value: object) -> str:
     return value.strip()
 
 
-def whole(name: str, value: object, least: int, most: int) -> int | None:
-    return None if value is None else within(name, value, least, most)
+def whole(name: str, value: object, minimum: int, maximum: int) -> int | None:
+    return None if value is None else within(name, value, minimum, maximum)
 
 
 def flag(name: str, value: object) -> bool | None:
@@ -33,31 +33,31 @@ def flag(name: str, value: object) -> bool | None:
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """In any case: their tables and their interfaces disagree about it."""
+    """Read a choice in any case: their tables and interfaces differ in it."""
     return Fields.of(SYSTEM, {name: text(name, value).upper()}, (name,)).choice(name, allowed)
 
 
 def tags_in(value: object) -> list[str]:
-    fits = isinstance(value, list) and len(value) <= MOST_TAGS
-    if not fits or not all(isinstance(each, str) and len(each) <= LONGEST_TAG for each in value):  # type: ignore[attr-defined]
-        wanted = f"at most {MOST_TAGS} texts of at most {LONGEST_TAG} characters"
-        raise refuse("compat_bad_field", name="tags", value=type(value).__name__, wanted=wanted)
+    is_short_list = isinstance(value, list) and len(value) <= MOST_TAGS
+    if not is_short_list or not all(isinstance(each, str) and len(each) <= LONGEST_TAG for each in value):  # type: ignore[attr-defined]
+        expected = f"at most {MOST_TAGS} texts of at most {LONGEST_TAG} characters"
+        raise refuse("compat_bad_field", name="tags", value=type(value).__name__, wanted=expected)
     return list(value)  # type: ignore[call-overload,no-any-return]
 
 
-def source_of(said: Mapping[str, Any]) -> tuple[str, str]:
-    """What it was made for: said at the top, in its metadata, or in its payload, under one of two names each."""
-    payload = said.get("payload")
-    places = (said, said.get("metadata"), payload, payload.get("metadata") if isinstance(payload, Mapping) else None)
-    return _first(places, ("sourceType", "sourceModule")), _first(places, ("sourceId", "sourceEntityId"))
+def source_of(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Return source type and id: from the top level, the metadata or the payload, under one of two names each."""
+    payload = body.get("payload")
+    places = (body, body.get("metadata"), payload, payload.get("metadata") if isinstance(payload, Mapping) else None)
+    return _first_text(places, ("sourceType", "sourceModule")), _first_text(places, ("sourceId", "sourceEntityId"))
 
 
-def _first(places: tuple[object, ...], names: tuple[str, ...]) -> str:
+def _first_text(places: tuple[object, ...], names: tuple[str, ...]) -> str:
     for place in places:
         for name in names if isinstance(place, Mapping) else ():
             value = place[name] if isinstance(place, Mapping) and name in place else None
             if isinstance(value, int) and not isinstance(value, bool):
                 return str(value)
-            if found := text(name, value):
-                return found
+            if value_text := text(name, value):
+                return value_text
     return ""

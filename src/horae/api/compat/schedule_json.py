@@ -1,4 +1,4 @@
-"""The words of `/schedules`: priorities, states and recurrences by name, and a task as its clients see it. Pure."""
+"""Renders tasks as `/schedules` JSON: priorities, states and recurrences by their names there. Pure."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _RUN_STATUSES: Final = {
 
 def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str, Any]:
     task, upcoming = facts.task, utc(next_due(facts))
-    about = about_of(task.payload)
+    details = about_of(task.payload)
     return {
         "uuid": task.id,
         "accountUuid": task.owner,
         "createdBy": task.owner,
         "title": task.name,
         "name": task.name,
-        "description": about.get("description"),
+        "description": details.get("description"),
         "taskType": type_of(task),
         "priority": priority_name(task.policies.priority),
         "status": status_of(facts),
@@ -56,9 +56,9 @@ def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str,
         "timezone": task.schedule.zone,
         "recurrence": recurrence_of(task.schedule),
         "payload": shown_payload(task.payload),
-        "alertConfig": about.get("alertConfig"),
+        "alertConfig": details.get("alertConfig"),
         "tags": tags_of(task),
-        "metadata": about.get("metadata"),
+        "metadata": details.get("metadata"),
         "sourceType": mark_of(task, SOURCE_TYPE),
         "sourceId": mark_of(task, SOURCE_ID),
         "nextScheduledAt": upcoming,
@@ -75,9 +75,9 @@ def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str,
 
 
 def execution_shown(run: Run) -> dict[str, Any]:
-    """One line of a history: what was executed, and what was not and why."""
+    """Render one row of the history: an execution, or a skipped one with its reason."""
     at = run.started or run.ended or run.due
-    lasted = milliseconds(None if run.started is None or run.ended is None else run.ended - run.started)
+    duration = milliseconds(None if run.started is None or run.ended is None else run.ended - run.started)
     return {
         "id": run.id,
         "taskUuid": run.task_id,
@@ -90,7 +90,7 @@ def execution_shown(run: Run) -> dict[str, Any]:
         "reason": None if run.reason is None else run.reason.value,
         "result": result_of(run),
         "error": run.error,
-        "duration": lasted,
+        "duration": duration,
         "retryCount": run.tries - 1,
     }
 
@@ -106,13 +106,14 @@ def is_enabled(facts: Facts) -> bool:
 
 
 def _is_disabled(facts: Facts) -> bool:
-    """They know two ways to hold a task back; here it is one, and its note says which they meant."""
+    """Return whether the client disabled the task. Their `disabled` and `paused` are both a pause here; its note tells
+    them apart."""
     pause = facts.standing.pause
     return pause is not None and pause.note == DISABLED
 
 
 def priority_name(priority: int) -> str:
-    """The nearest of the four, and of two that are as near the higher one."""
+    """Return the closest of the four names; the higher one on a tie."""
     return min(reversed(PRIORITIES), key=lambda name: abs(PRIORITIES[name] - priority))
 
 
@@ -126,7 +127,7 @@ def tags_of(task: Task) -> list[str]:
 
 
 def spelled(schedule: Schedule) -> dict[str, Any] | None:
-    """`scheduledTime` and `recurrence`; None where they have no words for it."""
+    """Return `scheduledTime` and `recurrence`; None if their format cannot express the schedule."""
     try:
         return dailyuse.write(Translation(schedule), zone=schedule.zone or "UTC")
     except InvalidSchedule:
@@ -136,27 +137,27 @@ def spelled(schedule: Schedule) -> dict[str, Any] | None:
 def recurrence_of(schedule: Schedule) -> dict[str, Any]:
     if isinstance(schedule, Now):
         return {"type": "NONE", "interval": 1}
-    said = spelled(schedule)
-    if said is not None:
-        recurrence: dict[str, Any] = said["recurrence"]
+    fields = spelled(schedule)
+    if fields is not None:
+        recurrence: dict[str, Any] = fields["recurrence"]
         return recurrence
-    # Their clients show a custom rule by its text.
+    # Their clients show a custom rule by its description.
     return {"type": "CUSTOM", "interval": 1, "description": sentence(schedule, "en")}
 
 
 def first_time(facts: Facts, now: datetime) -> datetime:
-    """The time that a client once gave; for a task from elsewhere the next one, or when it was made."""
-    said = spelled(facts.task.schedule)
-    if said is not None:
-        return asked_stretch(str(said["scheduledTime"]), facts.task.schedule.zone or "UTC", now).first
+    """Return the time that the client gave; for a task of another surface its next time, or its creation."""
+    fields = spelled(facts.task.schedule)
+    if fields is not None:
+        return asked_stretch(str(fields["scheduledTime"]), facts.task.schedule.zone or "UTC", now).first
     return next_due(facts) or facts.task.created
 
 
 def failures_of(facts: Facts, latest: Run | None) -> int:
-    """Failed executions in a row. What happens only once is one occurrence, however often it is tried."""
-    once = isinstance(facts.task.schedule, Once | Now)
-    failed = latest is not None and not latest.live and _RUN_STATUSES.get(latest.state) is None
-    return latest.tries if once and failed and latest is not None else facts.standing.failures
+    """Return the failed executions in a row. A one-time schedule is one occurrence, so its attempts count."""
+    is_once = isinstance(facts.task.schedule, Once | Now)
+    has_failed = latest is not None and not latest.live and _RUN_STATUSES.get(latest.state) is None
+    return latest.tries if is_once and has_failed and latest is not None else facts.standing.failures
 
 
 def _last_time(facts: Facts, latest: Run | None) -> datetime | None:

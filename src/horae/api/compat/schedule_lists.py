@@ -1,4 +1,4 @@
-"""Lists of schedules as their clients ask for them: filtered, by time, in numbered pages."""
+"""Lists of schedules: filters, order by due time, and numbered pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Listing(NamedTuple):
-    """Every condition that is given must hold; of several values one."""
+    """Filter of schedules: all given conditions must hold; a condition with several values matches any of them."""
 
     statuses: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
@@ -57,20 +57,20 @@ async def source(
     sourceId: Name = None,  # noqa: N803
     sourceEntityId: Name = None,  # noqa: N803
 ) -> tuple[tuple[str, str], ...]:
-    """The labels of what was made for one thing."""
-    kind, thing = sourceType or sourceModule, sourceId or sourceEntityId
-    if not thing:
+    """Return the labels of the schedules of one source."""
+    source_type, source_id = sourceType or sourceModule, sourceId or sourceEntityId
+    if not source_id:
         raise refuse("compat_no_source")
-    return (SOURCE_ID, thing), *(((SOURCE_TYPE, kind),) if kind else ())
+    return (SOURCE_ID, source_id), *(((SOURCE_TYPE, source_type),) if source_type else ())
 
 
 Wanted = Annotated[Listing, Depends(listing)]
 Source = Annotated[tuple[tuple[str, str], ...], Depends(source)]
 
 
-def soonest_first(listed: Sequence[Facts], now: datetime) -> list[Facts]:
-    """What has no next time comes after all that has, by the time that it had."""
-    return sorted(listed, key=lambda each: (next_due(each) or _NEVER, first_time(each, now), each.task.id))
+def soonest_first(tasks: Sequence[Facts], now: datetime) -> list[Facts]:
+    """Sort by next time; schedules without one come last, by the time that they had."""
+    return sorted(tasks, key=lambda each: (next_due(each) or _NEVER, first_time(each, now), each.task.id))
 
 
 def upcoming_shown(facts: Facts, due: datetime, now: datetime) -> dict[str, Any]:

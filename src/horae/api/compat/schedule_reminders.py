@@ -1,4 +1,4 @@
-"""Reminders in a few words: a title, a message and a time become a schedule that happens once; and again, when snoozed."""
+"""Quick reminders and snooze of `/schedules`: both become one-time schedules."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from .refusals import refuse
 from .schedule_fields import whole
 from .schedule_json import USUAL_TYPE
 
-_REMINDER: Final = ("title", "message", "reminderTime", "methods", "priority", "allowSnooze", "tags", "timezone")
-_SNOOZE: Final = ("taskUuid", "snoozeMinutes", "reason")
-_USUAL_METHODS: Final = ("POPUP", "SYSTEM_NOTIFICATION")
+_REMINDER_FIELDS: Final = ("title", "message", "reminderTime", "methods", "priority", "allowSnooze", "tags", "timezone")
+_SNOOZE_FIELDS: Final = ("taskUuid", "snoozeMinutes", "reason")
+_DEFAULT_METHODS: Final = ("POPUP", "SYSTEM_NOTIFICATION")
 _SNOOZE_OPTIONS: Final = (5, 10, 15, 30)
-_LONGEST_SNOOZE: Final = 366 * 24 * 60
+_MAX_SNOOZE_MINUTES: Final = 366 * 24 * 60
 
 
 def read_reminder(body: object) -> dict[str, Any]:
-    """The schedule that it is short for."""
-    said = check_fields("reminder", body, _REMINDER)
-    data = {"title": said.get("title"), "message": said.get("message")}
+    """Return the full schedule body that a reminder stands for."""
+    fields = check_fields("reminder", body, _REMINDER_FIELDS)
+    data = {"title": fields.get("title"), "message": fields.get("message")}
     alert = {
-        "methods": said.get("methods") or list(_USUAL_METHODS),
-        "allowSnooze": said.get("allowSnooze") is not False,
+        "methods": fields.get("methods") or list(_DEFAULT_METHODS),
+        "allowSnooze": fields.get("allowSnooze") is not False,
         "snoozeOptions": list(_SNOOZE_OPTIONS),
     }
-    named = {name: said.get(name) for name in ("title", "priority", "tags", "timezone")}
+    copied = {name: fields.get(name) for name in ("title", "priority", "tags", "timezone")}
     return {
-        **named,
-        "description": said.get("message"),
+        **copied,
+        "description": fields.get("message"),
         "taskType": USUAL_TYPE,
-        "scheduledTime": said.get("reminderTime"),
+        "scheduledTime": fields.get("reminderTime"),
         "payload": {"type": USUAL_TYPE, "data": data},
         "alertConfig": alert,
     }
 
 
 def read_snooze(body: object, task: Task) -> timedelta:
-    said = check_fields("snooze", body, _SNOOZE)
+    fields = check_fields("snooze", body, _SNOOZE_FIELDS)
     alert = about_of(task.payload).get("alertConfig")
     if isinstance(alert, Mapping) and alert.get("allowSnooze") is False:
         raise refuse("compat_no_snooze")
-    minutes = whole("snoozeMinutes", said.get("snoozeMinutes"), 1, _LONGEST_SNOOZE)
+    minutes = whole("snoozeMinutes", fields.get("snoozeMinutes"), 1, _MAX_SNOOZE_MINUTES)
     if minutes is None:
         raise refuse("compat_bad_field", name="snoozeMinutes", value=None, wanted="minutes, 1 or more")
     return timedelta(minutes=minutes)
@@ -59,6 +59,6 @@ def happens_once(task: Task) -> bool:
 
 
 def once_more(task: Task, at: datetime, now: datetime) -> Wish:
-    """Of what recurs, one extra reminder: its own times stay where they are."""
-    marks = labelled(task, {SNOOZED_FROM: task.id, UPDATED: now.isoformat()})
-    return wish_of(task)._replace(when=Once(at, zone=task.schedule.zone), key=None, labels=marks)
+    """Return a request for one extra reminder of a recurring task, whose own times stay."""
+    labels = labelled(task, {SNOOZED_FROM: task.id, UPDATED: now.isoformat()})
+    return wish_of(task)._replace(when=Once(at, zone=task.schedule.zone), key=None, labels=labels)

@@ -1,4 +1,4 @@
-"""What clients of `/schedules` ask for, read into wishes and edits. Pure: JSON in, values out."""
+"""Reads `/schedules` bodies into task requests and edits. Pure: JSON in, values out."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ TOLD: Final = (
     "updatedAt",
     "warnings",
 )
-"""What clients have from an earlier answer and may send back; nothing of it changes anything."""
+"""Read-only fields of earlier responses that clients may send back; they are ignored."""
 ABOUT_FIELDS: Final = ("description", "alertConfig", "tags", "metadata")
 _SETTABLE: Final = ("PENDING", "PAUSED", "CANCELLED")
-_LONGEST_RETRIES: Final = 999
-_LONGEST_TIMEOUT: Final = 30 * 86_400
+_MAX_RETRIES: Final = 999
+_MAX_TIMEOUT_SECONDS: Final = 30 * 86_400
 _EVENT: Final = Target("event", '{"topic":"task.triggered"}')
 
 
 class Asked(NamedTuple):
-    """`paused` is the note of the pause that it begins with, where it does."""
+    """`paused` is the note of its initial pause, if it starts paused."""
 
     wish: Wish
     paused: str | None = None
@@ -78,7 +78,7 @@ class Asked(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """`enabled` and `status` (PENDING, PAUSED or CANCELLED) are None where they stay as they are."""
+    """`enabled` and `status` (PENDING, PAUSED or CANCELLED) are None if unchanged."""
 
     edits: Edits
     enabled: bool | None = None
@@ -87,90 +87,95 @@ class Changes(NamedTuple):
 
 
 def read_new(body: object, owner: str, zone: str, now: datetime) -> Asked:
-    """`zone` is where times without an offset, and days, are meant when the request names none."""
-    said = _said(body, owner)
-    title = text("title", said.get("title") or said.get("name"))
+    """Read a new schedule. `zone` applies to days and to times without an offset if the body names none."""
+    fields = _read_fields(body, owner)
+    title = text("title", fields.get("title") or fields.get("name"))
     if not title:
         raise refuse_task("missing_field", name="title")
-    meant_in = text("timezone", said.get("timezone")) or zone
-    translation = dailyuse.read(said, zone=meant_in)
-    wish = Wish(
+    effective_zone = text("timezone", fields.get("timezone")) or zone
+    translation = dailyuse.read(fields, zone=effective_zone)
+    task_request = Wish(
         name=title,
         when=translation.schedule,
         target=_EVENT,
-        payload=_kept(said, {}, {}),
-        zone=meant_in,
-        labels={SURFACE: NAME, UPDATED: now.isoformat(), TASK_TYPE: USUAL_TYPE} | _marks(said),
-        options=_options(said, translation),
+        payload=_payload_json(fields, {}, {}),
+        zone=effective_zone,
+        labels={SURFACE: NAME, UPDATED: now.isoformat(), TASK_TYPE: USUAL_TYPE} | _read_labels(fields),
+        options=_read_options(fields, translation),
     )
-    return Asked(wish, _paused(said), translation.notes)
+    return Asked(task_request, _read_initial_pause(fields), translation.notes)
 
 
 def read_changes(body: object, facts: Facts, zone: str, now: datetime) -> Changes:
-    """Null, like what is absent, changes nothing."""
+    """Read an edit; null and absent fields change nothing."""
     task = facts.task
-    said = _said(body, task.owner)
-    meant_in = text("timezone", said.get("timezone")) or task.schedule.zone or zone
-    translation = _rescheduled(said, facts, meant_in, now)
+    fields = _read_fields(body, task.owner)
+    effective_zone = text("timezone", fields.get("timezone")) or task.schedule.zone or zone
+    translation = _read_schedule_change(fields, facts, effective_zone, now)
     when: Kept[When] = KEEP if translation is None else translation.schedule
     edits = Edits(
-        name=text("title", said.get("title") or said.get("name")) or KEEP,
+        name=text("title", fields.get("title") or fields.get("name")) or KEEP,
         when=when,
-        zone=None if translation is None else meant_in,
-        payload=_kept(said, shown_payload(task.payload), about_of(task.payload)),
-        labels=labelled(task, {UPDATED: now.isoformat()} | _marks(said)),
-        options=_options(said, translation),
+        zone=None if translation is None else effective_zone,
+        payload=_payload_json(fields, shown_payload(task.payload), about_of(task.payload)),
+        labels=labelled(task, {UPDATED: now.isoformat()} | _read_labels(fields)),
+        options=_read_options(fields, translation),
     )
     notes = () if translation is None else translation.notes
-    enabled = flag("enabled", said.get("enabled"))
-    return Changes(edits, None if enabled is is_enabled(facts) else enabled, _status(said, status_of(facts)), notes)
+    enabled = flag("enabled", fields.get("enabled"))
+    return Changes(
+        edits, None if enabled is is_enabled(facts) else enabled, _read_status(fields, status_of(facts)), notes
+    )
 
 
-def _said(body: object, owner: str) -> Mapping[str, Any]:
-    said = check_fields("schedule", body, (*FIELDS, *TOLD))
-    account = said.get("accountUuid")
+def _read_fields(body: object, owner: str) -> Mapping[str, Any]:
+    fields = check_fields("schedule", body, (*FIELDS, *TOLD))
+    account = fields.get("accountUuid")
     if account is not None and account != owner:
         raise refuse("compat_foreign_account", name=account)
-    return said
+    return fields
 
 
-def _rescheduled(said: Mapping[str, Any], facts: Facts, zone: str, now: datetime) -> Translation | None:
-    """What is sent back as it was shown is no edit."""
+def _read_schedule_change(fields: Mapping[str, Any], facts: Facts, zone: str, now: datetime) -> Translation | None:
+    """Return the new schedule; None for values that were sent back as they were shown."""
     schedule = facts.task.schedule
     shown = {"scheduledTime": utc(first_time(facts, now)), "recurrence": recurrence_of(schedule)}
-    given = {name: said[name] for name in shown if said.get(name) not in (None, shown[name])}
+    given = {name: fields[name] for name in shown if fields.get(name) not in (None, shown[name])}
     if not given and zone == (schedule.zone or zone):
         return None
     translation = dailyuse.read((spelled(schedule) or {}) | given, zone=zone)
     return None if translation.schedule.with_defaults(zone) == schedule else translation
 
 
-def _options(said: Mapping[str, Any], translation: Translation | None) -> Options:
-    """Policies come with the kind of schedule; what a client says of retries and time is laid over them."""
+def _read_options(fields: Mapping[str, Any], translation: Translation | None) -> Options:
+    """Return the policies of the schedule's kind, with the client's retries, timeout and priority on top."""
     options = Options() if translation is None else read_policies(dict(translation.policies))
     if translation is not None and "retry" not in translation.policies:
         options = options._replace(retry=Retry())
-    if said.get("priority") is not None:
-        named = choice("priority", said["priority"], ("MEDIUM", *PRIORITIES))
-        options = options._replace(priority=PRIORITIES.get(named, 0))
-    retries = whole("maxRetries", said.get("maxRetries"), 0, _LONGEST_RETRIES)
-    seconds = whole("timeoutSeconds", said.get("timeoutSeconds"), 1, _LONGEST_TIMEOUT)
+    if fields.get("priority") is not None:
+        priority = choice("priority", fields["priority"], ("MEDIUM", *PRIORITIES))
+        options = options._replace(priority=PRIORITIES.get(priority, 0))
+    retries = whole("maxRetries", fields.get("maxRetries"), 0, _MAX_RETRIES)
+    seconds = whole("timeoutSeconds", fields.get("timeoutSeconds"), 1, _MAX_TIMEOUT_SECONDS)
     return options._replace(
         retries=options.retries if retries is None else retries,
         timeout=options.timeout if seconds is None else seconds,
     )
 
 
-def _kept(said: Mapping[str, Any], payload: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """What is told of it goes beside the payload; where it comes from goes into it, for those who hear the event."""
-    chosen = payload if said.get("payload") is None else read_payload(said["payload"])
-    kind, source = source_of(said)
-    named = {"sourceType": kind, "sourceId": source}
-    told = {name: _about(name, said[name]) for name in ABOUT_FIELDS if said.get(name) is not None}
-    return kept_payload({**chosen, **{key: value for key, value in named.items() if value}}, {**about, **told})
+def _payload_json(fields: Mapping[str, Any], payload: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """Encode the payload. Descriptive fields are stored under their own name in it; the source is added to it, for
+    readers of the event."""
+    new_payload = payload if fields.get("payload") is None else read_payload(fields["payload"])
+    kind, source = source_of(fields)
+    source_fields = {"sourceType": kind, "sourceId": source}
+    details = {name: _read_detail(name, fields[name]) for name in ABOUT_FIELDS if fields.get(name) is not None}
+    return kept_payload(
+        {**new_payload, **{key: value for key, value in source_fields.items() if value}}, {**about, **details}
+    )
 
 
-def _about(name: str, value: object) -> Any:
+def _read_detail(name: str, value: object) -> Any:
     match name:
         case "alertConfig":
             return read_alert(value)
@@ -182,28 +187,29 @@ def _about(name: str, value: object) -> Any:
             return read_payload(value)
 
 
-def _marks(said: Mapping[str, Any]) -> dict[str, str]:
-    kind, source = source_of(said)
-    marks = {TASK_TYPE: text("taskType", said.get("taskType")), SOURCE_TYPE: kind, SOURCE_ID: source}
-    return {name: value for name, value in marks.items() if value}
+def _read_labels(fields: Mapping[str, Any]) -> dict[str, str]:
+    kind, source = source_of(fields)
+    labels = {TASK_TYPE: text("taskType", fields.get("taskType")), SOURCE_TYPE: kind, SOURCE_ID: source}
+    return {name: value for name, value in labels.items() if value}
 
 
-def _paused(said: Mapping[str, Any]) -> str | None:
-    status = _status(said, "RUNNING")
+def _read_initial_pause(fields: Mapping[str, Any]) -> str | None:
+    status = _read_status(fields, "RUNNING")
     if status == "CANCELLED":
-        raise _unmade("CANCELLED")
-    return DISABLED if flag("enabled", said.get("enabled")) is False else "" if status == "PAUSED" else None
+        raise _status_refusal("CANCELLED")
+    return DISABLED if flag("enabled", fields.get("enabled")) is False else "" if status == "PAUSED" else None
 
 
-def _status(said: Mapping[str, Any], current: str) -> str | None:
-    """What a client may make of a task; that it failed or is over, only Horae says. That it runs is soon no longer so."""
-    status = None if said.get("status") is None else choice("status", said["status"], STATUSES)
+def _read_status(fields: Mapping[str, Any], current: str) -> str | None:
+    """Return the status that the client sets; None if unchanged. RUNNING is ignored, and only Horae sets FAILED and
+    COMPLETED."""
+    status = None if fields.get("status") is None else choice("status", fields["status"], STATUSES)
     if status in (None, current, "RUNNING"):
         return None
     if status not in _SETTABLE:
-        raise _unmade(status)
+        raise _status_refusal(status)
     return status
 
 
-def _unmade(status: str) -> Refusal:
+def _status_refusal(status: str) -> Refusal:
     return refuse("compat_bad_field", name="status", value=status, wanted=", ".join(_SETTABLE))

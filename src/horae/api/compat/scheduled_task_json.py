@@ -1,4 +1,4 @@
-"""A schedule and a task as `/scheduled-tasks` says them. Pure: facts in, JSON out."""
+"""Renders tasks and runs as `/scheduled-tasks` JSON. Pure: facts in, JSON out."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ UTC_ZONE: Final = "UTC"
 _SECOND: Final = timedelta(seconds=1)
 _STATUSES: Final = {RunState.SUCCEEDED: "success", **dict.fromkeys(LIVE, "running")}
 SHOWN_RUNS: Final = frozenset(RunState) - {RunState.SKIPPED}
-"""Their runs are executions: what was never started has no row there."""
+"""Runs are executions there, so skipped ones are left out."""
 
 
 class Words(NamedTuple):
-    """The three fields that say when."""
+    """The three schedule fields."""
 
     schedule_type: str
     schedule_expr: str
@@ -36,7 +36,7 @@ class Words(NamedTuple):
 
 
 def words_of(schedule: Schedule) -> Words:
-    """What they have no words for is told by its own kind and sentence: their clients show both as they come."""
+    """Return the schedule fields. A schedule that their format cannot express is shown by its kind and its description."""
     zone = schedule.zone or UTC_ZONE
     match schedule:
         case Cron(expression=expression):
@@ -68,12 +68,13 @@ def task_shown(facts: Facts, latest: Run | None, lease: Lease | None, now: datet
 
 
 def next_run(facts: Facts, now: datetime) -> datetime | None:
-    """Of what is disabled, the time that it would have if it were enabled now, while that is still to come."""
-    found = next_due(facts)
-    if found is not None:
-        return found
+    """Return the next time; for a disabled task the time it would have if it were enabled now, if that is in the
+    future."""
+    due = next_due(facts)
+    if due is not None:
+        return due
     asleep = (each.due for each in facts.entries if each.kind is EntryKind.NEXT and each.stand is Stand.ASLEEP)
-    return next((due for due in asleep if due > now), None)
+    return next((each for each in asleep if each > now), None)
 
 
 def run_shown(run: Run, target: Target) -> dict[str, Any]:
@@ -91,14 +92,14 @@ def run_shown(run: Run, target: Target) -> dict[str, Any]:
 
 
 def _result(run: Run, target: Target) -> Any:
-    """The JSON that the orchestrator answered, without the status that an http target keeps beside it."""
+    """Return the orchestrator's JSON without the HTTP status that an http target stores with it."""
     result = result_of(run)
-    wrapped = isinstance(result, dict) and {"status", "body"} <= result.keys() <= {"status", "body", "truncated"}
-    return result["body"] if wrapped and is_orchestrator(target) else result
+    is_wrapped = isinstance(result, dict) and {"status", "body"} <= result.keys() <= {"status", "body", "truncated"}
+    return result["body"] if is_wrapped and is_orchestrator(target) else result
 
 
 def instant(at: datetime | None) -> str | None:
-    """`2026-02-27T01:30:00+00:00`, as they tag their times."""
+    """Format as `2026-02-27T01:30:00+00:00`, their format."""
     return None if at is None else at.astimezone(UTC).isoformat()
 
 

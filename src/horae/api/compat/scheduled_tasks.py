@@ -1,4 +1,4 @@
-"""`/scheduled-tasks`: a user's own tasks, which an orchestrator carries out, with their newest runs."""
+"""`/scheduled-tasks`: the caller's own tasks, which an orchestrator executes, and their newest runs."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ EXAMPLE: Final = {
 
 @router.get("", **said("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks"))
 async def list_tasks(request: Request, who: Who) -> Response:
-    house = house_of(request)
-    listed = await gathered(house.service, who, KNOWN)
-    shown = await _shown(house.service, who, listed, house.clock.now())
-    return answer(sorted(shown, key=itemgetter("updated_at"), reverse=True)[:MOST_LISTED])
+    context = house_of(request)
+    tasks = await gathered(context.service, who, KNOWN)
+    rendered = await _render_tasks(context.service, who, tasks, context.clock.now())
+    return answer(sorted(rendered, key=itemgetter("updated_at"), reverse=True)[:MOST_LISTED])
 
 
-async def _task_again(request: Request, who: Principal, ids: Ids) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(own(who), ids["id"])
+async def _replay_task(request: Request, who: Principal, ids: Ids) -> Response:
+    context = house_of(request)
+    facts = await context.service.tasks.get(own(who), ids["id"])
     try:
-        notes = read_new(await json_body(request), house.settings.orchestrator, house.clock.now()).notes
+        notes = read_new(await json_body(request), context.settings.orchestrator, context.clock.now()).notes
     except Refusal:
-        # It names a moment that has passed since.
+        # The body names a time that has passed since.
         notes = ()
-    return await _told(request, who, facts, notes)
+    return await _respond(request, who, facts, notes)
 
 
 @router.post(
@@ -75,19 +75,19 @@ async def _task_again(request: Request, who: Principal, ids: Ids) -> Response:
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _task_again)
+@repeatable(Scope.WRITE, _replay_task)
 async def create_task(request: Request, who: Who) -> Response:
-    house = house_of(request)
-    asked = read_new(await json_body(request), house.settings.orchestrator, house.clock.now())
-    paused = None if asked.enabled else DISABLED
-    task = await house.service.tasks.create(own(who), asked.wish, paused=paused)
+    context = house_of(request)
+    parsed = read_new(await json_body(request), context.settings.orchestrator, context.clock.now())
+    paused = None if parsed.enabled else DISABLED
+    task = await context.service.tasks.create(own(who), parsed.wish, paused=paused)
     remember(request, id=task.id)
-    return await _told(request, who, await house.service.tasks.get(own(who), task.id), asked.notes)
+    return await _respond(request, who, await context.service.tasks.get(own(who), task.id), parsed.notes)
 
 
 @router.get("/{task_id}", **said("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)))
 async def get_task(task_id: str, request: Request, who: Who) -> Response:
-    return await _told(request, who, await _known(house_of(request).service, who, task_id))
+    return await _respond(request, who, await _load_known(house_of(request).service, who, task_id))
 
 
 @router.put(
@@ -102,13 +102,14 @@ async def get_task(task_id: str, request: Request, who: Who) -> Response:
     ),
 )
 async def update_task(task_id: str, request: Request, who: Who) -> Response:
-    """A new schedule counts from now. Nobody has to clear a lock: a dead lease holds nothing, and a live one is kept."""
-    house = house_of(request)
-    before = await _known(house.service, who, task_id)
-    changes = read_changes(await json_body(request), before, house.clock.now())
-    after = await edit_and_switch(house.service, who, before, changes.edits, enabled=changes.enabled)
-    over = changes.enabled and after.standing.state is TaskState.COMPLETED
-    return await _told(request, who, after, (*changes.notes, *((NOTHING_LEFT,) if over else ())))
+    """Change the given fields. A new schedule counts from now. Clients need not clear a lock: an expired lease holds
+    nothing, and a live one stays."""
+    context = house_of(request)
+    before = await _load_known(context.service, who, task_id)
+    changes = read_changes(await json_body(request), before, context.clock.now())
+    after = await edit_and_switch(context.service, who, before, changes.edits, enabled=changes.enabled)
+    is_over = changes.enabled and after.standing.state is TaskState.COMPLETED
+    return await _respond(request, who, after, (*changes.notes, *((NOTHING_LEFT,) if is_over else ())))
 
 
 @router.delete(
@@ -117,7 +118,7 @@ async def update_task(task_id: str, request: Request, who: Who) -> Response:
 )
 async def delete_task(task_id: str, request: Request, who: Who) -> Response:
     service = house_of(request).service
-    await _known(service, who, task_id)
+    await _load_known(service, who, task_id)
     await remove(service, who, task_id)
     return answer({"ok": True})
 
@@ -128,26 +129,26 @@ async def delete_task(task_id: str, request: Request, who: Who) -> Response:
 )
 async def list_runs(task_id: str, request: Request, who: Who) -> Response:
     service = house_of(request).service
-    target = (await _known(service, who, task_id)).task.target
-    wanted = RunFilter(who.owner, task_id, SHOWN_RUNS)
-    page = await service.runs.page(own(who), wanted, limit=NEWEST_RUNS)
+    target = (await _load_known(service, who, task_id)).task.target
+    run_filter = RunFilter(who.owner, task_id, SHOWN_RUNS)
+    page = await service.runs.page(own(who), run_filter, limit=NEWEST_RUNS)
     return answer(sorted((run_shown(each, target) for each in page.items), key=itemgetter("started_at"), reverse=True))
 
 
-async def _known(service: Service, who: Principal, task_id: str) -> Facts:
+async def _load_known(service: Service, who: Principal, task_id: str) -> Facts:
     facts = await service.tasks.get(own(who), task_id)
     if facts.standing.state not in KNOWN:
         raise refuse("no_such_task", id=task_id)
     return facts
 
 
-async def _told(request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = ()) -> Response:
-    house = house_of(request)
-    (shown,) = await _shown(house.service, who, [facts], house.clock.now())
-    return answer({**shown, "warnings": told(notes, language(request))} if notes else shown)
+async def _respond(request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = ()) -> Response:
+    context = house_of(request)
+    (rendered,) = await _render_tasks(context.service, who, [facts], context.clock.now())
+    return answer({**rendered, "warnings": told(notes, language(request))} if notes else rendered)
 
 
-async def _shown(service: Service, who: Principal, listed: list[Facts], now: datetime) -> list[dict[str, Any]]:
-    latest = await latest_runs(service, who, listed)
-    leases = await leases_of(service, listed)
-    return [task_shown(each, latest.get(each.task.id), leases.get(each.task.id), now) for each in listed]
+async def _render_tasks(service: Service, who: Principal, tasks: list[Facts], now: datetime) -> list[dict[str, Any]]:
+    latest = await latest_runs(service, who, tasks)
+    leases = await leases_of(service, tasks)
+    return [task_shown(each, latest.get(each.task.id), leases.get(each.task.id), now) for each in tasks]

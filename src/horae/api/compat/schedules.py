@@ -1,4 +1,4 @@
-"""`/schedules`: reminders and other schedules of one account, made, listed, looked at, changed and removed."""
+"""`/schedules`: create, list, get, change and remove schedules and reminders of one account."""
 
 from __future__ import annotations
 
@@ -42,31 +42,38 @@ REMINDER: Final = {"title": "Tea", "message": "It is ready", "reminderTime": "20
 
 
 @router.get("", **said("list_schedules", "Your schedules, the next to run first", "ScheduleList"))
-async def list_schedules(request: Request, who: Who, wanted: Wanted, page: Page = 1, limit: Limit = 50) -> Response:
-    found = await gathered(house_of(request).service, who)
-    fitting = soonest_first([each for each in found if wanted.fits(each)], house_of(request).clock.now())
-    begin = (page - 1) * limit
-    shown = await shown_tasks(request, who, fitting[begin : begin + limit])
-    more = begin + limit < len(fitting)
-    data = {"tasks": shown, "schedules": shown, "total": len(fitting), "page": page, "limit": limit, "hasMore": more}
+async def list_schedules(request: Request, who: Who, listing: Wanted, page: Page = 1, limit: Limit = 50) -> Response:
+    own_tasks = await gathered(house_of(request).service, who)
+    matching = soonest_first([each for each in own_tasks if listing.fits(each)], house_of(request).clock.now())
+    offset = (page - 1) * limit
+    rendered = await shown_tasks(request, who, matching[offset : offset + limit])
+    has_more = offset + limit < len(matching)
+    data = {
+        "tasks": rendered,
+        "schedules": rendered,
+        "total": len(matching),
+        "page": page,
+        "limit": limit,
+        "hasMore": has_more,
+    }
     return enclosed(request, data)
 
 
-async def _schedule_again(request: Request, who: Principal, ids: Ids) -> Response:
-    return await _made_again(request, who, ids["id"], await json_body(request))
+async def _replay_schedule(request: Request, who: Principal, ids: Ids) -> Response:
+    return await _replay_created(request, who, ids["id"], await json_body(request))
 
 
-async def _reminder_again(request: Request, who: Principal, ids: Ids) -> Response:
-    return await _made_again(request, who, ids["id"], read_reminder(await json_body(request)))
+async def _replay_reminder(request: Request, who: Principal, ids: Ids) -> Response:
+    return await _replay_created(request, who, ids["id"], read_reminder(await json_body(request)))
 
 
-async def _made_again(request: Request, who: Principal, task_id: str, body: object) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(own(who), task_id)
+async def _replay_created(request: Request, who: Principal, task_id: str, body: object) -> Response:
+    context = house_of(request)
+    facts = await context.service.tasks.get(own(who), task_id)
     try:
-        notes = read_new(body, who.owner, zone_of(house, who), house.clock.now()).notes
+        notes = read_new(body, who.owner, zone_of(context, who), context.clock.now()).notes
     except Refusal:
-        # It names a moment that has passed since.
+        # The body names a time that has passed since.
         notes = ()
     return await enclosed_task(request, who, facts, notes, 201)
 
@@ -84,11 +91,11 @@ async def _made_again(request: Request, who: Principal, task_id: str, body: obje
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _schedule_again)
+@repeatable(Scope.WRITE, _replay_schedule)
 async def create_schedule(request: Request, who: Who) -> Response:
-    house = house_of(request)
-    asked = read_new(await json_body(request), who.owner, zone_of(house, who), house.clock.now())
-    return await _made(request, who, asked)
+    context = house_of(request)
+    parsed = read_new(await json_body(request), who.owner, zone_of(context, who), context.clock.now())
+    return await _create(request, who, parsed)
 
 
 @router.post(
@@ -103,35 +110,33 @@ async def create_schedule(request: Request, who: Who) -> Response:
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _reminder_again)
+@repeatable(Scope.WRITE, _replay_reminder)
 async def create_quick_reminder(request: Request, who: Who) -> Response:
-    house = house_of(request)
+    context = house_of(request)
     body = read_reminder(await json_body(request))
-    return await _made(request, who, read_new(body, who.owner, zone_of(house, who), house.clock.now()))
+    return await _create(request, who, read_new(body, who.owner, zone_of(context, who), context.clock.now()))
 
 
-@router.delete(
-    "", **said("remove_schedules_of_source", "Remove everything that was made for one thing", "ScheduleRemoval")
-)
+@router.delete("", **said("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"))
 async def remove_by_source(request: Request, who: Who, source: Source) -> Response:
-    # Also where there is nothing to remove.
+    # Checked also when there is nothing to remove.
     who.must(Scope.WRITE)
     service = house_of(request).service
-    gone: list[str] = []
+    removed: list[str] = []
 
-    async def drop(task: Task) -> None:
+    async def remove_one(task: Task) -> None:
         await remove(service, who, task.id)
-        gone.append(task.id)
+        removed.append(task.id)
 
-    report = await service.bulk.each(own(who), TaskFilter(who.owner, labels=source), drop)
-    failed = [_failed(each.task.id, each.refusal.in_language(language(request)).message) for each in report.refused]
-    return enclosed(request, {"removed": report.done, "taskUuids": gone[:1_000], "failed": failed})
+    report = await service.bulk.each(own(who), TaskFilter(who.owner, labels=source), remove_one)
+    failed = [_failure(each.task.id, each.refusal.in_language(language(request)).message) for each in report.refused]
+    return enclosed(request, {"removed": report.done, "taskUuids": removed[:1_000], "failed": failed})
 
 
 @router.get("/execution-history", **said("list_schedule_executions", "Your newest executions", "ScheduleHistory"))
 async def all_history(request: Request, who: Who, limit: Limit = 50) -> Response:
-    found = await house_of(request).service.runs.page(own(who), RunFilter(who.owner), limit=limit)
-    return _history(request, found.items, more=found.after is not None)
+    page = await house_of(request).service.runs.page(own(who), RunFilter(who.owner), limit=limit)
+    return _history_response(request, page.items, more=page.after is not None)
 
 
 @router.get("/{uuid}", **said("get_schedule", "One schedule", "ScheduleAnswer", problems=(404,)))
@@ -178,26 +183,26 @@ async def delete_schedule(uuid: str, request: Request, who: Who) -> Response:
 async def history(uuid: str, request: Request, who: Who, limit: Limit = 50) -> Response:
     service = house_of(request).service
     await service.tasks.get(own(who), uuid)
-    found = await service.runs.page(own(who), RunFilter(who.owner, uuid), limit=limit)
-    return _history(request, found.items, more=found.after is not None)
+    page = await service.runs.page(own(who), RunFilter(who.owner, uuid), limit=limit)
+    return _history_response(request, page.items, more=page.after is not None)
 
 
-def zone_of(house: House, who: Principal) -> str:
-    """Where days and times without an offset are meant: the owner's zone, or the deployment's. It is told back."""
-    return who.zone or house.service.zone or "UTC"
+def zone_of(context: House, who: Principal) -> str:
+    """Return the zone for days and times without an offset: the owner's, or the deployment's. Responses show it."""
+    return who.zone or context.service.zone or "UTC"
 
 
-async def _made(request: Request, who: Principal, asked: Asked) -> Response:
+async def _create(request: Request, who: Principal, parsed: Asked) -> Response:
     tasks = house_of(request).service.tasks
-    task = await tasks.create(own(who), asked.wish, paused=asked.paused)
+    task = await tasks.create(own(who), parsed.wish, paused=parsed.paused)
     remember(request, id=task.id)
-    return await enclosed_task(request, who, await tasks.get(own(who), task.id), asked.notes, 201)
+    return await enclosed_task(request, who, await tasks.get(own(who), task.id), parsed.notes, 201)
 
 
-def _history(request: Request, runs: tuple[Run, ...], *, more: bool) -> Response:
-    shown = [execution_shown(each) for each in runs]
-    return enclosed(request, {"history": shown, "total": len(shown), "hasMore": more})
+def _history_response(request: Request, runs: tuple[Run, ...], *, more: bool) -> Response:
+    rendered = [execution_shown(each) for each in runs]
+    return enclosed(request, {"history": rendered, "total": len(rendered), "hasMore": more})
 
 
-def _failed(uuid: str, error: str) -> dict[str, str]:
+def _failure(uuid: str, error: str) -> dict[str, str]:
     return {"taskUuid": uuid, "error": error}

@@ -1,4 +1,4 @@
-"""The target of `/scheduled-tasks`: the orchestrator that the operator has set."""
+"""HTTP target of `/scheduled-tasks`: the orchestrator that the operator configured."""
 
 from __future__ import annotations
 

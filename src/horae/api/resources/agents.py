@@ -1,4 +1,4 @@
-"""Agents: one word stops all that one of them made, another lets it go on."""
+"""Agents: get, set limits, stop with all their tasks, restart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ router: Final = resource("/v1", "agents")
 Agent = Annotated[str, Path(max_length=200, description="The name of an agent.")]
 
 
-@router.get("/agents/{agent}", **told("get_agent", "One agent, and what it may", "Agent", problems=(404,)))
+@router.get("/agents/{agent}", **told("get_agent", "One agent and its limits", "Agent", problems=(404,)))
 async def get_agent(request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None) -> Response:
     return answer(agent_json(await house_of(request).service.agents.get(who, agent, owner)))
 
@@ -54,7 +54,7 @@ async def put_agent(
     return answer(agent_json(await acting(request, dry_run=dry_run).agents.put(who, agent, quotas, owner)))
 
 
-async def _agent_again(request: Request, _who: Principal, ids: Ids) -> Response:
+async def _replay_agent(request: Request, _who: Principal, ids: Ids) -> Response:
     return answer({"agent": request.path_params["agent"], "tasks": ids["tasks"], "dry_run": False})
 
 
@@ -62,13 +62,13 @@ async def _agent_again(request: Request, _who: Principal, ids: Ids) -> Response:
     "/agents/{agent}/stop",
     **told(
         "stop_agent",
-        "Pause all that an agent made; it makes and wakes nothing more",
+        "Stop an agent: its tasks are paused, and it can create or resume none",
         "Stopped",
         problems=(404,),
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _agent_again)
+@repeatable(Scope.WRITE, _replay_agent)
 async def stop_agent(
     request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
@@ -79,9 +79,15 @@ async def stop_agent(
 
 @router.post(
     "/agents/{agent}/restart",
-    **told("restart_agent", "It may go on, and what was paused with it does", "Stopped", problems=(404,), once=True),
+    **told(
+        "restart_agent",
+        "Restart a stopped agent, and resume the tasks that were paused with it",
+        "Stopped",
+        problems=(404,),
+        once=True,
+    ),
 )
-@repeatable(Scope.WRITE, _agent_again)
+@repeatable(Scope.WRITE, _replay_agent)
 async def restart_agent(
     request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:

@@ -1,4 +1,4 @@
-"""The audit trail: who did what, and whether the chain of it is whole."""
+"""Audit trail: list its rows, and verify its hash chain."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ async def list_audit(request: Request, who: Who, *, limit: Limit = 50, cursor: C
     return page_answer(request, who, page, audit_json)
 
 
-@router.get("/audit/verify", **told("verify_audit", "Whether the chain is whole (admins)", "AuditVerdict"))
+@router.get("/audit/verify", **told("verify_audit", "Whether the hash chain is intact (admins)", "AuditVerdict"))
 async def verify_audit(request: Request, who: Who) -> Response:
     return answer(verdict_json(await house_of(request).service.audit.verify(who)))

@@ -1,4 +1,4 @@
-"""Many tasks in one call: made, all or none; or acted on by a filter, one after the other."""
+"""Bulk requests: create many tasks in one transaction, or act on all tasks that match a filter."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from ..parameters import FILTERS, DryRun, acting, filtered
 
 router: Final = resource("/v1/tasks", "tasks")
 MOST_AT_ONCE: Final = 200
-"""More than so many go on after the answer."""
-_MOST_TEXTS: Final = 100
-"""Of one condition: what is asked for is kept with the operation, and written with each of its notes."""
+"""Above this number of tasks the action continues as an operation."""
+_MAX_TEXTS: Final = 100
+"""Texts per filter condition: the filter is stored with the operation, and written with each progress update."""
 _REFUSED_BEFORE: Final[dict[Language, str]] = {
     "en": "Refused when this request was first done.",
     "zh": "首次执行该请求时已被拒绝。",
 }
-_ACTING: Final = told(
+_ACT_OPERATION: Final = told(
     "act_on_tasks",
     "Pause, resume, run, skip, cancel or delete every task that fits a filter",
     "BulkReport",
@@ -59,21 +59,21 @@ _ACTING: Final = told(
     example=ACTIONS,
     once=True,
     headers=(PREFER,),
-    description="Task by task, each in a transaction of its own: a refusal keeps nobody else from their turn. "
+    description="Task by task, each in a transaction of its own: a refusal does not stop the others. "
     'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
-    f"{MOST_AT_ONCE} fit, it goes on as an operation (202, `Location`); a rehearsal is always answered at once.",
+    f"{MOST_AT_ONCE} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once.",
 )
-_ACTING["responses"][202] = told("", "", "Operation", status=202)["responses"][202]
+_ACT_OPERATION["responses"][202] = told("", "", "Operation", status=202)["responses"][202]
 
 
-async def _made_again(request: Request, who: Principal, ids: Ids) -> Response:
-    """Those that are still there; `created` says how many were made."""
+async def _replay_created(request: Request, who: Principal, ids: Ids) -> Response:
+    """Render the tasks that still exist; `created` is the original number."""
     service, items = house_of(request).service, list[dict[str, Any]]()
-    wishes = _wishes(await json_body(request))
-    for name, wish in zip(ids["tasks"], wishes, strict=True):
+    task_requests = _read_tasks(await json_body(request))
+    for name, task_request in zip(ids["tasks"], task_requests, strict=True):
         with suppress(NotFound):
             facts = await service.tasks.get(who, name)
-            items.append(_brief(facts, await _resolved_again(service, who, wish), language(request)))
+            items.append(_render_brief(facts, await _resolve_leniently(service, who, task_request), language(request)))
     return answer({"created": len(ids["tasks"]), "items": items, "dry_run": False})
 
 
@@ -90,143 +90,146 @@ async def _made_again(request: Request, who: Principal, ids: Ids) -> Response:
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _made_again, own=True)
+@repeatable(Scope.WRITE, _replay_created, own=True)
 async def create_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
     service = house_of(request).service
-    resolved = [await _resolved(service, who, *each) for each in enumerate(_wishes(await json_body(request)), 1)]
-    made: list[Response] = []
+    resolved = [await _resolve(service, who, *each) for each in enumerate(_read_tasks(await json_body(request)), 1)]
+    responses: list[Response] = []
 
-    def beside(tasks: Sequence[Facts]) -> Sequence[Writing]:
-        items = [_brief(*each, language(request)) for each in zip(tasks, resolved, strict=True)]
-        shape = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
-        made[:] = [answer(shape, 200 if dry_run else 201)]
-        kept = kept_for(request)
-        return () if kept is None else (kept.writing(201, {"tasks": [each.task.id for each in tasks]}),)
+    def attach_record(tasks: Sequence[Facts]) -> Sequence[Writing]:
+        items = [_render_brief(*each, language(request)) for each in zip(tasks, resolved, strict=True)]
+        data = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
+        responses[:] = [answer(data, 200 if dry_run else 201)]
+        key = kept_for(request)
+        return () if key is None else (key.writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
-    wishes = [each.wish for each in resolved]
-    await acting(request, dry_run=dry_run).tasks.create_many(who, wishes, _nothing, beside=beside)
-    return made[0]
+    task_requests = [each.wish for each in resolved]
+    await acting(request, dry_run=dry_run).tasks.create_many(who, task_requests, _no_result, beside=attach_record)
+    return responses[0]
 
 
-def _wishes(body: object) -> list[Wish]:
+def _read_tasks(body: object) -> list[Wish]:
     tasks = check_fields("body", body, ("tasks",)).get("tasks")
     if not isinstance(tasks, list) or not tasks:
         raise refuse("missing_field", name="tasks")
     if len(tasks) > BULK_TASKS:
         raise refuse("bad_number", name="tasks", value=len(tasks), least=1, most=BULK_TASKS)
-    return [_wish(number, each) for number, each in enumerate(tasks, 1)]
+    return [_read_numbered_task(number, each) for number, each in enumerate(tasks, 1)]
 
 
-def _wish(number: int, value: object) -> Wish:
+def _read_numbered_task(number: int, value: object) -> Wish:
     try:
-        wish = read_task(value)
+        task_request = read_task(value)
     except Refusal as refusal:
         refusal.facts["number"] = number
         raise
-    if wish.key is not None:
-        # To edit what has the key already is another wish than to make it.
+    if task_request.key is not None:
+        # A key may belong to an existing task, and editing it is not creating it.
         raise refuse(
             "unknown_field", name="key", allowed="all of a task but 'key': PUT /v1/tasks/by-key/{key} takes it"
         )
-    return wish
+    return task_request
 
 
-def _nothing(_task: Task) -> None: ...
+def _no_result(_task: Task) -> None: ...
 
 
-async def _resolved(service: Service, who: Principal, number: int, wish: Wish) -> Resolved:
+async def _resolve(service: Service, who: Principal, number: int, task_request: Wish) -> Resolved:
     try:
-        return await service.resolve(who, wish)
+        return await service.resolve(who, task_request)
     except Refusal as refusal:
         refusal.facts["number"] = number
         raise
 
 
-async def _resolved_again(service: Service, who: Principal, wish: Wish) -> Resolved:
-    """What is known of its function may have changed since; the task is there all the same."""
+async def _resolve_leniently(service: Service, who: Principal, task_request: Wish) -> Resolved:
+    """Resolve the request again; if its function has changed since, return the request unresolved: its task exists all
+    the same."""
     try:
-        return await service.resolve(who, wish)
+        return await service.resolve(who, task_request)
     except Refusal:
-        return Resolved(wish)
+        return Resolved(task_request)
 
 
-def _brief(facts: Facts, resolved: Resolved, said_in: Language) -> dict[str, Any]:
+def _render_brief(facts: Facts, resolved: Resolved, lang: Language) -> dict[str, Any]:
     task = facts.task
     return {
         "id": task.id,
         "name": task.name,
         "next": utc(next_due(facts)),
         "declared": resolved.declared_in(task.schedule),
-        "warnings": warnings_json(resolved.warnings, said_in),
+        "warnings": warnings_json(resolved.warnings, lang),
     }
 
 
-async def _report_again(request: Request, who: Principal, ids: Ids) -> Response:
-    said = await json_body(request)
-    who.must(scope_for(said["action"]))
-    service, said_in = house_of(request).service, language(request)
+async def _replay_report(request: Request, who: Principal, ids: Ids) -> Response:
+    body = await json_body(request)
+    who.must(scope_for(body["action"]))
+    service, lang = house_of(request).service, language(request)
     if "operation" in ids:
         operation = await service.operations.get(who, ids["operation"])
-        return answer(operation_json(operation, said_in), 202, {"Location": f"/v1/operations/{operation.id}"})
+        return answer(operation_json(operation, lang), 202, {"Location": f"/v1/operations/{operation.id}"})
     refused: list[dict[str, Any]] = []
     for name, code in ids["refused"]:
         try:
             title = (await service.tasks.get(who, name)).task.name
         except NotFound:
             title = ""
-        refused.append({"task_id": name, "task": title, "code": code, "detail": _REFUSED_BEFORE[said_in]})
+        refused.append({"task_id": name, "task": title, "code": code, "detail": _REFUSED_BEFORE[lang]})
     return answer({"matched": ids["matched"], "done": ids["done"], "refused": refused, "dry_run": False})
 
 
-@router.post("/actions", **_ACTING)
-@repeatable(None, _report_again)
+@router.post("/actions", **_ACT_OPERATION)
+@repeatable(None, _replay_report)
 async def act_on_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
-    said = check_fields("body", await json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
-    only_tried = dry_run or said.get("dry_run") is True
-    wanted = _filter(said)
-    # Also where nothing fits: who may not do it is told so, whatever there is.
-    who.must(scope_for(said.get("action")))
-    deed = deed_of(request, who, acting(request, dry_run=only_tried).tasks, said)
+    body = check_fields("body", await json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
+    is_dry_run = dry_run or body.get("dry_run") is True
+    task_filter = _read_filter(body)
+    # Checked also when no task matches: a caller without the scope is always refused.
+    who.must(scope_for(body.get("action")))
+    action = deed_of(request, who, acting(request, dry_run=is_dry_run).tasks, body)
     service = house_of(request).service
-    preferred = prefers_async(request)
-    if not only_tried and (preferred or await _are_many(service.tasks, who, wanted)):
-        order = Order(said["action"], said.get("filter") or {}, said.get("arguments") or {})
-        operation = await service.operations.begin(who, order, wanted, deed, still_allowed(request, who))
+    prefers = prefers_async(request)
+    if not is_dry_run and (prefers or await _are_many(service.tasks, who, task_filter)):
+        order = Order(body["action"], body.get("filter") or {}, body.get("arguments") or {})
+        operation = await service.operations.begin(who, order, task_filter, action, still_allowed(request, who))
         remember(request, operation=operation.id)
-        applied = {"Preference-Applied": RESPOND_ASYNC} if preferred else {}
+        applied = {"Preference-Applied": RESPOND_ASYNC} if prefers else {}
         headers = {"Location": f"/v1/operations/{operation.id}", **applied}
         return answer(operation_json(operation, language(request)), 202, headers)
-    report = await service.bulk.each(who, wanted, deed)
+    report = await service.bulk.each(who, task_filter, action)
     refused = [(each.task.id, each.refusal.code) for each in report.refused]
     remember(request, matched=report.matched, done=report.done, refused=refused)
-    return answer({**bulk_json(report, language(request)), "dry_run": only_tried})
+    return answer({**bulk_json(report, language(request)), "dry_run": is_dry_run})
 
 
-async def _are_many(tasks: Tasks, who: Principal, wanted: TaskFilter) -> bool:
-    return len((await tasks.page(who, wanted, None, MOST_AT_ONCE + 1)).items) > MOST_AT_ONCE
+async def _are_many(tasks: Tasks, who: Principal, task_filter: TaskFilter) -> bool:
+    return len((await tasks.page(who, task_filter, None, MOST_AT_ONCE + 1)).items) > MOST_AT_ONCE
 
 
-def _filter(said: Mapping[str, Any]) -> TaskFilter:
-    conditions = check_fields("filter", said.get("filter") or {}, FILTERS)
-    many = {name: _texts(name, conditions.get(name)) for name in ("state", "label")}
-    single = {name: text_or_none(name, conditions.get(name)) for name in FILTERS if name not in many}
+def _read_filter(body: Mapping[str, Any]) -> TaskFilter:
+    conditions = check_fields("filter", body.get("filter") or {}, FILTERS)
+    list_conditions = {name: _read_texts(name, conditions.get(name)) for name in ("state", "label")}
+    text_conditions = {
+        name: text_or_none(name, conditions.get(name)) for name in FILTERS if name not in list_conditions
+    }
     try:
-        wanted = filtered(**many, **single)  # type: ignore[arg-type]  # the two that are lists, and the texts
+        task_filter = filtered(**list_conditions, **text_conditions)  # type: ignore[arg-type]  # the two that are lists, and the texts
     except Refusal as refusal:
         if refusal.facts.get("name") == "q":
             refusal.facts["name"] = "filter.q"
         raise
-    if not any(wanted) and said.get("all") is not True:
-        # Conditions that say nothing, such as a query of spaces, would mean everything.
+    if not any(task_filter) and body.get("all") is not True:
+        # An empty filter, such as a query of spaces, would match every task.
         raise refuse("missing_field", name="filter")
-    return wanted
+    return task_filter
 
 
-def _texts(name: str, value: object) -> list[str] | None:
-    listed = [value] if isinstance(value, str) else value
-    if listed is not None and not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
+def _read_texts(name: str, value: object) -> list[str] | None:
+    texts = [value] if isinstance(value, str) else value
+    if texts is not None and not (isinstance(texts, list) and all(isinstance(each, str) for each in texts)):
         raise refuse("bad_policy", name=f"filter.{name}", value=value, wanted="text, or list of texts")
-    if listed is not None and (len(listed) > _MOST_TEXTS or any(len(each) > LONGEST for each in listed)):
-        wanted = f"at most {_MOST_TEXTS} texts of {LONGEST} characters"
-        raise refuse("bad_policy", name=f"filter.{name}", value=f"{len(listed)} texts", wanted=wanted)
-    return listed
+    if texts is not None and (len(texts) > _MAX_TEXTS or any(len(each) > LONGEST for each in texts)):
+        limits = f"at most {_MAX_TEXTS} texts of {LONGEST} characters"
+        raise refuse("bad_policy", name=f"filter.{name}", value=f"{len(texts)} texts", wanted=limits)
+    return texts

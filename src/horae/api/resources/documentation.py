@@ -1,4 +1,4 @@
-"""What describes the API: the OpenAPI document, a page that shows it without any help from elsewhere, and a short text."""
+"""Documentation routes: the OpenAPI document, a self-contained page that shows it, and `llms.txt`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SCHEMES: Final = {
 }
 _REFERENCE: Final = re.compile(r'"#/components/schemas/(\w+)"')
 ANSWER: Final = "answer_run"
-_ABOUT: Final = """A durable, precise scheduler. Times are RFC 3339 in UTC with the same in the task's zone beside it
+_DESCRIPTION: Final = """A durable, precise scheduler. Times are RFC 3339 in UTC with the same in the task's zone beside it
 (`…_local`); lengths of time are ISO 8601 or `5m` going in, milliseconds with `_ms` coming out. Every list is a page
 `{items, next_cursor}`. Errors are `application/problem+json`. Send the token as `Authorization: Bearer horae_…`."""
-_SHORT: Final = """# Horae
+_LLMS_TEXT: Final = """# Horae
 
-> A durable scheduler: tasks are made over HTTP, run on time, and every due moment has a row that says what became of it.
+> A durable scheduler: tasks are created over HTTP, run on time, and every due time has a row with its outcome.
 
 Base path /v1. Every request needs `Authorization: Bearer <token>`. JSON in and out; errors are application/problem+json
 with a stable `code`, a `hint`, and JSON pointers. `?dry_run=true` where the document lists it; `Idempotency-Key` on every POST.
@@ -55,41 +55,41 @@ What went wrong lately: GET /v1/overview, GET /v1/runs?state=failed.
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """OpenAPI 3.1: what the routes say of themselves, with the shapes that they name."""
-    found = get_openapi(
-        title="Horae", version=__version__, openapi_version="3.1.0", description=_ABOUT, routes=app.routes
+    """Build the OpenAPI 3.1 document: the routes' metadata, and the shapes that they reference."""
+    spec = get_openapi(
+        title="Horae", version=__version__, openapi_version="3.1.0", description=_DESCRIPTION, routes=app.routes
     )
-    found["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
-    found["servers"] = [{"url": "/", "description": "The server that gave out this document."}]
-    found["components"] = {
-        "schemas": _used(components() | SHAPES, found["paths"]),
+    spec["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
+    spec["servers"] = [{"url": "/", "description": "The server that gave out this document."}]
+    spec["components"] = {
+        "schemas": _referenced(components() | SHAPES, spec["paths"]),
         "securitySchemes": _SCHEMES,
     }
     guarded = {route.operation_id for route in app.routes if isinstance(route, Guarded)}
-    for operations in found["paths"].values():
+    for operations in spec["paths"].values():
         for method, operation in operations.items():
             if method != "get" and "503" in operation["responses"]:
                 operation["responses"]["507"] = refusal(507)
-            opened = operation["operationId"] in guarded
-            # Who brings a token of their own kind, or none, has a rule of their own: the route says which.
-            operation["security"] = [{"token": []}] if opened else _own_rule(operation)
-    return found
+            needs_token = operation["operationId"] in guarded
+            # Routes with another kind of token, or none, have their own security rule.
+            operation["security"] = [{"token": []}] if needs_token else _security_of(operation)
+    return spec
 
 
-def _used(shapes: Mapping[str, Any], paths: Any) -> dict[str, Any]:
-    """The shapes that the paths name, and those that these name in turn."""
-    found: dict[str, Any] = {}
-    wanted = _REFERENCE.findall(json.dumps(paths))
-    while wanted:
-        name = wanted.pop()
-        if name not in found:
-            found[name] = shapes[name]
-            wanted += _REFERENCE.findall(json.dumps(shapes[name]))
-    return {name: found[name] for name in shapes if name in found}
+def _referenced(shapes: Mapping[str, Any], paths: Any) -> dict[str, Any]:
+    """Return the shapes that the paths reference, directly or through other shapes."""
+    used: dict[str, Any] = {}
+    pending = _REFERENCE.findall(json.dumps(paths))
+    while pending:
+        name = pending.pop()
+        if name not in used:
+            used[name] = shapes[name]
+            pending += _REFERENCE.findall(json.dumps(shapes[name]))
+    return {name: used[name] for name in shapes if name in used}
 
 
-def _own_rule(operation: dict[str, Any]) -> list[dict[str, list[str]]]:
-    """What a route outside says: with a token or without, or (nothing) without one."""
+def _security_of(operation: dict[str, Any]) -> list[dict[str, list[str]]]:
+    """Return the security of a route without a required token: a callback token, an optional token, or none."""
     if operation["operationId"] == ANSWER:
         return [{"callback": []}, {"callback_header": []}]
     return [{}, {"token": []}] if "401" in operation["responses"] else []
@@ -105,7 +105,7 @@ async def openapi(request: Request) -> Response:
 
 @router.get("/llms.txt")
 async def llms() -> Response:
-    return Response(_SHORT, media_type="text/plain; charset=utf-8")
+    return Response(_LLMS_TEXT, media_type="text/plain; charset=utf-8")
 
 
 @router.get("/docs")

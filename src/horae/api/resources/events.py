@@ -1,4 +1,4 @@
-"""What happened: as a stream that goes on, or page by page; from any number on that the log still has."""
+"""Event log: as an endless stream, or in pages, from any cursor that the log still has."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ from ..parameters import Limit
 router: Final = resource("/v1/events", "events")
 
 LAST: Final = "last-event-id"
-_MOST_READ: Final = 5
-"""Pages of the log that one answer looks through."""
-_HIGHEST: Final = 2**63 - 1
+_MAX_PAGES_READ: Final = 5
+"""Pages of the log that one response reads through."""
+_MAX_POSITION: Final = 2**63 - 1
 
 After = Annotated[
-    int | None, Query(ge=0, le=_HIGHEST, description="The number after which to begin; a stream without it begins now.")
+    int | None,
+    Query(ge=0, le=_MAX_POSITION, description="The number after which to start; a stream without it starts now."),
 ]
 Types = Annotated[str | None, Query(max_length=1_000, description="`run.*,task.failed`: only these; all without it.")]
 TaskOf = Annotated[str | None, Query(max_length=200, alias="task", description="Only what concerns this task.")]
@@ -59,7 +60,7 @@ _LAST_EVENT_ID: Final = {
         problems=(410,),
         headers=(_LAST_EVENT_ID,),
         description=(
-            "A page is `{items, next, last}`; `next` is the `after` of the next one, `last` that of those who want only news. A stream goes on: it says `id` (the"
+            "A page is `{items, next, last}`; `next` is the `after` of the next one, `last` the `after` for new events only. A stream does not end: it sends `id` (the"
             " number), `event` (the kind) and `data` (a CloudEvent), and a comment every 15 seconds."
         ),
     ),
@@ -76,26 +77,26 @@ async def list_events(
     if task is not None and is_shortened(TASK, task):
         with suppress(NotFound):
             task = (await house_of(request).service.tasks.get(who, task)).task.id
-    wanted = Wanted(_kinds(types), task)
+    event_filter = Wanted(_parse_kinds(types), task)
     position = _position(request, after)
-    manner = MANNERS.get((_kind_of_answer(request), who.scope is None))
-    house = house_of(request)
-    hearing: Hearing = house.tail
-    gap = None if position is None else await house.service.events.gap(who, position)
-    if manner is None:
+    stream_format = MANNERS.get((_media_type(request), who.scope is None))
+    context = house_of(request)
+    streams: Hearing = context.tail
+    gap = None if position is None else await context.service.events.gap(who, position)
+    if stream_format is None:
         if gap is not None:
             raise refuse_events("events_gone", after=gap.after, resumes=gap.resumes)
-        return await _page(house, who, wanted, position or 0, limit)
-    begin = position if gap is None else gap.resumes
-    return EventStream(hearing, Asked(who, bearer(request), wanted, begin, gap), manner)
+        return await _page(context, who, event_filter, position or 0, limit)
+    start = position if gap is None else gap.resumes
+    return EventStream(streams, Asked(who, bearer(request), event_filter, start, gap), stream_format)
 
 
-def _kinds(said: str | None) -> frozenset[EventKind] | None:
-    return None if said is None else read_kinds(part for part in said.split(",") if part.strip())
+def _parse_kinds(types: str | None) -> frozenset[EventKind] | None:
+    return None if types is None else read_kinds(part for part in types.split(",") if part.strip())
 
 
-def _kind_of_answer(request: Request) -> str:
-    """What is asked for first wins; whoever takes anything is given a page, which ends."""
+def _media_type(request: Request) -> str:
+    """Return the first acceptable media type; a client that accepts anything gets a page, which ends."""
     for part in request.headers.get("accept", "").split(","):
         kind = part.partition(";")[0].strip().lower()
         if kind in (SSE, NDJSON):
@@ -106,27 +107,27 @@ def _kind_of_answer(request: Request) -> str:
 
 
 def _position(request: Request, after: int | None) -> int | None:
-    said = request.headers.get(LAST, "").strip()
-    if not said:
+    header = request.headers.get(LAST, "").strip()
+    if not header:
         return after
-    if not (said.isascii() and said.isdecimal() and len(said) <= 18):
-        raise refuse("bad_number", name="Last-Event-ID", value=said, least=0, most=_HIGHEST)
-    return int(said)
+    if not (header.isascii() and header.isdecimal() and len(header) <= 18):
+        raise refuse("bad_number", name="Last-Event-ID", value=header, least=0, most=_MAX_POSITION)
+    return int(header)
 
 
-async def _page(house: House, who: Principal, wanted: Wanted, after: int, limit: int) -> Response:
-    found: list[Sequenced] = []
+async def _page(context: House, who: Principal, event_filter: Wanted, after: int, limit: int) -> Response:
+    events_read: list[Sequenced] = []
     position = after
-    for _ in range(_MOST_READ):
-        events = await house.service.events.after(who, position, LARGEST_PAGE)
-        found += [each for each in events if wanted.takes(each.event)]
+    for _ in range(_MAX_PAGES_READ):
+        events = await context.service.events.after(who, position, LARGEST_PAGE)
+        events_read += [each for each in events if event_filter.takes(each.event)]
         position = events[-1].cursor if events else position
-        if len(found) >= limit or len(events) < LARGEST_PAGE:
+        if len(events_read) >= limit or len(events) < LARGEST_PAGE:
             break
-    if len(found) >= limit:
-        found = found[:limit]
-        position = found[-1].cursor
-    told = await house.service.telling.told(found)
-    items = with_positions(told) if who.scope is None else [each.body for each in told]
-    last = await house.service.events.last(who)
+    if len(events_read) >= limit:
+        events_read = events_read[:limit]
+        position = events_read[-1].cursor
+    rendered = await context.service.telling.told(events_read)
+    items = with_positions(rendered) if who.scope is None else [each.body for each in rendered]
+    last = await context.service.events.last(who)
     return Response(b'{"items":[%s],"next":%d,"last":%d}' % (b",".join(items), position, last), media_type=JSON)

@@ -1,4 +1,4 @@
-"""Functions that the code of nodes has registered: what their tasks start from, and which arguments they take."""
+"""Functions registered by nodes: their arguments and the defaults of their tasks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ router: Final = resource("/v1", "functions")
 
 @router.get("/functions", **told("list_functions", "The functions that nodes have registered, by name", "FunctionList"))
 async def list_functions(request: Request, who: Who) -> Response:
-    found = await house_of(request).service.functions.all(who)
-    return answer({"items": [function_json(each) for each in found], "next_cursor": None})
+    functions = await house_of(request).service.functions.all(who)
+    return answer({"items": [function_json(each) for each in functions], "next_cursor": None})
 
 
 @router.get(

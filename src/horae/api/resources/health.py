@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can do its work: for those who watch over it, without a token."""
+"""Liveness and readiness probes, without a token."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ _READYZ: Final[dict[str, Any]] = told(
 _READYZ["responses"][503] = _READYZ["responses"][200]
 
 
-async def _condition(request: Request) -> Condition:
-    house = house_of(request)
-    looking: Looking = house.looking
+async def _load_condition(request: Request) -> Condition:
+    context = house_of(request)
+    observability: Looking = context.looking
     return await condition(
-        house.service.store,
-        house.clock,
-        looking.observer.writes,
-        tolerance=looking.tolerance,
-        grace=looking.grace,
+        context.service.store,
+        context.clock,
+        observability.observer.writes,
+        tolerance=observability.tolerance,
+        grace=observability.grace,
     )
 
 
 async def is_ready(request: Request) -> bool:
-    """What `/readyz` says, in one word."""
-    return (await _condition(request)).parts.is_ready(engine=house_of(request).settings.engine)
+    """Return whether `/readyz` would answer 200."""
+    return (await _load_condition(request)).parts.is_ready(engine=house_of(request).settings.engine)
 
 
 @router.get("/readyz", **_READYZ)
 async def readyz(request: Request) -> Response:
-    found = await _condition(request)
-    ready = found.parts.is_ready(engine=house_of(request).settings.engine)
-    shape: dict[str, Any] = {
+    state = await _load_condition(request)
+    ready = state.parts.is_ready(engine=house_of(request).settings.engine)
+    data: dict[str, Any] = {
         "status": "ready" if ready else "not ready",
         "version": __version__,
-        "parts": found.parts._asdict(),
-        "clock_steps": found.steps_json(),
-        "problem": told_of(found.problem, language(request)),
+        "parts": state.parts._asdict(),
+        "clock_steps": state.steps_json(),
+        "problem": told_of(state.problem, language(request)),
     }
-    return answer(shape, 200 if ready else 503, None if ready else {"Retry-After": "2"})
+    return answer(data, 200 if ready else 503, None if ready else {"Retry-After": "2"})

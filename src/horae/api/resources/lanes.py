@@ -1,4 +1,4 @@
-"""Lanes: how many runs of each may go on at once."""
+"""Lanes: list with their use, and set the limit of concurrent runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def list_lanes(request: Request, who: Who) -> Response:
     "/lanes/{lane:path}",
     **told(
         "put_lane",
-        "At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts",
+        "Limit the concurrent runs of a lane across all nodes; with 0 none starts",
         "Lane",
         takes="LaneLimit",
         example=LANE,
@@ -42,7 +42,7 @@ async def list_lanes(request: Request, who: Who) -> Response:
 async def put_lane(
     request: Request, who: Who, lane: Annotated[str, Path(max_length=200)], *, dry_run: DryRun = False
 ) -> Response:
-    said = check_fields("body", await json_body(request), ("limit",))
-    if "limit" not in said:
+    body = check_fields("body", await json_body(request), ("limit",))
+    if "limit" not in body:
         raise refuse("missing_field", name="limit")
-    return answer(lane_json(await acting(request, dry_run=dry_run).lanes.limit(who, lane, said["limit"])))
+    return answer(lane_json(await acting(request, dry_run=dry_run).lanes.limit(who, lane, body["limit"])))

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: those of this process, of the engine's process beside it, and of the deployment."""
+"""Prometheus metrics of this process, of the engine process next to it, and of the deployment."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ...web.request_context import house_of
 from ..openapi import told
 
 router: Final = APIRouter(tags=["health"])
-_TOLD: Final[dict[str, Any]] = told(
+_OPERATION: Final[dict[str, Any]] = told(
     "metrics",
-    "Numbers in the format of Prometheus; from this machine without a token, else with an admin's",
+    "Metrics in the Prometheus format; from this machine without a token, else with an admin's",
     None,
     public=True,
     problems=(401, 403, 404, 429, 503),
 )
-_TOLD["responses"][200] = {"description": "The numbers", "content": {"text/plain": {"schema": {"type": "string"}}}}
+_OPERATION["responses"][200] = {"description": "The metrics", "content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
-@router.get("/metrics", **_TOLD)
+@router.get("/metrics", **_OPERATION)
 async def metrics(request: Request) -> Response:
-    house = house_of(request)
-    looking: Looking = house.looking
+    context = house_of(request)
+    observability: Looking = context.looking
     peer = "" if request.client is None else request.client.host
 
     async def authenticate(_token: str) -> Principal:
-        # With the limits that everybody has who brings a token.
+        # Through the usual authentication, so that its rate limits apply.
         return await caller(request)
 
-    await admit(looking.policy, peer, request.headers, authenticate)
-    beside = None if looking.neighbour is None else await looking.neighbour.text()
-    return Response(await looking.observer.text(house.service.store, beside), media_type=CONTENT_TYPE)
+    await admit(observability.policy, peer, request.headers, authenticate)
+    engine_text = None if observability.neighbour is None else await observability.neighbour.text()
+    return Response(await observability.observer.text(context.service.store, engine_text), media_type=CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""Tasks by what people call them: the natural key of one's own, or any name that is unique."""
+"""Tasks by natural key, or by any unique name or id prefix."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Name = Annotated[str, Path(max_length=200, description="An id, a name, a key, or
 async def get_by_key(
     request: Request, who: Who, key: Key, *, owner: Owner = None, include: Include = None, fields: Fields = None
 ) -> Response:
-    facts = await _found(request, who, key, owner)
+    facts = await _find_by_key(request, who, key, owner)
     if facts is None:
         raise refuse("no_such_task", id=key)
     return await task_entity(request, who, facts, include, fields)
@@ -46,17 +46,17 @@ async def get_by_key(
     "/by-key/{key:path}",
     **told(
         "put_task_by_key",
-        "The task with this key, made or edited: saying the same twice changes nothing",
+        "Create or edit the task with this key; the same request twice changes nothing",
         "Receipt",
         takes="KeyedTask",
         example=NEW_TASK,
         problems=(404, 409, 412),
         headers=(IF_MATCH, IF_NONE_MATCH),
         also=201,
-        description="201 when it was made, 200 when it was there. `If-None-Match: *` touches nothing that is there.",
+        description="201 when it was created, 200 when it existed. `If-None-Match: *` changes nothing that exists.",
     ),
 )
-async def put_by_key(  # noqa: PLR0913 - what may be said of it, each by its name
+async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     request: Request,
     who: Who,
     key: Key,
@@ -68,7 +68,7 @@ async def put_by_key(  # noqa: PLR0913 - what may be said of it, each by its nam
 ) -> Response:
     fixed = {"key": key} if owner is None else {"key": key, "owner": owner}
     order = await ordered(request, who, **fixed)
-    before = await _found(request, who, key, order.wish.owner)
+    before = await _find_by_key(request, who, key, order.wish.owner)
     if before is None and "if-match" in request.headers:
         raise refuse_request("version_changed", current="nothing is there")
     if before is not None:
@@ -91,5 +91,5 @@ async def find_task(
     return await task_entity(request, who, facts, include, fields)
 
 
-async def _found(request: Request, who: Principal, key: str, owner: str | None) -> Facts | None:
+async def _find_by_key(request: Request, who: Principal, key: str, owner: str | None) -> Facts | None:
     return await house_of(request).service.tasks.keyed(who, key, owner)

@@ -1,4 +1,4 @@
-"""Nodes: which there are, how they do, and which of them are to go."""
+"""Nodes: list with their state, and drain."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ router: Final = resource("/v1", "nodes")
 Node = Annotated[str, Path(max_length=200, description="The id of a node, or its beginning.")]
 
 
-@router.get("/nodes", **told("list_nodes", "The nodes, and how they do (admins)", "NodeList"))
+@router.get("/nodes", **told("list_nodes", "The nodes and their state (admins)", "NodeList"))
 async def list_nodes(request: Request, who: Who) -> Response:
     seen = await house_of(request).service.nodes.all(who)
     return answer({"items": [node_seen_json(each) for each in seen], "next_cursor": None})
 
 
-async def _nodes_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_nodes(request: Request, who: Principal, ids: Ids) -> Response:
     seen = await house_of(request).service.nodes.all(who)
     return answer({"items": [node_json(each.node) for each in seen if each.node.id in ids["nodes"]]})
 
@@ -42,7 +42,7 @@ async def _nodes_again(request: Request, who: Principal, ids: Ids) -> Response:
     "/nodes/{node}/drain",
     **told(
         "drain_node",
-        "Let a node claim nothing more, or take that back (admins); with `host=true` all nodes of that machine",
+        "Drain a node, so that it claims nothing more, or undo it (admins); with `host=true` all nodes of that machine",
         "DrainedNodes",
         takes="Drain",
         optional=True,
@@ -51,7 +51,7 @@ async def _nodes_again(request: Request, who: Principal, ids: Ids) -> Response:
         once=True,
     ),
 )
-@repeatable(Scope.ADMIN, _nodes_again)
+@repeatable(Scope.ADMIN, _replay_nodes)
 async def drain_node(
     request: Request,
     who: Who,
@@ -60,12 +60,14 @@ async def drain_node(
     host: Annotated[bool, Query(description="`node` is the name of a machine.")] = False,
     dry_run: DryRun = False,
 ) -> Response:
-    said = check_fields("body", await json_body_or_none(request) or {}, ("draining",)).get("draining", True)
-    if not isinstance(said, bool):
-        raise refuse("bad_policy", name="draining", value=said, wanted="true or false")
+    draining = check_fields("body", await json_body_or_none(request) or {}, ("draining",)).get("draining", True)
+    if not isinstance(draining, bool):
+        raise refuse("bad_policy", name="draining", value=draining, wanted="true or false")
     nodes = acting(request, dry_run=dry_run).nodes
-    told_nodes = (
-        await nodes.drain_host(who, node, draining=said) if host else (await nodes.drain(who, node, draining=said),)
+    drained = (
+        await nodes.drain_host(who, node, draining=draining)
+        if host
+        else (await nodes.drain(who, node, draining=draining),)
     )
-    remember(request, nodes=[each.id for each in told_nodes])
-    return answer({"items": [node_json(each) for each in told_nodes]})
+    remember(request, nodes=[each.id for each in drained])
+    return answer({"items": [node_json(each) for each in drained]})

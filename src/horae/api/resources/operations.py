@@ -1,4 +1,4 @@
-"""Operations: how far a wish for many is, and how it is called off."""
+"""Bulk operations: progress and cancellation."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ OperationId = Annotated[str, Path(max_length=200, description="The id of an oper
 
 @router.get("", **told("list_operations", "Operations, newest first; kept for seven days", "OperationPage"))
 async def list_operations(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    said_in = language(request)
+    lang = language(request)
     page = await house_of(request).service.operations.page(who, read_cursor(request, who, cursor), limit)
-    return page_answer(request, who, page, lambda operation: operation_json(operation, said_in))
+    return page_answer(request, who, page, lambda operation: operation_json(operation, lang))
 
 
-@router.get("/{operation_id}", **told("get_operation", "How far an operation is", "Operation", problems=(404,)))
+@router.get("/{operation_id}", **told("get_operation", "Progress of an operation", "Operation", problems=(404,)))
 async def get_operation(request: Request, who: Who, operation_id: OperationId) -> Response:
     operation = await house_of(request).service.operations.get(who, operation_id)
     return answer(operation_json(operation, language(request)))
 
 
-async def _operation_again(request: Request, who: Principal, _ids: Ids) -> Response:
+async def _replay_operation(request: Request, who: Principal, _ids: Ids) -> Response:
     operation = await house_of(request).service.operations.get(who, request.path_params["operation_id"])
     who.must(scope_for(operation.action))
     return answer(operation_json(operation, language(request)), 202)
@@ -49,14 +49,14 @@ async def _operation_again(request: Request, who: Principal, _ids: Ids) -> Respo
     "/{operation_id}/cancel",
     **told(
         "cancel_operation",
-        "It ends after the task that is under way; what was done stays done",
+        "Cancel an operation after its current task; changed tasks stay changed",
         "Operation",
         status=202,
         problems=(404, 409),
         once=True,
     ),
 )
-@repeatable(None, _operation_again)
+@repeatable(None, _replay_operation)
 async def cancel_operation(
     request: Request, who: Who, operation_id: OperationId, *, dry_run: DryRun = False
 ) -> Response:

@@ -1,4 +1,4 @@
-"""How it all stands, and who is asking."""
+"""Overview of the deployment, and the identity of the caller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router: Final = resource("/v1", "overview")
 
 @router.get("/whoami", **told("whoami", "Who this token says you are, and what it lets you do", "Whoami"))
 async def whoami(request: Request, who: Who) -> Response:
-    shape: dict[str, Any] = {
+    data: dict[str, Any] = {
         "owner": who.owner,
         "admin": who.admin,
         "scopes": sorted(scope.value for scope in who.scopes),
@@ -34,7 +34,7 @@ async def whoami(request: Request, who: Who) -> Response:
         "token": who.actor,
         "version": __version__,
     }
-    return answer(shape)
+    return answer(data)
 
 
 @router.get("/overview", **told("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"))

@@ -1,4 +1,4 @@
-"""Owners: who has tasks here, and how much of everything."""
+"""Owners: list, get, create or change, revoke, restore."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ router: Final = resource("/v1", "owners")
 OwnerName = Annotated[str, Path(max_length=200, description="The name of an owner.")]
 
 
-@router.get("/owners", **told("list_owners", "Owners: everybody for admins, for others themselves", "OwnerPage"))
+@router.get(
+    "/owners", **told("list_owners", "Owners: all of them for admins, the caller's own for others", "OwnerPage")
+)
 async def list_owners(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
     after = read_cursor(request, who, cursor)
     page = await house_of(request).service.accounts.page(who, after, limit)
@@ -47,7 +49,7 @@ async def get_owner(request: Request, who: Who, name: OwnerName) -> Response:
     "/owners/{name}",
     **told(
         "put_owner",
-        "Make an owner, or change what is said of it (admins; everybody their own zone)",
+        "Create or change an owner (admins; others only their own zone)",
         "Owner",
         takes="OwnerWish",
         example=OWNER,
@@ -56,7 +58,7 @@ async def get_owner(request: Request, who: Who, name: OwnerName) -> Response:
     ),
 )
 async def put_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
-    said = check_fields("owner", await json_body(request), ("role", "zone", "quotas", "note"))
+    body = check_fields("owner", await json_body(request), ("role", "zone", "quotas", "note"))
     accounts = acting(request, dry_run=dry_run).accounts
     expected = None
     if "if-match" in request.headers:
@@ -64,16 +66,16 @@ async def put_owner(request: Request, who: Who, name: OwnerName, *, dry_run: Dry
     owner = await accounts.put(
         who,
         name,
-        role=_role(said.get("role")),
-        zone=text_or_none("zone", said.get("zone")),
-        quotas=_quotas(said),
-        note=text_or_none("note", said.get("note")),
+        role=_parse_role(body.get("role")),
+        zone=text_or_none("zone", body.get("zone")),
+        quotas=_read_quotas(body),
+        note=text_or_none("note", body.get("note")),
         expected=expected,
     )
     return entity(request, owner_json(owner), owner.version)
 
 
-async def _owner_again(request: Request, who: Principal, _ids: Ids) -> Response:
+async def _replay_owner(request: Request, who: Principal, _ids: Ids) -> Response:
     return answer(owner_json(await house_of(request).service.accounts.get(who, request.path_params["name"])))
 
 
@@ -81,27 +83,27 @@ async def _owner_again(request: Request, who: Principal, _ids: Ids) -> Response:
     "/owners/{name}/revoke",
     **told(
         "revoke_owner",
-        "Nothing of it runs any more, and its tokens open nothing (admins)",
+        "Revoke an owner: its tasks no longer run and its tokens stop working (admins)",
         "Owner",
         problems=(404, 409),
         once=True,
     ),
 )
-@repeatable(Scope.ADMIN, _owner_again)
+@repeatable(Scope.ADMIN, _replay_owner)
 async def revoke_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
     return answer(owner_json(await acting(request, dry_run=dry_run).accounts.revoke(who, name)))
 
 
 @router.post(
     "/owners/{name}/restore",
-    **told("restore_owner", "It may go on (admins)", "Owner", problems=(404, 409), once=True),
+    **told("restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409), once=True),
 )
-@repeatable(Scope.ADMIN, _owner_again)
+@repeatable(Scope.ADMIN, _replay_owner)
 async def restore_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
     return answer(owner_json(await acting(request, dry_run=dry_run).accounts.restore(who, name)))
 
 
-def _role(value: object) -> Role | None:
+def _parse_role(value: object) -> Role | None:
     if value is None:
         return None
     if value not in tuple(Role):
@@ -109,8 +111,8 @@ def _role(value: object) -> Role | None:
     return Role(str(value))
 
 
-def _quotas(said: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    quotas = said.get("quotas")
+def _read_quotas(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    quotas = body.get("quotas")
     if quotas is not None and not isinstance(quotas, Mapping):
         raise refuse("bad_policy", name="quotas", value=quotas, wanted="JSON object")
     return quotas

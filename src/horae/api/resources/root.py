@@ -1,4 +1,4 @@
-"""`GET /`: what this server is, whether it can work, and where to go from here. Without a token, and nothing of anybody."""
+"""`GET /`: name, version, readiness and links of this server, as HTML or JSON, without a token and without user data."""
 
 from __future__ import annotations
 
@@ -60,37 +60,39 @@ _STATUS: Final[dict[Language, str]] = {"en": "Status: {status}", "zh": "状态�
 
 @router.get("/", **told("root", "What this server is, and where to go from here", "Root", public=True))
 async def root(request: Request) -> Response:
-    """HTML where a browser asks, JSON for everything else."""
+    """Respond with HTML to a browser, with JSON to everything else."""
     ready = await is_ready(request)
     if prefers_html(request.headers.get("accept", "")):
-        page = _page(ready=ready, spoken=language(request))
+        page = _render_page(ready=ready, lang=language(request))
         return Response(page, media_type="text/html; charset=utf-8", headers=_HEADERS)
-    shape: dict[str, Any] = {
+    data: dict[str, Any] = {
         "name": "horae",
         "version": __version__,
         "status": "ready" if ready else "not ready",
         "links": {name: path for name, (path, _, _) in _LINKS.items()},
     }
-    return answer(shape, headers={"Cache-Control": "no-store", "Vary": "Accept, Accept-Language"})
+    return answer(data, headers={"Cache-Control": "no-store", "Vary": "Accept, Accept-Language"})
 
 
 def prefers_html(accept: str) -> bool:
-    """Whether HTML is named, and no later than JSON. A program that takes anything (`*/*`) gets JSON."""
-    named = [part.partition(";")[0].strip().lower() for part in accept[:1000].split(",")]
-    pages = [number for number, each in enumerate(named) if each in ("text/html", "application/xhtml+xml")]
-    return bool(pages) and ("application/json" not in named or pages[0] < named.index("application/json"))
+    """Return whether the Accept header names HTML, and no later than JSON. A client that accepts `*/*` gets JSON."""
+    types = [part.partition(";")[0].strip().lower() for part in accept[:1000].split(",")]
+    html_positions = [number for number, each in enumerate(types) if each in ("text/html", "application/xhtml+xml")]
+    return bool(html_positions) and (
+        "application/json" not in types or html_positions[0] < types.index("application/json")
+    )
 
 
-def _page(*, ready: bool, spoken: Language) -> str:
-    column = 1 if spoken == "en" else 2
+def _render_page(*, ready: bool, lang: Language) -> str:
+    column = 1 if lang == "en" else 2
     links = "\n".join(
         f'<dt><a href="{escape(link[0])}">{escape(link[0])}</a></dt><dd>{escape(link[column])}</dd>'
         for link in _LINKS.values()
     )
     return _PAGE.format(
-        lang="en" if spoken == "en" else "zh-CN",
+        lang="en" if lang == "en" else "zh-CN",
         version=escape(__version__),
-        about=escape(_ABOUT[spoken]),
-        status=escape(_STATUS[spoken].format(status=_STATES[ready][spoken])),
+        about=escape(_ABOUT[lang]),
+        status=escape(_STATUS[lang].format(status=_STATES[ready][lang])),
         links=links,
     )

@@ -1,4 +1,4 @@
-"""Runs: the ledger read, what they said, ended and tried again; and the answers of those who went on with one elsewhere."""
+"""Runs: list, get, logs, cancel, retry; and callbacks with which external targets report the end of a waiting run."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ from ..parameters import (
 
 router: Final = resource("/v1", "runs")
 callbacks: Final = APIRouter(prefix="/v1", tags=["runs"])
-"""Who answers here was given a token for one run, and has no other."""
+"""Routes that accept only the callback token of one run."""
 
 Since = Annotated[str | None, Query(max_length=100, description="Planned at or after this moment.")]
 Until = Annotated[str | None, Query(max_length=100, description="Planned at or before this moment.")]
-_MOST_LINES: Final = 1_000
+_MAX_LINES: Final = 1_000
 
 
-@router.get("/runs", **told("list_runs", "Runs, newest planned first; what came to nothing is there too", "RunPage"))
+@router.get("/runs", **told("list_runs", "Runs, newest planned first, skipped ones included", "RunPage"))
 async def list_runs(  # noqa: PLR0913 - every condition by its name
     request: Request,
     who: Who,
@@ -77,12 +77,14 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     cursor: Cursor = None,
 ) -> Response:
     zone, now = zone_of(request, who), house_of(request).clock.now()
-    wanted = RunFilter(owner, task, run_states(state), moment(since, zone, now), moment(until, zone, now, last=True))
+    run_filter = RunFilter(
+        owner, task, run_states(state), moment(since, zone, now), moment(until, zone, now, last=True)
+    )
     if q is not None:
-        wanted = narrowed_runs(wanted, q, zone, now)
-        if task is None and wanted.task_id is not None:
-            wanted = wanted._replace(task_id=await _task_id(request, who, wanted.task_id))
-    return await _page(request, who, wanted, chosen(fields, RUN_FIELDS), limit, cursor)
+        run_filter = narrowed_runs(run_filter, q, zone, now)
+        if task is None and run_filter.task_id is not None:
+            run_filter = run_filter._replace(task_id=await _task_id(request, who, run_filter.task_id))
+    return await _page(request, who, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
 
 
 @router.get("/tasks/{task_id}/runs", **told("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)))
@@ -99,20 +101,20 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(who, task_id)
-    zone, now = facts.task.schedule.zone or zone_of(request, who), house.clock.now()
+    context = house_of(request)
+    facts = await context.service.tasks.get(who, task_id)
+    zone, now = facts.task.schedule.zone or zone_of(request, who), context.clock.now()
     since_at, until_at = moment(since, zone, now), moment(until, zone, now, last=True)
-    wanted = RunFilter(None, facts.task.id, run_states(state), since_at, until_at)
+    run_filter = RunFilter(None, facts.task.id, run_states(state), since_at, until_at)
     if q is not None:
-        wanted = narrowed_runs(wanted, q, zone, now)
-    return await _page(request, who, wanted, chosen(fields, RUN_FIELDS), limit, cursor)
+        run_filter = narrowed_runs(run_filter, q, zone, now)
+    return await _page(request, who, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
 
 
 @router.get("/runs/{run_id}", **told("get_run", "One run", "Run", problems=(404,)))
 async def get_run(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
-    service, only = house_of(request).service, chosen(fields, RUN_FIELDS)
-    return answer(only.of(await _shown(request, who, service, await service.runs.get(who, run_id))))
+    service, selection = house_of(request).service, chosen(fields, RUN_FIELDS)
+    return answer(selection.of(await _render_run(request, who, service, await service.runs.get(who, run_id))))
 
 
 @router.get(
@@ -120,45 +122,45 @@ async def get_run(request: Request, who: Who, run_id: RunId, *, fields: Fields =
     **told("list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)),
 )
 async def list_attempts(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
-    service, said_in, only = house_of(request).service, language(request), chosen(fields, RUN_FIELDS)
+    service, lang, selection = house_of(request).service, language(request), chosen(fields, RUN_FIELDS)
     run = await service.runs.get(who, run_id)
     page = await service.runs.page(who, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
     same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
     tasks = await tasks_of(service, who, [run])
-    shown = [only.of(shown_run(each, tasks.get(run.task_id), said_in)) for each in same]
-    return answer({"items": shown, "next_cursor": None})
+    rendered = [selection.of(shown_run(each, tasks.get(run.task_id), lang)) for each in same]
+    return answer({"items": rendered, "next_cursor": None})
 
 
-@router.get("/runs/{run_id}/logs", **told("list_lines", "What a run said", "Lines", problems=(404,)))
+@router.get("/runs/{run_id}/logs", **told("list_lines", "Log lines of a run", "Lines", problems=(404,)))
 async def list_lines(
     request: Request,
     who: Who,
     run_id: RunId,
     *,
     after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last line that you have.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MOST_LINES)] = 200,
+    limit: Annotated[int, Query(ge=1, le=_MAX_LINES)] = 200,
 ) -> Response:
     lines = await house_of(request).service.runs.lines(who, run_id, after, limit)
-    following = lines[-1].number if len(lines) == limit else None
-    return answer({"items": [line_json(each) for each in lines], "next_after": following})
+    next_after = lines[-1].number if len(lines) == limit else None
+    return answer({"items": [line_json(each) for each in lines], "next_after": next_after})
 
 
-async def _run_again(request: Request, who: Principal, _ids: Ids) -> Response:
+async def _replay_run(request: Request, who: Principal, _ids: Ids) -> Response:
     service = house_of(request).service
-    return answer(await _shown(request, who, service, await service.runs.get(who, request.path_params["run_id"])))
+    return answer(await _render_run(request, who, service, await service.runs.get(who, request.path_params["run_id"])))
 
 
-async def _task_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_retry(request: Request, who: Principal, ids: Ids) -> Response:
     facts = await house_of(request).service.tasks.get(who, ids["task"])
     include = included(request.query_params.get("include"))
     return answer(await shown_task(request, who, facts, language(request), include), 202)
 
 
 @router.post("/runs/{run_id}/cancel", **told("cancel_run", "Ask a run to end", "Run", problems=(404, 409), once=True))
-@repeatable(Scope.RUN, _run_again)
+@repeatable(Scope.RUN, _replay_run)
 async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False) -> Response:
     service = acting(request, dry_run=dry_run)
-    return answer(await _shown(request, who, service, await service.runs.cancel(who, run_id)))
+    return answer(await _render_run(request, who, service, await service.runs.cancel(who, run_id)))
 
 
 @router.post(
@@ -172,7 +174,7 @@ async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryR
         once=True,
     ),
 )
-@repeatable(Scope.RUN, _task_again)
+@repeatable(Scope.RUN, _replay_retry)
 async def retry_run(
     request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -185,7 +187,7 @@ async def retry_run(
     "/runs/{run_id}/callback",
     **told(
         "answer_run",
-        "Whoever went on with a run tells how it ended, or that it needs more time",
+        "Report how a waiting run ended, or that it needs more time",
         None,
         status=204,
         takes="Callback",
@@ -196,46 +198,50 @@ async def retry_run(
     ),
 )
 async def answer_run(request: Request, run_id: RunId) -> Response:
-    house = house_of(request)
-    if not house.settings.callbacks:
+    context = house_of(request)
+    if not context.settings.callbacks:
         raise refuse("callbacks_closed")
     token = request.headers.get("horae-callback-token") or bearer(request)
-    key = house.settings.secret
+    key = context.settings.secret
 
-    def proves(run: Run) -> bool:
+    def is_valid(run: Run) -> bool:
         return verify_callback_token(key, run.id, run.token, token)
 
-    # The token and the rate come before the body: whoever has no token makes the server read nothing.
+    # Token and rate limit are checked before the body is read: a request without a token costs nothing.
     try:
-        await house.service.runs.awaiting_answer(run_id, proves)
+        await context.service.runs.awaiting_answer(run_id, is_valid)
     except NotFound:
         count_failure(request)
         raise
-    left = house.allowances.callbacks.take(run_id)
-    if left.wait:
-        raise refuse("too_many_callbacks", most=left.most, retry_after=left.wait)
+    bucket = context.allowances.callbacks.take(run_id)
+    if bucket.wait:
+        raise refuse("too_many_callbacks", most=bucket.most, retry_after=bucket.wait)
     body = check_fields("body", await json_body(request), ("result", "error", "until"))
-    said = text_or_none("until", body.get("until"))
-    until = None if said is None else coming_moment(said, "UTC", house.clock.now())
+    until_text = text_or_none("until", body.get("until"))
+    until = None if until_text is None else coming_moment(until_text, "UTC", context.clock.now())
     result = None if body.get("result") is None else encoded(body["result"]).decode()
     outcome = answered(result, text_or_none("error", body.get("error")), until)
-    await house.service.runs.answer(run_id, proves, outcome)
+    await context.service.runs.answer(run_id, is_valid, outcome)
     return nothing()
 
 
-async def _task_id(request: Request, who: Principal, said: str) -> str:
-    """In a query a task may also be called by its name."""
-    return said if said.startswith("tsk_") else (await house_of(request).service.tasks.named(who, said)).task.id
+async def _task_id(request: Request, who: Principal, name_or_id: str) -> str:
+    """Return the id of a task that a query names by id or name."""
+    return (
+        name_or_id
+        if name_or_id.startswith("tsk_")
+        else (await house_of(request).service.tasks.named(who, name_or_id)).task.id
+    )
 
 
 async def _page(
-    request: Request, who: Principal, wanted: RunFilter, only: Chosen, limit: int, cursor: str | None
+    request: Request, who: Principal, run_filter: RunFilter, selection: Chosen, limit: int, cursor: str | None
 ) -> Response:
-    service, said_in = house_of(request).service, language(request)
-    page: Page[Run] = await service.runs.page(who, wanted, read_cursor(request, who, cursor), limit)
+    service, lang = house_of(request).service, language(request)
+    page: Page[Run] = await service.runs.page(who, run_filter, read_cursor(request, who, cursor), limit)
     tasks = await tasks_of(service, who, page.items)
-    return page_answer(request, who, page, lambda run: only.of(shown_run(run, tasks.get(run.task_id), said_in)))
+    return page_answer(request, who, page, lambda run: selection.of(shown_run(run, tasks.get(run.task_id), lang)))
 
 
-async def _shown(request: Request, who: Principal, service: Service, run: Run) -> dict[str, Any]:
+async def _render_run(request: Request, who: Principal, service: Service, run: Run) -> dict[str, Any]:
     return shown_run(run, (await tasks_of(service, who, [run])).get(run.task_id), language(request))

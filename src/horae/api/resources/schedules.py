@@ -1,4 +1,4 @@
-"""Schedules without a task: what they mean, and when they would fire."""
+"""Schedule preview without a task: meaning, next fires and warnings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router: Final = resource("/v1/schedules", "schedules")
     "/preview",
     **told(
         "preview_schedule",
-        "What a schedule means, when it fires, and what may surprise; nothing is kept",
+        "What a schedule means, when it fires, and warnings; nothing is stored",
         "Fires",
         takes="ScheduleQuestion",
         example=PREVIEW,

@@ -1,4 +1,4 @@
-"""Secrets: set, listed by name, removed; no value ever comes out again."""
+"""Secrets: set, list names, remove, grant to agents; values are never returned."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def list_secrets(
 ) -> Response:
     after = read_cursor(request, who, cursor)
     page = await house_of(request).service.secrets.names(who, owner, after, limit)
-    return page_answer(request, who, page, _secret)
+    return page_answer(request, who, page, _secret_json)
 
 
 @router.put(
@@ -53,9 +53,9 @@ async def list_secrets(
 async def put_secret(
     request: Request, who: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    said = check_fields("secret", await json_body(request), ("value",))
-    value: Any = said.get("value")
-    return answer(_secret(await acting(request, dry_run=dry_run).secrets.set(who, name, value, owner)))
+    body = check_fields("secret", await json_body(request), ("value",))
+    value: Any = body.get("value")
+    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.set(who, name, value, owner)))
 
 
 @router.delete("/secrets/{name}", **told("delete_secret", "Remove a secret", None, status=204, problems=(404, 409)))
@@ -73,7 +73,7 @@ async def delete_secret(
 async def grant_secret(
     request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    return answer(_secret(await acting(request, dry_run=dry_run).secrets.grant(who, name, agent, owner)))
+    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.grant(who, name, agent, owner)))
 
 
 @router.delete(
@@ -83,8 +83,8 @@ async def grant_secret(
 async def revoke_secret_grant(
     request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    return answer(_secret(await acting(request, dry_run=dry_run).secrets.revoke_grant(who, name, agent, owner)))
+    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.revoke_grant(who, name, agent, owner)))
 
 
-def _secret(secret: SecretName) -> dict[str, Any]:
+def _secret_json(secret: SecretName) -> dict[str, Any]:
     return {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated), "agents": list(secret.agents)}

@@ -1,4 +1,4 @@
-"""What is done to a task: paused, resumed, run now, skipped, made up for, cancelled, approved; and why it did not run."""
+"""Actions on one task: pause, resume, run now, skip, backfill, cancel, approve; and why it did or did not run."""
 
 from __future__ import annotations
 
@@ -55,32 +55,32 @@ Zone = Annotated[
         description="The zone of moments that name none; else that of the caller, else that of the task.",
     ),
 ]
-_REFUSED: Final = (404, 409, 412)
+_PROBLEMS: Final = (404, 409, 412)
 
 
 # --- replays of requests with an Idempotency-Key -------------------------------------------------------------------
 
 
-async def _task_again(request: Request, who: Principal, _ids: Ids) -> Response:
+async def _replay_task(request: Request, who: Principal, _ids: Ids) -> Response:
     facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
-    return await _told(request, who, facts, request.query_params.get("include"))
+    return await _respond(request, who, facts, request.query_params.get("include"))
 
 
-async def _queued_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_queued(request: Request, who: Principal, ids: Ids) -> Response:
     facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
-    return _queued(facts, ids["run"], ids["trace"])
+    return _queued_response(facts, ids["run"], ids["trace"])
 
 
-async def _backfilled_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_backfill(request: Request, who: Principal, ids: Ids) -> Response:
     facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
     include = included(request.query_params.get("include"))
-    shown = await shown_task(request, who, facts, language(request), include)
-    return answer({"task": shown, "count": ids["count"], "dry_run": False})
+    rendered = await shown_task(request, who, facts, language(request), include)
+    return answer({"task": rendered, "count": ids["count"], "dry_run": False})
 
 
-def _queued(facts: Facts, run: str, trace: str) -> Response:
-    shape = {"run_id": run, "task_id": facts.task.id, "task": facts.task.name}
-    return answer(shape, 202, {"Location": f"/v1/runs/{run}", "traceresponse": trace})
+def _queued_response(facts: Facts, run: str, trace: str) -> Response:
+    data = {"run_id": run, "task_id": facts.task.id, "task": facts.task.name}
+    return answer(data, 202, {"Location": f"/v1/runs/{run}", "traceresponse": trace})
 
 
 # --- routes ---------------------------------------------------------------------------------------------------------
@@ -90,55 +90,55 @@ def _queued(facts: Facts, run: str, trace: str) -> Response:
     "/pause",
     **told(
         "pause_task",
-        "Nothing of it starts any more; what goes on already may end",
+        "Pause a task; a run in progress may finish",
         "Task",
         takes="Pause",
         optional=True,
         example=PAUSE,
-        problems=_REFUSED,
+        problems=_PROBLEMS,
         headers=(IF_MATCH,),
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _task_again)
+@repeatable(Scope.WRITE, _replay_task)
 async def pause_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    said = await _said(request, ("note", "until"))
-    before = await _before(request, who, task_id)
-    until = text_or_none("until", said.get("until"))
+    body = await _read_body(request, ("note", "until"))
+    before = await _load_expected(request, who, task_id)
+    until = text_or_none("until", body.get("until"))
     zone = before.task.schedule.zone or zone_of(request, who)
     end = None if until is None else coming_moment(until, zone, house_of(request).clock.now())
-    tasks = _tasks(request, dry_run=dry_run)
-    facts = await tasks.pause(who, task_id, note=text_or_none("note", said.get("note")) or "", until=end)
-    return await _told(request, who, facts, include)
+    tasks = _conditional_tasks(request, dry_run=dry_run)
+    facts = await tasks.pause(who, task_id, note=text_or_none("note", body.get("note")) or "", until=end)
+    return await _respond(request, who, facts, include)
 
 
 @router.post(
     "/resume",
     **told(
         "resume_task",
-        "It goes on; `missed` says what becomes of what passed meanwhile (skip, latest, all, merge)",
+        "Resume a task; `missed` decides on occurrences that passed meanwhile (skip, latest, all, merge)",
         "Task",
         takes="Resume",
         optional=True,
         example=RESUME,
-        problems=_REFUSED,
+        problems=_PROBLEMS,
         headers=(IF_MATCH,),
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _task_again)
+@repeatable(Scope.WRITE, _replay_task)
 async def resume_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    said = (await _said(request, ("missed",))).get("missed") or "skip"
-    mode = next((each for each in MISSED_MODES if each == said), None)
+    missed = (await _read_body(request, ("missed",))).get("missed") or "skip"
+    mode = next((each for each in MISSED_MODES if each == missed), None)
     if mode is None:
-        raise refuse("bad_choice", name="missed", value=said, allowed=", ".join(MISSED_MODES))
-    await _before(request, who, task_id)
-    facts = await _tasks(request, dry_run=dry_run).resume(who, task_id, mode)
-    return await _told(request, who, facts, include)
+        raise refuse("bad_choice", name="missed", value=missed, allowed=", ".join(MISSED_MODES))
+    await _load_expected(request, who, task_id)
+    facts = await _conditional_tasks(request, dry_run=dry_run).resume(who, task_id, mode)
+    return await _respond(request, who, facts, include)
 
 
 @router.post(
@@ -150,80 +150,83 @@ async def resume_task(
         status=202,
         takes="RunNow",
         optional=True,
-        problems=_REFUSED,
+        problems=_PROBLEMS,
         headers=(IF_MATCH,),
         once=True,
     ),
 )
-@repeatable(Scope.RUN, _queued_again)
+@repeatable(Scope.RUN, _replay_queued)
 async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
-    await _said(request, ())
-    before = await _before(request, who, task_id)
+    await _read_body(request, ())
+    before = await _load_expected(request, who, task_id)
     task_id = before.task.id
-    planned = await _tasks(request, dry_run=dry_run).queue_now(who, task_id)
+    planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(who, task_id)
     name = run_id(task_id, Origin.MANUAL, planned, 1)
     trace = first_traceparent(task_id, Origin.MANUAL, planned)
     if not dry_run:
         link_to(request, trace)
     remember(request, run=name, trace=trace)
-    return _queued(before, name, trace)
+    return _queued_response(before, name, trace)
 
 
 @router.post(
     "/skip",
     **told(
         "skip_task",
-        "The next so many occurrences are recorded as skipped; 0 takes that back",
+        "Skip the next `number` occurrences; 0 undoes it",
         "Task",
         takes="Skip",
         optional=True,
         example=SKIP,
-        problems=_REFUSED,
+        problems=_PROBLEMS,
         headers=(IF_MATCH,),
         once=True,
     ),
 )
-@repeatable(Scope.RUN, _task_again)
+@repeatable(Scope.RUN, _replay_task)
 async def skip_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    said = await _said(request, ("number",))
-    await _before(request, who, task_id)
-    facts = await _tasks(request, dry_run=dry_run).skip_next(who, task_id, said.get("number", 1))
-    return await _told(request, who, facts, include)
+    body = await _read_body(request, ("number",))
+    await _load_expected(request, who, task_id)
+    facts = await _conditional_tasks(request, dry_run=dry_run).skip_next(who, task_id, body.get("number", 1))
+    return await _respond(request, who, facts, include)
 
 
 @router.post(
     "/backfill",
     **told(
         "backfill_task",
-        "The occurrences of a past range, one by one",
+        "Run the occurrences of a past range, one by one",
         "Backfill",
         takes="BackfillRange",
         example=BACKFILL,
-        problems=_REFUSED,
+        problems=_PROBLEMS,
         headers=(IF_MATCH,),
         once=True,
     ),
 )
-@repeatable(Scope.RUN, _backfilled_again)
+@repeatable(Scope.RUN, _replay_backfill)
 async def backfill_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    said = await _said(request, ("from", "to", "again"))
-    before, now = await _before(request, who, task_id), house_of(request).clock.now()
+    body = await _read_body(request, ("from", "to", "again"))
+    before, now = await _load_expected(request, who, task_id), house_of(request).clock.now()
     zone = before.task.schedule.zone or zone_of(request, who)
-    first, last = moment(_named(said, "from"), zone, now), moment(_named(said, "to"), zone, now, last=True)
-    again = said.get("again", False)
+    first, last = (
+        moment(_require_text(body, "from"), zone, now),
+        moment(_require_text(body, "to"), zone, now, last=True),
+    )
+    again = body.get("again", False)
     if first is None or last is None or not isinstance(again, bool):
         raise refuse("bad_policy", name="again", value=again, wanted="true or false")
     last = min(last, now)
-    facts = await _tasks(request, dry_run=dry_run).backfill(who, task_id, first, last, again=again)
+    facts = await _conditional_tasks(request, dry_run=dry_run).backfill(who, task_id, first, last, again=again)
     task = before.task
     number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.standing))
     remember(request, count=number)
-    shown = await shown_task(request, who, facts, language(request), included(include))
-    return answer({"task": shown, "count": number, "dry_run": dry_run})
+    rendered = await shown_task(request, who, facts, language(request), included(include))
+    return answer({"task": rendered, "count": number, "dry_run": dry_run})
 
 
 @router.post(
@@ -232,25 +235,27 @@ async def backfill_task(
         "cancel_task",
         "End it for good; its history stays",
         "Task",
-        problems=_REFUSED,
+        problems=_PROBLEMS,
         headers=(IF_MATCH,),
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _task_again)
+@repeatable(Scope.WRITE, _replay_task)
 async def cancel_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    await _said(request, ())
-    await _before(request, who, task_id)
-    return await _told(request, who, await _tasks(request, dry_run=dry_run).cancel(who, task_id), include)
+    await _read_body(request, ())
+    await _load_expected(request, who, task_id)
+    return await _respond(
+        request, who, await _conditional_tasks(request, dry_run=dry_run).cancel(who, task_id), include
+    )
 
 
 @router.get(
     "/review",
     **told(
         "review_task",
-        "The whole task as it would run, for whoever approves it: secrets first, hidden characters spelled out",
+        "The whole task as it would run, for approval: secrets first, hidden characters as escapes",
         "Review",
         problems=(404,),
     ),
@@ -263,34 +268,36 @@ async def review_task(request: Request, who: Who, task_id: TaskId) -> Response:
     "/approve",
     **told(
         "approve_task",
-        "Let what an agent made run, as it is: the digest says what was looked at",
+        "Approve a task of an agent; the digest names the reviewed content",
         "Task",
         takes="Approve",
         example=APPROVE,
-        problems=_REFUSED,
+        problems=_PROBLEMS,
         headers=(IF_MATCH,),
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _task_again)
+@repeatable(Scope.WRITE, _replay_task)
 async def approve_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    digest = _named(await _said(request, ("digest",)), "digest")
-    await _before(request, who, task_id)
+    digest = _require_text(await _read_body(request, ("digest",)), "digest")
+    await _load_expected(request, who, task_id)
     facts = await acting(request, dry_run=dry_run).approvals.approve(who, task_id, digest)
-    return await _told(request, who, facts, include)
+    return await _respond(request, who, facts, include)
 
 
 @router.get(
     "/why",
-    **told("why_task", "Why it did, or did not, run then: one sentence, and what it rests on", "Why", problems=(404,)),
+    **told(
+        "why_task", "Why it did, or did not, run then: one sentence, and the runs behind it", "Why", problems=(404,)
+    ),
 )
 async def why_task(request: Request, who: Who, task_id: TaskId, *, at: Moment = None, zone: Zone = None) -> Response:
-    said_in = language(request)
-    found = await house_of(request).service.ledger.explained(who, task_id, at, zone or who.zone)
-    task = found.facts.task
-    return answer(why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, said_in, found.outage))
+    lang = language(request)
+    why = await house_of(request).service.ledger.explained(who, task_id, at, zone or who.zone)
+    task = why.facts.task
+    return answer(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
 
 
 @router.get(
@@ -304,39 +311,39 @@ async def explain_task(
     number: Annotated[int, Query(ge=1, le=1_000, description="How many fires.")] = 5,
     after: Annotated[str | None, Query(max_length=100, description="From here on; else now.")] = None,
 ) -> Response:
-    house = house_of(request)
-    facts = await house.service.tasks.get(who, task_id)
+    context = house_of(request)
+    facts = await context.service.tasks.get(who, task_id)
     return answer(
-        preview_json(preview_of(facts.task, facts.standing, house.clock.now(), number, after), language(request))
+        preview_json(preview_of(facts.task, facts.standing, context.clock.now(), number, after), language(request))
     )
 
 
-# --- what they share -------------------------------------------------------------------------------------------------
+# --- helpers ---------------------------------------------------------------------------------------------------------
 
 
-async def _said(request: Request, allowed: tuple[str, ...]) -> Mapping[str, Any]:
+async def _read_body(request: Request, allowed: tuple[str, ...]) -> Mapping[str, Any]:
     return check_fields("body", await json_body_or_none(request) or {}, allowed)
 
 
-def _named(said: Mapping[str, Any], name: str) -> str:
-    value = text_or_none(name, said.get(name))
+def _require_text(body: Mapping[str, Any], name: str) -> str:
+    value = text_or_none(name, body.get(name))
     if value is None:
         raise refuse("missing_field", name=name)
     return value
 
 
-def _tasks(request: Request, *, dry_run: bool) -> Tasks:
-    """What is done depends on the condition that came with the request, also when somebody else comes in between."""
+def _conditional_tasks(request: Request, *, dry_run: bool) -> Tasks:
+    """Return tasks that check the request's conditions inside each write, so that a concurrent change is noticed."""
     return acting(request, dry_run=dry_run).tasks.when(as_expected(request))
 
 
-async def _before(request: Request, who: Principal, task_id: str) -> Facts:
-    """The task as it is, if it is still the one that whoever asks has seen."""
+async def _load_expected(request: Request, who: Principal, task_id: str) -> Facts:
+    """Return the task; refuse if it is not the version that `If-Match` names."""
     facts = await house_of(request).service.tasks.get(who, task_id)
     expected_version(request, facts.task.version)
     return facts
 
 
-async def _told(request: Request, who: Principal, facts: Facts, include: str | None) -> Response:
-    shape = await shown_task(request, who, facts, language(request), included(include))
-    return entity(request, shape, facts.task.version)
+async def _respond(request: Request, who: Principal, facts: Facts, include: str | None) -> Response:
+    data = await shown_task(request, who, facts, language(request), included(include))
+    return entity(request, data, facts.task.version)

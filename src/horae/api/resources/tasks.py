@@ -1,4 +1,4 @@
-"""Tasks: listed, made, looked at, changed, removed."""
+"""Tasks: list, create, get, replace, edit and delete."""
 
 from __future__ import annotations
 
@@ -53,19 +53,17 @@ from ..upcoming_tasks import soonest
 
 router: Final = resource("/v1/tasks", "tasks")
 
-Paused = Annotated[
-    str | None, Query(max_length=500, description="Made, but paused from its first moment on, with this note.")
-]
+Paused = Annotated[str | None, Query(max_length=500, description="Create the task paused, with this note.")]
 Count = Annotated[
     str | None,
     Query(
         pattern="^estimated$",
-        description="`estimated`: how many fit, as `count`; `more` when there are more than that.",
+        description="`estimated`: the number of matches as `count`; `more` when there are more than that.",
     ),
 ]
 
 
-@router.get("", **told("list_tasks", "Tasks, in the order in which they were made", "TaskPage"))
+@router.get("", **told("list_tasks", "Tasks, in the order of their creation", "TaskPage"))
 async def list_tasks(  # noqa: PLR0913 - every condition by its name
     request: Request,
     who: Who,
@@ -88,35 +86,33 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    only = chosen(fields, TASK_FIELDS)
-    more = included(include) | only.included
+    selection = chosen(fields, TASK_FIELDS)
+    include_parts = included(include) | selection.included
     after = read_cursor(request, who, cursor)
-    wanted = filtered(
+    task_filter = filtered(
         owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
     )
     tasks = house_of(request).service.tasks
     page = (
-        Page(await soonest(tasks, who, wanted, limit))
+        Page(await soonest(tasks, who, task_filter, limit))
         if sort == "next"
-        else await tasks.page(who, wanted, after, limit)
+        else await tasks.page(who, task_filter, after, limit)
     )
-    last = await tasks.latest(who, page.items) if "last" in more else {}
-    said_in = language(request)
-    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(who, wanted), strict=True))
-    if only.names is not None:
+    last = await tasks.latest(who, page.items) if "last" in include_parts else {}
+    lang = language(request)
+    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(who, task_filter), strict=True))
+    if selection.names is not None:
         return page_answer(
             request,
             who,
             page,
-            lambda facts: only.of(task_json(facts, said_in, last.get(facts.task.id))),
+            lambda facts: selection.of(task_json(facts, lang, last.get(facts.task.id))),
             **counted,
         )
-    return page_of_texts(
-        request, who, page, lambda facts: task_text(facts, said_in, last.get(facts.task.id)), **counted
-    )
+    return page_of_texts(request, who, page, lambda facts: task_text(facts, lang, last.get(facts.task.id)), **counted)
 
 
-async def _receipt_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_receipt(request: Request, who: Principal, ids: Ids) -> Response:
     include = included(request.query_params.get("include"))
     return await Maker(request, who, include, dry_run=False).again(ids["id"])
 
@@ -125,17 +121,17 @@ async def _receipt_again(request: Request, who: Principal, ids: Ids) -> Response
     "",
     **told(
         "create_task",
-        "Make a task; with a key, the one that has it becomes that",
+        "Create a task; with a key, the task that has it is changed instead",
         "Receipt",
         status=201,
         takes="NewTask",
         example=NEW_TASK,
         problems=(409,),
         once=True,
-        description="201 when it was made; 200 when a task with this key was there, which then is what the body says.",
+        description="201 when it was created; 200 when a task with this key existed, which now is what the body says.",
     ),
 )
-@repeatable(Scope.WRITE, _receipt_again, own=True)
+@repeatable(Scope.WRITE, _replay_receipt, own=True)
 async def create_task(
     request: Request, who: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
 ) -> Response:
@@ -144,7 +140,7 @@ async def create_task(
 
 
 @router.get(
-    "/{task_id}", **told("get_task", "One task, and how it stands", "Task", problems=(404,), headers=(IF_NONE_MATCH,))
+    "/{task_id}", **told("get_task", "One task with its state", "Task", problems=(404,), headers=(IF_NONE_MATCH,))
 )
 async def get_task(
     request: Request, who: Who, task_id: TaskId, *, include: Include = None, fields: Fields = None
@@ -157,7 +153,7 @@ async def get_task(
     "/{task_id}",
     **told(
         "replace_task",
-        "The task becomes what the body says; what it does not say is as in a new task",
+        "Replace a task; absent fields get the defaults of a new task",
         "Receipt",
         takes="NewTask",
         example=NEW_TASK,
@@ -170,20 +166,20 @@ async def replace_task(
 ) -> Response:
     facts = await house_of(request).service.tasks.get(who, task_id)
     order = await understood(request, who, await json_body(request), owner=facts.task.owner, exported=True)
-    wish, task = order.wish, facts.task
-    for name, said, kept in (("key", wish.key, task.key), ("owner", wish.owner, task.owner)):
-        if said is not None and said != kept and (name != "key" or own_key(who, said) != kept):
-            raise refuse("bad_choice", name=name, value=said, allowed=kept or "none")
+    task_request, task = order.wish, facts.task
+    for name, given, current in (("key", task_request.key, task.key), ("owner", task_request.owner, task.owner)):
+        if given is not None and given != current and (name != "key" or own_key(who, given) != current):
+            raise refuse("bad_choice", name=name, value=given, allowed=current or "none")
     edits = Edits(
-        wish.name,
+        task_request.name,
         order.schedule,
         None,
-        wish.target,
-        wish.payload,
-        wish.lane,
-        wish.labels or {},
-        explicit(read_policies(order.schedule, wish.options)),
-        wish.granted_lane,
+        task_request.target,
+        task_request.payload,
+        task_request.lane,
+        task_request.labels or {},
+        explicit(read_policies(order.schedule, task_request.options)),
+        task_request.granted_lane,
     )
     return await _edit(request, who, facts, edits, included(include), dry_run=dry_run, declared=order.declared)
 
@@ -192,7 +188,7 @@ async def replace_task(
     "/{task_id}",
     **told(
         "edit_task",
-        "Only what is said changes; a new schedule counts from now, and nothing fires for the past",
+        "Change the given fields only; a new schedule counts from now, and nothing fires for the past",
         "Receipt",
         takes="TaskEdit",
         example=EDIT,
@@ -225,7 +221,7 @@ async def delete_task(request: Request, who: Who, task_id: TaskId, *, dry_run: D
     return nothing()
 
 
-async def _edit(  # noqa: PLR0913 - what an edit is made of, each by its name
+async def _edit(  # noqa: PLR0913 - one keyword for each part of an edit
     request: Request,
     who: Principal,
     facts: Facts,
@@ -235,15 +231,15 @@ async def _edit(  # noqa: PLR0913 - what an edit is made of, each by its name
     dry_run: bool,
     declared: Sequence[str] = (),
 ) -> Response:
-    """The same as one answer: the task as it is then, what changed, and which fires come and go."""
+    """Edit the task and respond with its new state, the changed fields, and the removed and added fires."""
     service, now = acting(request, dry_run=dry_run), house_of(request).clock.now()
     expected = expected_version(request, facts.task.version)
-    done: Edited = await service.tasks.edit(who, facts.task.id, edits, expected=expected)
-    after = facts._replace(task=done.after) if dry_run else await service.tasks.get(who, facts.task.id)
-    surprises = lint(done.after.schedule, now) if done.after.schedule != done.before.schedule else ()
-    warnings = (*await service.review(who, done, edits), *surprises)
+    edited: Edited = await service.tasks.edit(who, facts.task.id, edits, expected=expected)
+    after = facts._replace(task=edited.after) if dry_run else await service.tasks.get(who, facts.task.id)
+    schedule_warnings = lint(edited.after.schedule, now) if edited.after.schedule != edited.before.schedule else ()
+    warnings = (*await service.review(who, edited, edits), *schedule_warnings)
     receipt = receipt_json(after, now, warnings, language(request), dry_run=dry_run, declared=declared)
-    shape = {**receipt, **edited_json(done)}
+    data = {**receipt, **edited_json(edited)}
     if "agenda" in include:
-        shape["agenda"] = agenda_json(after)
-    return entity(request, shape, after.task.version)
+        data["agenda"] = agenda_json(after)
+    return entity(request, data, after.task.version)

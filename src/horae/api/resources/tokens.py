@@ -1,4 +1,4 @@
-"""Tokens: made, shown once, listed without what proves them, revoked."""
+"""Tokens: create (the text is shown once), list, get and revoke."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ router: Final = resource("/v1", "tokens")
 TokenId = Annotated[str, Path(max_length=200, description="The id of a token: `tok_…`.")]
 
 
-@router.get("/tokens", **told("list_tokens", "Tokens, never what proves them", "TokenPage", problems=(404,)))
+@router.get("/tokens", **told("list_tokens", "Tokens, without their secret text", "TokenPage", problems=(404,)))
 async def list_tokens(
     request: Request, who: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -39,7 +39,7 @@ async def list_tokens(
     return page_answer(request, who, page, token_json)
 
 
-async def _token_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_token(request: Request, who: Principal, ids: Ids) -> Response:
     token = await house_of(request).service.tokens.get(who, ids["id"])
     return answer({**token_json(token), "text": None}, 201, {"Location": f"/v1/tokens/{token.id}"})
 
@@ -57,19 +57,19 @@ async def _token_again(request: Request, who: Principal, ids: Ids) -> Response:
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _token_again)
+@repeatable(Scope.WRITE, _replay_token)
 async def make_token(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
-    said = check_fields("token", await json_body(request), ("name", "owner", "scopes", "expires", "agent"))
-    name = text_or_none("name", said.get("name"))
+    body = check_fields("token", await json_body(request), ("name", "owner", "scopes", "expires", "agent"))
+    name = text_or_none("name", body.get("name"))
     if name is None:
         raise refuse("missing_field", name="name")
     token, text = await acting(request, dry_run=dry_run).tokens.make(
         who,
-        owner=text_or_none("owner", said.get("owner")),
+        owner=text_or_none("owner", body.get("owner")),
         name=name,
-        scopes=_scopes(said.get("scopes")),
-        expires=_instant("expires", said.get("expires")),
-        agent=text_or_none("agent", said.get("agent")),
+        scopes=_parse_scopes(body.get("scopes")),
+        expires=_parse_instant("expires", body.get("expires")),
+        agent=text_or_none("agent", body.get("agent")),
     )
     if dry_run:
         return answer({**token_json(token), "text": None})
@@ -84,13 +84,13 @@ async def get_token(request: Request, who: Who, token_id: TokenId) -> Response:
 
 @router.delete(
     "/tokens/{token_id}",
-    **told("revoke_token", "It opens nothing any more, within a second", "Token", problems=(404,)),
+    **told("revoke_token", "Revoke a token; it stops working within a second", "Token", problems=(404,)),
 )
 async def revoke_token(request: Request, who: Who, token_id: TokenId, *, dry_run: DryRun = False) -> Response:
     return answer(token_json(await acting(request, dry_run=dry_run).tokens.revoke(who, token_id)))
 
 
-def _scopes(value: object) -> list[Scope] | None:
+def _parse_scopes(value: object) -> list[Scope] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not value:
@@ -101,16 +101,16 @@ def _scopes(value: object) -> list[Scope] | None:
     return [Scope(each) for each in value]
 
 
-def _instant(name: str, value: object) -> datetime | None:
+def _parse_instant(name: str, value: object) -> datetime | None:
     text = text_or_none(name, value)
     if text is None:
         return None
     try:
         at = datetime.fromisoformat(text)
-        return at.astimezone(UTC) if at.tzinfo is not None else _naive(text)
+        return at.astimezone(UTC) if at.tzinfo is not None else _refuse_naive(text)
     except (ValueError, OverflowError):
         raise refuse("bad_policy", name=name, value=text, wanted="2026-03-01T15:00:00Z") from None
 
 
-def _naive(text: str) -> datetime:
+def _refuse_naive(text: str) -> datetime:
     raise refuse("naive_instant", value=text)

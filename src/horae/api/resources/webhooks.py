@@ -1,4 +1,4 @@
-"""Webhooks: made, changed, rotated, tried; and what was sent there."""
+"""Webhooks: create, change, rotate the secret, test, remove; and their deliveries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ router: Final = resource("/v1/webhooks", "webhooks")
 
 WebhookId = Annotated[str, Path(max_length=200, description="The id of a webhook: `whk_…`.")]
 DeliveryId = Annotated[str, Path(max_length=200, description="The id of a delivery: `dlv_…`.")]
-_WEBHOOK: Final = {"url": "https://example.com/hooks/horae", "types": ["run.failed", "task.*"], "note": "pager"}
+_NEW_WEBHOOK: Final = {"url": "https://example.com/hooks/horae", "types": ["run.failed", "task.*"], "note": "pager"}
 _CHANGE: Final = {"enabled": False}
 
 
@@ -38,40 +38,40 @@ async def list_webhooks(request: Request, who: Who, *, limit: Limit = 50, cursor
     return page_answer(request, who, page, webhook_json)
 
 
-async def _webhook_again(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_webhook(request: Request, who: Principal, ids: Ids) -> Response:
     webhook = await house_of(request).service.webhooks.get(who, ids["id"])
     return answer({**webhook_json(webhook), "secret": None}, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
 
 
-async def _delivery_again(request: Request, who: Principal, ids: Ids) -> Response:
-    found = await house_of(request).service.webhooks.delivery(who, request.path_params["webhook_id"], ids["id"])
-    return answer(delivery_json(found))
+async def _replay_delivery(request: Request, who: Principal, ids: Ids) -> Response:
+    delivery = await house_of(request).service.webhooks.delivery(who, request.path_params["webhook_id"], ids["id"])
+    return answer(delivery_json(delivery))
 
 
 @router.post(
     "",
     **told(
         "create_webhook",
-        "Be told of what happens from now on; the secret that signs is shown this once",
+        "Create a webhook for events from now on; its signing secret is shown only once",
         "WebhookMade",
         status=201,
         takes="NewWebhook",
-        example=_WEBHOOK,
+        example=_NEW_WEBHOOK,
         problems=(404,),
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _webhook_again)
+@repeatable(Scope.WRITE, _replay_webhook)
 async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
-    said = check_fields("webhook", await json_body(request), ("url", "types", "note", "owner"))
-    if "url" not in said:
+    body = check_fields("webhook", await json_body(request), ("url", "types", "note", "owner"))
+    if "url" not in body:
         raise refuse("missing_field", name="url")
     webhook, secret = await acting(request, dry_run=dry_run).webhooks.create(
         who,
-        said["url"],
-        said.get("types", ()),
-        text_or_none("note", said.get("note")) or "",
-        text_or_none("owner", said.get("owner")),
+        body["url"],
+        body.get("types", ()),
+        text_or_none("note", body.get("note")) or "",
+        text_or_none("owner", body.get("owner")),
     )
     if dry_run:
         return answer({**webhook_json(webhook), "secret": None})
@@ -100,7 +100,7 @@ async def get_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Resp
 async def edit_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
     webhooks = acting(request, dry_run=dry_run).webhooks
     expected = expected_version(request, (await webhooks.get(who, webhook_id)).version)
-    fields = _fields(await json_body(request))
+    fields = _read_changes(await json_body(request))
     webhook = await webhooks.edit(who, webhook_id, expected, **fields)
     return entity(request, webhook_json(webhook), webhook.version)
 
@@ -117,13 +117,13 @@ async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, d
     "/{webhook_id}/rotate",
     **told(
         "rotate_webhook",
-        "A new secret, shown this once; the former one signs beside it for a day",
+        "Rotate the secret: the new one is shown only once, and the former one also signs for a day",
         "WebhookMade",
         problems=(404, 409),
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _webhook_again)
+@repeatable(Scope.WRITE, _replay_webhook)
 async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
     webhook, secret = await acting(request, dry_run=dry_run).webhooks.rotate(who, webhook_id)
     remember(request, id=webhook.id)
@@ -132,18 +132,18 @@ async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId, *, d
 
 @router.post(
     "/{webhook_id}/test",
-    **told("test_webhook", "Send a test message now, and say what came of it", "Delivery", problems=(404,), once=True),
+    **told("test_webhook", "Send a test message now, and return its delivery", "Delivery", problems=(404,), once=True),
 )
-@repeatable(Scope.WRITE, _delivery_again)
+@repeatable(Scope.WRITE, _replay_delivery)
 async def test_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
-    found = await house_of(request).service.webhooks.test(who, webhook_id)
-    remember(request, id=found.id)
-    return answer(delivery_json(found))
+    delivery = await house_of(request).service.webhooks.test(who, webhook_id)
+    remember(request, id=delivery.id)
+    return answer(delivery_json(delivery))
 
 
 @router.get(
     "/{webhook_id}/deliveries",
-    **told("list_deliveries", "What was sent there, newest first, for seven days", "DeliveryPage", problems=(404,)),
+    **told("list_deliveries", "Deliveries, newest first; kept for seven days", "DeliveryPage", problems=(404,)),
 )
 async def list_deliveries(
     request: Request, who: Who, webhook_id: WebhookId, *, limit: Limit = 50, cursor: Cursor = None
@@ -157,8 +157,8 @@ async def list_deliveries(
     "/{webhook_id}/deliveries/{delivery_id}", **told("get_delivery", "One delivery", "Delivery", problems=(404,))
 )
 async def get_delivery(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
-    found = await house_of(request).service.webhooks.delivery(who, webhook_id, delivery_id)
-    return answer(delivery_json(found))
+    delivery = await house_of(request).service.webhooks.delivery(who, webhook_id, delivery_id)
+    return answer(delivery_json(delivery))
 
 
 @router.post(
@@ -171,17 +171,17 @@ async def get_delivery(request: Request, who: Who, webhook_id: WebhookId, delive
         once=True,
     ),
 )
-@repeatable(Scope.WRITE, _delivery_again)
+@repeatable(Scope.WRITE, _replay_delivery)
 async def redeliver(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
-    found = await house_of(request).service.webhooks.redeliver(who, webhook_id, delivery_id)
-    remember(request, id=found.id)
-    return answer(delivery_json(found))
+    delivery = await house_of(request).service.webhooks.redeliver(who, webhook_id, delivery_id)
+    remember(request, id=delivery.id)
+    return answer(delivery_json(delivery))
 
 
-def _fields(value: object) -> dict[str, Any]:
-    said = dict(check_fields("webhook", value, ("url", "types", "note", "enabled")))
-    if "enabled" in said and not isinstance(said["enabled"], bool):
-        raise refuse("bad_policy", name="enabled", value=said["enabled"], wanted="true or false")
-    if "note" in said:
-        said["note"] = text_or_none("note", said["note"]) or ""
-    return said
+def _read_changes(value: object) -> dict[str, Any]:
+    changes = dict(check_fields("webhook", value, ("url", "types", "note", "enabled")))
+    if "enabled" in changes and not isinstance(changes["enabled"], bool):
+        raise refuse("bad_policy", name="enabled", value=changes["enabled"], wanted="true or false")
+    if "note" in changes:
+        changes["note"] = text_or_none("note", changes["note"]) or ""
+    return changes

@@ -1,4 +1,4 @@
-"""Who has tasks here, and with what in their hands they ask for them: owners and tokens, as values and as records keep them."""
+"""Accounts: owners, agents and tokens with their quotas, as values and as stored records."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ OWNER_KIND: Final = "owner"
 TOKEN_KIND: Final = "token"  # noqa: S105 - the kind of a record
 AGENT_KIND: Final = "agent"
 ALL_AGENTS: Final = "*"
-"""In the place of an agent's name: all agents of an owner, unless something else was chosen for one of them."""
+"""Agent name of the defaults for all agents of an owner; an agent's own settings override them."""
 OWNER_CHARACTERS: Final = 100
 AGENT_CHARACTERS: Final = 64
 RESERVED_OWNERS: Final = "horae:"
 KEPT_AFTER_ITS_END: Final = timedelta(days=90)
-"""So long a token that is over is still listed."""
+"""Time for which a revoked or expired token is still listed."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]*")
-_FAR: Final = datetime(9999, 1, 1, tzinfo=UTC)
-_LENGTHS: Final = frozenset({"shortest_interval", "longest_life"})
+_NO_EXPIRY: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_DURATIONS: Final = frozenset({"shortest_interval", "longest_life"})
 
 Limit: TypeAlias = int | timedelta | None
-"""None is without a limit."""
+"""None: unlimited."""
 
 
 class FullStorage(NamedTuple):
@@ -37,10 +37,10 @@ class FullStorage(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """`quotas` are those that count: what was `chosen` for this owner, and the rest as is usual for its role.
+    """`quotas` are the effective ones: those `chosen` for this owner, and the defaults of its role for the rest.
 
-    `exhausted` is the day (UTC) on which its runs were used up, if that is today; `spent` are the agents of which the
-    same is true. `storage_full` is None while there is room for more bytes.
+    `exhausted` is the day (UTC) on which its runs per day were used up; `spent` holds that day for each of its agents.
+    `storage_full` is None while there is room for more bytes.
     """
 
     name: str
@@ -55,16 +55,16 @@ class Owner(NamedTuple):
     exhausted: date | None = None
     spent: tuple[tuple[str, date], ...] = ()
     demoted: bool = False
-    """It had tasks, and became a viewer: they fire no more."""
+    """An owner with tasks became a viewer: its tasks no longer fire."""
     storage_full: FullStorage | None = None
     last_storage_full: tuple[datetime, datetime] | None = None
-    """From when to when that was so the last time, for explanations of runs that were skipped."""
+    """The last period in which its storage was full, for explanations of skipped runs."""
 
 
 class Agent(NamedTuple):
-    """`quotas` are those that count; `chosen` those that an admin set for this agent, or (under `*`) for all of its owner.
-
-    `revoked`: the last token of this agent was revoked, and its tasks stopped with it."""
+    """`quotas` are the effective ones; `chosen` those that an admin set for this agent, or (under `*`) for all agents of
+    its owner. `revoked`: the last token of this agent was revoked, which stopped its tasks.
+    """
 
     name: str
     owner: str
@@ -75,7 +75,7 @@ class Agent(NamedTuple):
 
 
 class Token(NamedTuple):
-    """`hash` is all that is kept of the secret. With `agent`, its bearer is a guest of the owner under that name."""
+    """API token. Only the `hash` of the secret is stored. With `agent`, the bearer acts as that agent of the owner."""
 
     id: str
     owner: str
@@ -93,7 +93,7 @@ class Token(NamedTuple):
 
 
 def is_owner_name(name: object) -> bool:
-    """Letters, digits and `-_.:@`; what begins with `horae:` is not for owners."""
+    """Return whether a name has only letters, digits and `-_.:@` and does not begin with the reserved `horae:`."""
     return (
         isinstance(name, str)
         and len(name) <= OWNER_CHARACTERS
@@ -110,42 +110,42 @@ def is_agent_name(name: object) -> bool:
 
 
 def loses_right_to_run(owner: Owner) -> bool:
-    """Whether nothing of it may start: it was revoked, or became a viewer."""
+    """Return whether no run of the owner may start, because it was revoked or became a viewer."""
     return owner.revoked is not None or owner.demoted
 
 
 def quotas_of(role: Role, chosen: Collection[tuple[str, Limit]], members: Quotas = MEMBER_QUOTAS) -> Quotas:
-    """What was chosen for an owner, and the rest as is usual for its role."""
+    """Return the quotas chosen for an owner, with the defaults of its role for the rest."""
     limits: dict[str, Any] = dict(chosen)
     return (NO_QUOTAS if role is Role.ADMIN else members)._replace(**limits)
 
 
 def strictest(one: Quotas, other: Quotas) -> Quotas:
-    """Of two limits the one that allows less; of intervals that is the longer one."""
+    """Return the stricter limit of each pair: the smaller one, and for intervals the longer one."""
     return Quotas(
         *(_stricter(name, *pair) for name, pair in zip(Quotas._fields, zip(one, other, strict=True), strict=True))
     )
 
 
 def agent_quotas(owner: Quotas, chosen: Collection[tuple[str, Limit]] = (), usual: Quotas = AGENT_QUOTAS) -> Quotas:
-    """What was chosen for an agent, the rest as is usual for agents; and never more than its owner may have."""
+    """Return the quotas chosen for an agent, with the defaults of agents for the rest, and never more than its owner's."""
     limits: dict[str, Any] = dict(chosen)
     return strictest(usual._replace(**limits), owner)
 
 
 def _stricter(name: str, one: Any, other: Any) -> Any:
-    given = [each for each in (one, other) if each is not None]
-    return (max if name == "shortest_interval" else min)(given, default=None)
+    limits = [each for each in (one, other) if each is not None]
+    return (max if name == "shortest_interval" else min)(limits, default=None)
 
 
 def limits_json(chosen: Collection[tuple[str, Limit]]) -> dict[str, float | None]:
-    """Lengths of time are seconds."""
+    """Return limits in JSON form; durations are seconds."""
     return {name: limit.total_seconds() if isinstance(limit, timedelta) else limit for name, limit in chosen}
 
 
 def limits_from(value: Mapping[str, Any]) -> tuple[tuple[str, Limit], ...]:
     return tuple(
-        (name, timedelta(seconds=value[name]) if name in _LENGTHS and value[name] is not None else value[name])
+        (name, timedelta(seconds=value[name]) if name in _DURATIONS and value[name] is not None else value[name])
         for name in Quotas._fields
         if name in value
     )
@@ -195,7 +195,7 @@ def owner_from(record: Record, members: Quotas = MEMBER_QUOTAS) -> Owner:
 
 
 def agent_key(owner: str, agent: str) -> str:
-    """No owner's name has a slash."""
+    """Return the record key of an agent; owner names contain no slash."""
     return f"{owner}/{agent}"
 
 
@@ -217,11 +217,11 @@ def token_record(token: Token) -> Record:
         "revoked": _text(token.revoked),
         "hash": token.hash,
     }
-    return Record(TOKEN_KIND, token.id, token.owner, json.dumps(body, ensure_ascii=False), expires=_gone(token))
+    return Record(TOKEN_KIND, token.id, token.owner, json.dumps(body, ensure_ascii=False), expires=_expiry(token))
 
 
-def _gone(token: Token) -> datetime | None:
-    ends = [end for end in (token.expires, token.revoked) if end is not None and end < _FAR]
+def _expiry(token: Token) -> datetime | None:
+    ends = [end for end in (token.expires, token.revoked) if end is not None and end < _NO_EXPIRY]
     return min(ends) + KEPT_AFTER_ITS_END if ends else None
 
 

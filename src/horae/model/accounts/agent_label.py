@@ -1,4 +1,4 @@
-"""Which agent made a task, as the label says that only Horae writes."""
+"""Agent that created a task, read from the reserved label that only Horae writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .principal import AGENT_LABEL
 
 
 def agent_of(task: Task) -> str | None:
-    """None for a task that a person or a program made."""
+    """Return the name of the agent that created the task; None for a task of a person or a program."""
     for name, value in task.labels:
         if name == AGENT_LABEL:
             return value

@@ -1,4 +1,4 @@
-"""An operation: a wish for many tasks that goes on after the answer to it, and the record that tells how far it is."""
+"""Operation: a bulk action on many tasks that continues in the background, and the record of its progress."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..record import Record, Writing
 OPERATION: Final = "operation"
 SEAT: Final = "operation.seat"
 KEPT: Final = timedelta(days=7)
-"""After its last sign of life."""
+"""Retention of the record after its last update."""
 SILENCE: Final = timedelta(seconds=15)
-"""Whoever carries one writes every second; after so long without a word nobody carries it any more."""
+"""Heartbeat timeout: the executing process updates the record every second; without an update for this long it is gone."""
 MOST_REFUSALS: Final = 100
 _INSTANTS: Final = ("created", "updated", "ended")
 _NOT_IN_BODY: Final = ("id", "owner", "version")
@@ -25,15 +25,15 @@ _NOT_IN_BODY: Final = ("id", "owner", "version")
 class OperationState(StrEnum):
     RUNNING = "running"
     FINISHED = "finished"
-    """Everything had its turn."""
+    """Every task was processed."""
     CANCELLED = "cancelled"
-    """Somebody wanted it to end; what was done stays done."""
+    """Stopped on request; finished tasks stay as they are."""
     INTERRUPTED = "interrupted"
-    """The process that carried it stopped, or its bearer lost the right; what was done stays done."""
+    """The executing process stopped, or the caller lost the right; finished tasks stay as they are."""
 
 
 class TurnedDown(NamedTuple):
-    """One task for which it was refused."""
+    """Task for which the action was refused, with the code and both messages."""
 
     task_id: str
     task: str
@@ -43,8 +43,8 @@ class TurnedDown(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """`total` is None until it was counted. `refusals` are the first hundred of `refused`. `agent` is the guest who asked for
-    it, where it was one; `problem` is the code of what ended it too early."""
+    """`total` is None until the tasks are counted. `refusals` are the first hundred of `refused`. `agent` is the agent that
+    requested the operation, if any; `problem` is the code of the refusal that ended it early."""
 
     id: str
     owner: str
@@ -65,7 +65,7 @@ class Operation(NamedTuple):
     version: int = 1
 
     def as_of(self, now: datetime) -> Operation:
-        """What nobody has told of for so long is not running any more, whatever it says."""
+        """Return the operation as seen at `now`: interrupted where it is running but its heartbeat timed out."""
         if self.state is not OperationState.RUNNING or now - self.updated <= SILENCE:
             return self
         return self._replace(state=OperationState.INTERRUPTED, ended=self.updated)
@@ -74,7 +74,7 @@ class Operation(NamedTuple):
 def operation_record(operation: Operation) -> Record:
     body = {name: value for name, value in operation._asdict().items() if name not in _NOT_IN_BODY}
     body |= {name: None if body[name] is None else microseconds(body[name]) for name in _INSTANTS}
-    # Half of a surrogate pair, which no store takes, stays an escape.
+    # ASCII JSON: a lone surrogate, which no store takes, stays an escape.
     text = json.dumps(body, separators=(",", ":"))
     return Record(OPERATION, operation.id, operation.owner, text, operation.version, operation.updated + KEPT)
 
@@ -88,11 +88,11 @@ def operation_from(record: Record) -> Operation:
 
 
 def seat_of(operation: Operation, before: Record | None) -> Writing:
-    """The one place that an owner has: whoever writes it first has it."""
+    """Return the write that takes the owner's single operation slot; of two writers with the same `before` one succeeds."""
     record = Record(SEAT, operation.owner, operation.owner, json.dumps(operation.id), expires=operation.updated + KEPT)
     return Writing(record, None if before is None else before.version)
 
 
-def sitting(seat: Record) -> str:
-    """The operation that has it, or had it last."""
-    return str(json.loads(seat.body))
+def sitting(slot: Record) -> str:
+    """Return the id of the operation that holds, or held last, the slot of its owner."""
+    return str(json.loads(slot.body))

@@ -1,4 +1,4 @@
-"""Who is asking, what they may do, and how much of it."""
+"""Principal: the authenticated caller with its role, scopes and quotas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..refusals import refuse
 
 
 class Scope(StrEnum):
-    """What a token lets its bearer do; an admin's business is nobody else's."""
+    """Rights of a token; `admin` is only effective for admins."""
 
     READ = "tasks:read"
     WRITE = "tasks:write"
@@ -29,11 +29,11 @@ SCOPES_OF: Final[dict[Role, frozenset[Scope]]] = {
     Role.MEMBER: frozenset({Scope.READ, Scope.WRITE, Scope.RUN}),
     Role.VIEWER: frozenset({Scope.READ}),
 }
-"""The most that a token of such an owner can have."""
+"""Scopes that a token of an owner with this role can have at most."""
 
 
 class Quotas(NamedTuple):
-    """How much of everything an owner may have; None is without a limit."""
+    """Limits of an owner or agent; None: unlimited."""
 
     shortest_interval: timedelta | None = None
     active_tasks: int | None = None
@@ -41,19 +41,19 @@ class Quotas(NamedTuple):
     runs_per_day: int | None = None
     concurrent_runs: int | None = None
     longest_life: timedelta | None = None
-    """What has no end of its own within so long is refused. Without a limit unless an admin sets one."""
+    """A task whose schedule does not end within this time is refused. Unlimited unless an admin sets it."""
     stored_tasks: int | None = None
     """Tasks in any state: paused and finished ones count."""
     stored_bytes: int | None = None
-    """The definitions of all these tasks, and the results, errors and logs of their runs, together."""
+    """Total size of the definitions of these tasks, and of the results, errors and logs of their runs."""
     tokens: int | None = None
     """Tokens that are neither revoked nor expired."""
     requests_per_minute: int | None = None
-    """Over HTTP, of all tokens of an owner together."""
+    """HTTP requests of all tokens of an owner together."""
     event_streams: int | None = None
-    """Streams of events that are open at the same time in one process."""
+    """Event streams that are open at the same time in one process."""
     idempotency_keys: int | None = None
-    """Requests with an `Idempotency-Key` on one day (UTC): each is kept for a day."""
+    """Requests with an `Idempotency-Key` per day (UTC); each key is stored for a day."""
 
 
 NO_QUOTAS: Final = Quotas()
@@ -71,15 +71,16 @@ MEMBER_QUOTAS: Final = Quotas(
     idempotency_keys=10_000,
 )
 AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2)
-"""An agent's task may go on without an end: whatever reaches out waits for a person, and a prompt to itself is harmless
-within the interval and the number of tasks."""
+"""No limit on the lifetime of an agent's task: a task with outside effects needs approval, and a prompt to the agent
+itself is bounded by the interval and the number of tasks."""
 
 
 class Principal(NamedTuple):
-    """`actor` is who answers for what is done here: the id of a token, or `local`; empty for what a program does by itself,
-    which leaves no audit rows. `via` is the front end, `request` the id of one request. `zone` and `quotas` are the owner's.
+    """Authenticated caller. `actor` is the name in audit rows: the id of a token, or `local`; empty for actions of a program
+    itself, which leave no audit rows. `via` is the front end, `request` the id of one request. `zone` and `quotas` are
+    the owner's.
 
-    An agent is a guest of its owner: it sees and touches only the tasks that it made itself.
+    With `agent`, the caller is an agent of the owner and may see and change only tasks that this agent created.
     """
 
     owner: str
@@ -92,27 +93,27 @@ class Principal(NamedTuple):
     quotas: Quotas = NO_QUOTAS
     request: str = ""
     role: Role | None = None
-    """The role of the owner, for whoever comes with a token."""
+    """Role of the owner; None for callers without a token."""
 
     @property
     def scope(self) -> str | None:
-        """Whose things are visible: one owner's, or (None) everybody's."""
+        """Owner to which reads are restricted; None for an admin, who sees all owners."""
         return None if self.admin and self.agent is None else self.owner
 
     def must(self, scope: Scope) -> None:
-        """Refuses whoever lacks this right."""
+        """Raise `NotAllowed` if the principal lacks this scope."""
         if scope not in self.scopes or (scope is Scope.ADMIN and self.scope is not None):
             english, chinese = _remedy(self, scope)
             raise refuse("not_allowed", scope=scope.value, remedy=english, remedy_zh=chinese)
 
 
-def _remedy(who: Principal, scope: Scope) -> tuple[str, str]:
-    """What helps whoever lacks a scope: another token only where the role of its owner may have that scope."""
-    if who.role is None or scope in SCOPES_OF[who.role]:
+def _remedy(principal: Principal, scope: Scope) -> tuple[str, str]:
+    """Return the hint for a missing scope, in two languages: another token helps only where the role may have that scope."""
+    if principal.role is None or scope in SCOPES_OF[principal.role]:
         english, chinese = _OTHER_TOKEN
     else:
         english, chinese = _ADMINS_ONLY if scope is Scope.ADMIN else _OTHER_ROLE
-    facts = {"owner": who.owner, "role": who.role, "scope": scope.value}
+    facts = {"owner": principal.owner, "role": principal.role, "scope": scope.value}
     return english.format(**facts), chinese.format(**facts)
 
 
@@ -132,10 +133,10 @@ _OTHER_ROLE: Final = (
 
 LOCAL_OWNER: Final = "local"
 LOCAL: Final = Principal(LOCAL_OWNER, admin=True)
-"""Whoever can open the file, or holds the object in their own process."""
+"""Principal of a process that opens the store directly: admin rights, no token."""
 
 AGENT_LABEL: Final = "horae/agent"
-"""Which agent made a task; stamped by the service, and like every label that begins so, nobody else's to write."""
+"""Label with the agent that created a task. Only the service writes labels with the prefix `horae/`."""
 VIA_LABEL: Final = "horae/via"
 TOKEN_LABEL: Final = "horae/token"  # noqa: S105 - the name of a label
 RESERVED_LABELS: Final = "horae/"

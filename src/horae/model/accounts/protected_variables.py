@@ -1,11 +1,11 @@
-"""Names of environment variables that no task sets for its command unless the operator says so."""
+"""Environment variables that a task may not set for its command, unless the operator allows it."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-# Who may choose a listed program's loader, start-up file, search path or helper may run any program.
+# A task that sets the loader, start-up file, search path or helper of an allowed program can run any program.
 _RESERVED: Final = re.compile(
     r"HORAE_.*|PATH|HOME|XDG_.*"
     r"|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|PS4|ZDOTDIR"
@@ -23,5 +23,5 @@ def is_reserved(name: str) -> bool:
 
 
 def is_own(name: str) -> bool:
-    """What Horae itself gives to every command: not even the operator lets a task say otherwise."""
+    """Return whether Horae itself sets the variable for every command; no setting lets a task override it."""
     return _OWN.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""`{"secret": "name"}` in the JSON of a target or a payload: a reference to a secret, never its value."""
+"""Secret references: `{"secret": "name"}` in the JSON of a target or payload, replaced by the value only at run time."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ REFERENCE: Final = "secret"
 
 
 class SecretPlace(NamedTuple):
-    """One reference: which secret, and the keys and indexes that lead to it."""
+    """Reference to a secret: its name, and the path of keys and indexes to it."""
 
     name: str
     path: tuple[str | int, ...]
 
 
 def secret_name(value: Any) -> str | None:
-    """The name in a reference; None for every other value."""
+    """Return the name in a reference; None for every other value."""
     if isinstance(value, dict) and value.keys() == {REFERENCE} and isinstance(value[REFERENCE], str):
         return str(value[REFERENCE])
     return None
 
 
 def secret_places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[SecretPlace]:
-    """All references in a JSON value, in order."""
+    """Yield all references in a JSON value, in order."""
     name = secret_name(value)
     if name is not None:
         yield SecretPlace(name, path)

@@ -1,4 +1,4 @@
-"""What happened, as CloudEvents 1.0: the one body that streams, pages and webhooks share. Pure."""
+"""CloudEvents 1.0 encoding of an event: the body that event streams, event pages and webhooks share."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ SPEC: Final = "1.0"
 _PREFIX: Final = "dev.horae."
 _VERSION: Final = ".v1"
 _SEQUENCE_DIGITS: Final = 19
-"""As many as the largest number of an event has."""
+"""Digits of the largest event number."""
 LARGEST: Final = 20 * 1024
-"""Bytes of a body, as receivers of webhooks may expect it."""
+"""Largest body in bytes, for the sake of webhook receivers."""
 
 
 def cloud_event(numbered: Numbered, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """`more` is what else is known of it; what would make it too large for a webhook is left out."""
+    """Return the CloudEvent with `more` data; the largest items of `more` are left out until the body fits a webhook."""
     number, event = numbered
-    shape = envelope(f"evt_{number}", event, {"number": number, **_data(event), **(more or {})})
-    shape["sequence"] = sequence_of(number)
-    if more and len(encoded(shape)) > LARGEST:
-        return cloud_event(numbered, _smaller(more))
-    return shape
+    body = envelope(f"evt_{number}", event, {"number": number, **_data(event), **(more or {})})
+    body["sequence"] = sequence_of(number)
+    if more and len(encoded(body)) > LARGEST:
+        return cloud_event(numbered, _drop_largest(more))
+    return body
 
 
 def sequence_of(number: int) -> str:
-    """The `sequence` of an event: comparing two of them as texts orders the events."""
+    """Return the `sequence` of an event, zero-padded so that text order is event order."""
     return f"{number:0{_SEQUENCE_DIGITS}d}"
 
 
@@ -48,7 +48,7 @@ def envelope(name: str, event: Event, data: Mapping[str, Any]) -> dict[str, Any]
 
 
 def type_of(kind: str) -> str:
-    """`dev.horae.run.succeeded.v1`."""
+    """Return the CloudEvents type, such as `dev.horae.run.succeeded.v1`."""
     return f"{_PREFIX}{kind}{_VERSION}"
 
 
@@ -56,8 +56,8 @@ def subject_of(event: Event) -> str:
     return event.task_id if event.run_id is None else f"{event.task_id}/{event.run_id}"
 
 
-def encoded(shape: Mapping[str, Any]) -> bytes:
-    return json.dumps(shape, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
+def encoded(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
 
 
 def _data(event: Event) -> dict[str, Any]:
@@ -70,8 +70,8 @@ def _data(event: Event) -> dict[str, Any]:
     }
 
 
-def _smaller(more: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the largest of it, which whoever needs it can ask for by id."""
+def _drop_largest(more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `more` without its largest item, which a receiver can fetch by id; `left_out` names it."""
     largest = max(more, key=lambda name: len(encoded({name: more[name]})))
-    left = {name: value for name, value in more.items() if name != largest}
-    return {**left, "left_out": sorted({*more.get("left_out", ()), largest})} if largest != "left_out" else {}
+    remaining = {name: value for name, value in more.items() if name != largest}
+    return {**remaining, "left_out": sorted({*more.get("left_out", ()), largest})} if largest != "left_out" else {}

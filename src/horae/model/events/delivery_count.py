@@ -1,4 +1,4 @@
-"""What the result of an event says of its listeners."""
+"""Number of listeners that an event target reached, read from the result of its run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 
 
 def reached_no_listener(kind: str, result: str | None) -> bool:
-    """Whether the run of a task of this kind told of something that no listener received."""
+    """Return whether a run of an event target published an event that no listener received."""
     if kind != "event" or not result:
         return False
     try:
-        said = json.loads(result)
+        body = json.loads(result)
     except ValueError:
         return False
-    return isinstance(said, dict) and said.get("delivered") == 0 and said["delivered"] is not False
+    return isinstance(body, dict) and body.get("delivered") == 0 and body["delivered"] is not False

@@ -1,4 +1,4 @@
-"""What happened, as it is told: written with the change it tells of, numbered by the store, never missed by a reader."""
+"""Event: written in the transaction of its change and numbered by the store, so that a reader with a cursor misses none."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class EventKind(StrEnum):
     TASK_DELETED = "task.deleted"
     TASK_REPLANNED = "task.replanned"
     TASK_FAILING = "task.failing"
-    """So many failed occurrences in a row as its policy wants to hear of."""
+    """Consecutive failed occurrences reached `notify_after`."""
     TASK_RECOVERED = "task.recovered"
-    """And the first success after them."""
+    """First success after `task.failing`."""
     TASK_OVERDUE = "task.overdue"
-    """What was due has not started within a grace."""
+    """A due occurrence has not started within the grace period."""
     TASK_TRIGGERED = "task.triggered"
-    """An event target told that the task is due; `detail` is the topic."""
+    """An event target published that the task is due; `detail` is the topic."""
     RUN_STARTED = "run.started"
     RUN_WAITING = "run.waiting"
     RUN_SUCCEEDED = "run.succeeded"
@@ -37,11 +37,11 @@ class EventKind(StrEnum):
     WEBHOOK_BLOCKED = "webhook.blocked"
     """The node may not call the address of a webhook; `detail` is the webhook and the networks to allow, or `key`."""
     WEBHOOK_DISABLED = "webhook.disabled"
-    """Nobody took what was to be told there; the task is the one of which it was last, `detail` the webhook and why."""
+    """Deliveries kept failing; the task is that of the last delivery, `detail` the webhook and the cause."""
 
 
 OF_BIRTH: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})
-"""What tells that there is a run. How the same run ended may be told beside it."""
+"""Kinds that announce a new run. The same change may also contain the event of its end."""
 
 
 class Event(NamedTuple):
@@ -61,9 +61,9 @@ class Numbered(NamedTuple):
 
 
 class Sequenced(NamedTuple):
-    """An event for a reader outside. `cursor` is where that reader resumes; `sequence` counts the events of its owner.
+    """Event for an external reader. `cursor` is the position to resume from; `sequence` counts the events of its owner.
 
-    For a reader of one owner both are the same number: nothing tells how much happens elsewhere.
+    For a reader of one owner both are the same number, so that it cannot see how many events other owners have.
     """
 
     cursor: int
@@ -72,4 +72,4 @@ class Sequenced(NamedTuple):
 
 
 REMOVED_EVENTS: Final = "removed_events"
-"""Kind of the records that count, for each owner, the events that retention has removed."""
+"""Kind of the records that count the events removed by retention, per owner."""

@@ -1,4 +1,4 @@
-"""The W3C trace context of a run: it follows from the run itself, so that nobody has to keep or pass it on."""
+"""W3C trace context of a run, derived from its identity, so that it is neither stored nor passed on."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ..run import Origin, Run
 
 
 def trace_id(run: Run) -> str:
-    """All attempts at an occurrence belong to one trace."""
-    return _trace(run.task_id, run.origin, run.planned)
+    """Return the trace id, shared by all attempts at an occurrence."""
+    return _derive_trace_id(run.task_id, run.origin, run.planned)
 
 
 def traceparent(run: Run) -> str:
-    """Each attempt is a span of its own."""
-    return _written(_trace(run.task_id, run.origin, run.planned), run.id)
+    """Return the `traceparent` header; each attempt is a span of its own."""
+    return _format_traceparent(_derive_trace_id(run.task_id, run.origin, run.planned), run.id)
 
 
 def first_traceparent(task_id: str, origin: Origin, planned: datetime) -> str:
-    """That of the first attempt, before there is a run."""
-    return _written(_trace(task_id, origin, planned), run_id(task_id, origin, planned, 1))
+    """Return the `traceparent` of the first attempt, before the run exists."""
+    return _format_traceparent(_derive_trace_id(task_id, origin, planned), run_id(task_id, origin, planned, 1))
 
 
-def _trace(task_id: str, origin: Origin, planned: datetime) -> str:
+def _derive_trace_id(task_id: str, origin: Origin, planned: datetime) -> str:
     return occurrence_key(task_id, origin, planned).removeprefix("occ_")
 
 
-def _written(trace: str, run: str) -> str:
+def _format_traceparent(trace: str, run: str) -> str:
     return f"00-{trace}-{blake2b(run.encode(), digest_size=8).hexdigest()}-01"

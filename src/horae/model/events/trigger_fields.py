@@ -1,4 +1,4 @@
-"""The fields that tell that a task is due: the same to those in the process, to Redis, in the log and in webhooks."""
+"""Fields of the `task.triggered` event, the same for in-process listeners, Redis, the event log and webhooks."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..ids import occurrence_key
 from ..run import Run
 from ..task import Task
 
-_EVENTS: Final = UUID("6a3f3c39-8f3c-5d57-9a57-5b1d3c4f7a10")
-"""The space in which idempotency keys become event ids."""
+_EVENT_NAMESPACE: Final = UUID("6a3f3c39-8f3c-5d57-9a57-5b1d3c4f7a10")
+"""UUID namespace for event ids derived from idempotency keys."""
 
 
 def triggered_json(
     task: Task, run: Run, spec: Mapping[str, Any], at: datetime, trace: str | None = None
 ) -> dict[str, Any]:
-    """Every attempt at an occurrence has the same `eventId`: who has seen it may let the second one pass."""
+    """Return the event body. All attempts at an occurrence have the same `eventId`, so that receivers can deduplicate."""
     key = occurrence_key(task.id, run.origin, run.planned)
     payload = json.loads(task.payload or "null")
-    about = payload if isinstance(payload, dict) else {}
+    source = payload if isinstance(payload, dict) else {}
     body = {
-        "eventId": str(uuid5(_EVENTS, key)),
+        "eventId": str(uuid5(_EVENT_NAMESPACE, key)),
         "type": spec["topic"],
         "occurredOn": at.isoformat(),
         "taskUuid": task.id,
-        "sourceType": _named(about.get("sourceType"), "unknown"),
-        "sourceId": _named(about.get("sourceId"), task.id),
+        "sourceType": _text_or(source.get("sourceType"), "unknown"),
+        "sourceId": _text_or(source.get("sourceId"), task.id),
         "accountUuid": task.owner,
         "payload": payload,
         "title": task.name,
@@ -46,8 +46,8 @@ def triggered_json(
     return body if spec.get("say") is None else {**body, "text": spec["say"]}
 
 
-def _named(value: Any, otherwise: str) -> str:
-    """A text that says something, or a number; anything else names nothing."""
+def _text_or(value: Any, default: str) -> str:
+    """Return a non-empty text or a number as text; the default for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        return otherwise
-    return str(value) or otherwise
+        return default
+    return str(value) or default

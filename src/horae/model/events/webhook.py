@@ -1,4 +1,4 @@
-"""A webhook: an address that is told of what happens. And its deliveries: what was to be told there, and what came of it."""
+"""Webhook and its deliveries: subscription to events by URL, retry back-off, attempts and secret rotation."""
 
 from __future__ import annotations
 
@@ -11,39 +11,40 @@ from ..ids import microseconds, share_of
 from .event import Event
 
 KEPT: Final = timedelta(days=7)
-"""How long a delivery can be looked at, and sent again."""
+"""Retention of a delivery, in which it can be read and sent again."""
 RETRIES: Final = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 )
-"""The waits between attempts, a little longer or shorter each: a bit more than three days in all."""
+"""Waits between attempts, each with jitter: a bit more than three days in all."""
 GIVES_UP_AFTER: Final = timedelta(days=5)
-"""So long of nothing but failure, and nothing more is sent there."""
+"""Time of uninterrupted failure after which a webhook is disabled."""
 ROTATION: Final = timedelta(hours=24)
-"""So long a former secret signs beside the new one."""
+"""Time for which the former secret signs in addition to the new one."""
 MOST_ATTEMPTS_KEPT: Final = 20
 
 
 class Disabled(StrEnum):
-    """Why nothing is sent there."""
+    """Cause of a disabled webhook."""
 
     REQUESTED = "requested"
     GONE = "gone"
-    """It answered 410."""
+    """The receiver answered 410."""
     FAILING = "failing"
-    """Five days of nothing but failure."""
+    """Five days of uninterrupted failure."""
     BACKLOG = "backlog"
-    """It takes less than happens, and too much waits for it."""
+    """The receiver is slower than events arrive, and its backlog is too long."""
 
 
 NO_KEY: Final = "key"
-"""Stands in `blocked` where the node that delivers has no key for the secret that signs."""
+"""Value of `blocked` where the delivering node has no key to decrypt the signing secret."""
 
 
 class Webhook(NamedTuple):
-    """`types` are patterns such as `run.*`; none of them means everything. `since` is the position in the log after which it begins.
+    """`types` are patterns such as `run.*`; without any, all events match. `since` is the position in the event log after which
+    deliveries begin.
 
-    `secret` is the number of the secret that signs; a former one signs beside it until `former_until`.
+    `secret` is the number of the signing secret; the `former` one signs too until `former_until`.
     """
 
     id: str
@@ -60,9 +61,9 @@ class Webhook(NamedTuple):
     former: int | None = None
     former_until: datetime | None = None
     after: int = 0
-    """`since` as its owner counts: the number of the owner's last event before it."""
+    """`since` in the owner's own numbering: the number of the owner's last event before it."""
     blocked: tuple[str, ...] = ()
-    """Networks of its address that the node which delivers does not allow; or `NO_KEY`."""
+    """Networks of its URL that the delivering node does not allow; or `NO_KEY`."""
     version: int = 1
 
     @property
@@ -75,7 +76,7 @@ class Webhook(NamedTuple):
         )
 
     def secrets_at(self, now: datetime) -> tuple[int, ...]:
-        """The numbers of those that sign now, the newest first."""
+        """Return the numbers of the signing secrets, the newest first."""
         if self.former is None or self.former_until is None or self.former_until <= now:
             return (self.secret,)
         return self.secret, self.former
@@ -85,11 +86,11 @@ class DeliveryState(StrEnum):
     PENDING = "pending"
     DELIVERED = "delivered"
     FAILED = "failed"
-    """Every attempt failed, and there will be no other."""
+    """All attempts failed; there are no more."""
 
 
 class Attempt(NamedTuple):
-    """`status` is None when there was no answer; `answer` is the beginning of what was said, or what went wrong.
+    """`status` is None without a response; `answer` is the beginning of the response body, or the error.
 
     `blocked` are networks that the node does not allow, or `NO_KEY`: nothing was sent.
     """
@@ -105,7 +106,7 @@ class Attempt(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """`message` names what is told: the same over all attempts. `due` is when the next attempt is, if there is one."""
+    """`message` is the message id, the same for all attempts. `due` is the instant of the next attempt, if any."""
 
     id: str
     webhook: str
@@ -119,17 +120,17 @@ class Delivery(NamedTuple):
     due: datetime | None = None
     attempts: tuple[Attempt, ...] = ()
     tried: int = 0
-    """How many attempts of the plan are used up; those that somebody asked for do not count."""
+    """Number of scheduled attempts used up; attempts on request do not count."""
     version: int = 1
 
 
 def delivery_id(event_at: datetime, number: int) -> str:
-    """The same whenever it is made for the same event; in the order in which things happened."""
+    """Return a delivery id that is the same for the same event, and sorts in event order."""
     return f"dlv_{max(0, microseconds(event_at)):014x}{number:012x}"
 
 
 def retry_at(delivery: Delivery, now: datetime) -> datetime | None:
-    """When to try again after so many attempts; None when those were all. Neighbours do not march in step."""
+    """Return the instant of the next attempt, with deterministic jitter of ±10 %; None after the last attempt."""
     if delivery.tried > len(RETRIES):
         return None
     return now + RETRIES[delivery.tried - 1] * (0.9 + 0.2 * share_of(f"{delivery.id}/{delivery.tried}"))

@@ -1,4 +1,4 @@
-"""Webhooks and their deliveries as records, and the queue of what is to be sent to each."""
+"""Record encoding of webhooks and deliveries, and of each webhook's delivery queue, ordered by key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ DUE: Final = "delivery.due"
 
 
 def webhook_record(webhook: Webhook) -> Record:
-    body = {name: _plain(value) for name, value in webhook._asdict().items() if name not in ("id", "owner", "version")}
+    body = {
+        name: _to_json(value) for name, value in webhook._asdict().items() if name not in ("id", "owner", "version")
+    }
     return Record(WEBHOOK, webhook.id, webhook.owner, _text(body), webhook.version)
 
 
@@ -25,9 +27,11 @@ def webhook_from(record: Record) -> Webhook:
     body = json.loads(record.body)
     times = ("created", "disabled_at", "failing_since", "former_until")
     disabled = None if body["disabled"] is None else Disabled(body["disabled"])
-    read = body | {name: _instant(body[name]) for name in times} | {"types": tuple(body["types"]), "disabled": disabled}
-    read["blocked"] = tuple(body.get("blocked", ()))
-    return Webhook(id=record.key, owner=record.owner, version=record.version, **read)
+    fields = (
+        body | {name: _instant(body[name]) for name in times} | {"types": tuple(body["types"]), "disabled": disabled}
+    )
+    fields["blocked"] = tuple(body.get("blocked", ()))
+    return Webhook(id=record.key, owner=record.owner, version=record.version, **fields)
 
 
 def delivery_key(webhook: str, name: str) -> str:
@@ -36,11 +40,11 @@ def delivery_key(webhook: str, name: str) -> str:
 
 def delivery_record(delivery: Delivery) -> Record:
     body = delivery._asdict() | {
-        "attempts": [{name: _plain(value) for name, value in each._asdict().items()} for each in delivery.attempts]
+        "attempts": [{name: _to_json(value) for name, value in each._asdict().items()} for each in delivery.attempts]
     }
     for name in ("id", "webhook", "owner", "version"):
         del body[name]
-    plain = {name: _plain(value) for name, value in body.items()}
+    plain = {name: _to_json(value) for name, value in body.items()}
     key = delivery_key(delivery.webhook, delivery.id)
     return Record(DELIVERY, key, delivery.owner, _text(plain), delivery.version, delivery.created + KEPT)
 
@@ -49,17 +53,17 @@ def delivery_from(record: Record) -> Delivery:
     body = json.loads(record.body)
     webhook, _, name = record.key.partition("/")
     attempts = tuple(_attempt_from(each) for each in body["attempts"])
-    read = body | {"created": _sure(body["created"]), "due": _instant(body["due"]), "attempts": attempts}
-    read["state"] = DeliveryState(body["state"])
-    return Delivery(id=name, webhook=webhook, owner=record.owner, version=record.version, **read)
+    fields = body | {"created": _parse_instant(body["created"]), "due": _instant(body["due"]), "attempts": attempts}
+    fields["state"] = DeliveryState(body["state"])
+    return Delivery(id=name, webhook=webhook, owner=record.owner, version=record.version, **fields)
 
 
 def _attempt_from(body: Mapping[str, Any]) -> Attempt:
-    return Attempt(_sure(body["at"]), body["status"], body["answer"], tuple(body.get("blocked", ())))
+    return Attempt(_parse_instant(body["at"]), body["status"], body["answer"], tuple(body.get("blocked", ())))
 
 
 def due_record(delivery: Delivery) -> Record | None:
-    """Its place in the queue of its webhook: the first by key is what is due first."""
+    """Return the queue record of a delivery, whose key sorts by due instant; None when no attempt is due."""
     if delivery.due is None:
         return None
     key = f"{delivery.webhook}/{max(0, microseconds(delivery.due)):016d}/{delivery.id}"
@@ -67,28 +71,29 @@ def due_record(delivery: Delivery) -> Record | None:
 
 
 def due_of(key: str) -> tuple[datetime, str]:
-    """When it is due, and which delivery."""
+    """Parse the key of a queue record into the due instant and the delivery id."""
     _, number, name = key.split("/")
     return instant(int(number)), name
 
 
 def made(delivery: Delivery) -> Sequence[Writing]:
+    """Return the writes of a new delivery and its queue record."""
     due = due_record(delivery)
     return [Writing(delivery_record(delivery)), *([] if due is None else [Writing(due)])]
 
 
 def rewritten(before: Delivery, after: Delivery) -> Sequence[Writing]:
-    """A delivery as it stands now, and its place in the queue of its webhook."""
-    found = [Writing(delivery_record(after), before.version)]
+    """Return the writes that update a delivery and move its queue record."""
+    writes = [Writing(delivery_record(after), before.version)]
     old, new = due_record(before), due_record(after)
     if old is not None and old != new:
-        found.append(Writing(old, 1, dropped=True))
+        writes.append(Writing(old, 1, dropped=True))
     if new is not None and old != new:
-        found.append(Writing(new))
-    return found
+        writes.append(Writing(new))
+    return writes
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
@@ -96,7 +101,7 @@ def _instant(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _sure(text: str) -> datetime:
+def _parse_instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 

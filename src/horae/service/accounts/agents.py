@@ -1,4 +1,4 @@
-"""Agents and their limits: each is a quota that an admin sets for one agent, or for all agents of an owner."""
+"""Quotas of agents: an admin sets limits for one agent, or for all agents of an owner."""
 
 from __future__ import annotations
 
@@ -49,70 +49,70 @@ class Agents:
         self._store = store
         self._accounts = accounts
         self._audit = audit
-        self._told = told
+        self._on_write = told
         self.on_change: Callable[[], None] = lambda: None
-        """Called after limits were changed: what somebody remembers of them is out of date."""
+        """Called after limits were changed: cached quotas are out of date."""
         self.on_quotas: Callable[[str], Awaitable[object]] = nothing_to_do
-        """Called with the name of the owner then: lowered quotas count at once."""
+        """Called with the owner's name after limits were changed, so that lowered quotas count at once."""
 
     async def get(self, who: Principal, agent: str, owner: str | None = None) -> Agent:
-        """One agent as it stands; under `*`, what was chosen for all agents of the owner."""
+        """Return one agent with its quotas and state; under `*`, the limits for all agents of the owner."""
         refuse_agent(who, "agents")
         who.must(Scope.READ)
-        whose = self._whose(who, agent, owner)
+        account = self._check_agent_owner(who, agent, owner)
         if agent != ALL_AGENTS:
-            await check_agent(self._store, who, whose, agent, SHOW)
-        return await self._read(whose, agent)
+            await check_agent(self._store, who, account, agent, SHOW)
+        return await self._load_agent(account, agent)
 
     async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
-        """Of the limits those that are named change: a number, a duration, None for no limit, or `usual`."""
+        """Change the named limits: a number, a duration, None for no limit, or `usual` for the default."""
         refuse_agent(who, "agents")
         who.must(Scope.ADMIN)
-        whose = self._whose(who, agent, owner)
+        account = self._check_agent_owner(who, agent, owner)
         for _ in range(_TRIES):
-            known = await self._store.get_record(AGENT_KIND, agent_key(whose, agent))
+            known = await self._store.get_record(AGENT_KIND, agent_key(account, agent))
             before = agent_limits(known)
             after = read_limits(dict(before), quotas)
             if after == before:
                 break
-            row = self._audit.row(who, "agent.put", agent, {"fields": sorted(quotas)}, owner=whose)
+            row = self._audit.row(who, "agent.put", agent, {"fields": sorted(quotas)}, owner=account)
             version = None if known is None else known.version
-            sweep = sweep_writing(whose, tuple(quotas), await self._store.get_record(SWEEP_KIND, whose))
-            if await self._store.write_records((Writing(agent_record(whose, agent, after), version), *row, *sweep)):
+            sweep = sweep_writing(account, tuple(quotas), await self._store.get_record(SWEEP_KIND, account))
+            if await self._store.write_records((Writing(agent_record(account, agent, after), version), *row, *sweep)):
                 self.on_change()
-                await self._set_lanes(whose, agent)
-                await self.on_quotas(whose)
-                self._told(None)
+                await self._set_lanes(account, agent)
+                await self.on_quotas(account)
+                self._on_write(None)
                 break
         else:
-            raise refuse_task("record_changed", kind=AGENT_KIND, key=agent_key(whose, agent))
-        return await self._read(whose, agent)
+            raise refuse_task("record_changed", kind=AGENT_KIND, key=agent_key(account, agent))
+        return await self._load_agent(account, agent)
 
     async def quotas(self, owner: str, agent: str, limits: Quotas | None = None) -> Quotas:
-        """Those that count for an agent now. `limits` are its owner's, where they are known already."""
-        allowed = await self._owner_quotas(owner) if limits is None else limits
-        return agent_quotas(allowed, await self._chosen(owner, agent))
+        """Return the quotas that count for an agent now. `limits` are its owner's, if the caller has them already."""
+        owner_quotas = await self._owner_quotas(owner) if limits is None else limits
+        return agent_quotas(owner_quotas, await self._load_limits(owner, agent))
 
-    async def _chosen(self, owner: str, agent: str) -> tuple[tuple[str, Limit], ...]:
-        """What was chosen for the agent comes before what was chosen for all agents of its owner."""
-        found: dict[str, Limit] = {}
+    async def _load_limits(self, owner: str, agent: str) -> tuple[tuple[str, Limit], ...]:
+        """Limits of the agent itself take precedence over those for all agents of its owner."""
+        limits: dict[str, Limit] = {}
         for name in dict.fromkeys((ALL_AGENTS, agent)):
-            found.update(agent_limits(await self._store.get_record(AGENT_KIND, agent_key(owner, name))))
-        return tuple(found.items())
+            limits.update(agent_limits(await self._store.get_record(AGENT_KIND, agent_key(owner, name))))
+        return tuple(limits.items())
 
     async def _owner_quotas(self, owner: str) -> Quotas:
         record = await self._store.get_record(OWNER_KIND, owner) if is_owner_name(owner) else None
         return NO_QUOTAS if record is None else self._accounts.read(record).quotas
 
-    async def _read(self, owner: str, agent: str) -> Agent:
+    async def _load_agent(self, owner: str, agent: str) -> Agent:
         own = agent_limits(await self._store.get_record(AGENT_KIND, agent_key(owner, agent)))
-        seat = await self._store.get_record(SEATS, guest_key(owner, agent))
-        body = {} if seat is None else json.loads(seat.body)
+        quota_record = await self._store.get_record(SEATS, guest_key(owner, agent))
+        body = {} if quota_record is None else json.loads(quota_record.body)
         quotas = await self.quotas(owner, agent)
         return Agent(agent, owner, quotas, own, bool(body.get("stopped")), bool(body.get("revoked")))
 
     async def _set_lanes(self, owner: str, agent: str) -> None:
-        """A new limit of concurrent runs counts at once, also for agents that have their lane already."""
+        """Apply a new limit of concurrent runs at once, also to agents that have their lane already."""
         if agent == ALL_AGENTS:
             lanes = (each.name for each in await self._store.lanes())
             names = [name for lane in lanes if (name := agent_in(owner, lane)) is not None]
@@ -122,10 +122,11 @@ class Agents:
             runs = (await self.quotas(owner, name)).concurrent_runs
             await unless_changed(self._store.set_lane(agent_lane(owner, name), MOST_IN_LANE if runs is None else runs))
 
-    def _whose(self, who: Principal, agent: str, owner: str | None) -> str:
-        whose = who.owner if owner is None else owner
-        if whose != who.owner and who.scope is not None:
-            raise refuse("no_such_owner", name=whose)
+    def _check_agent_owner(self, who: Principal, agent: str, owner: str | None) -> str:
+        """Return the owner whose agent is meant; refuses foreign owners and bad agent names."""
+        account = who.owner if owner is None else owner
+        if account != who.owner and who.scope is not None:
+            raise refuse("no_such_owner", name=account)
         if agent != ALL_AGENTS and not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
-        return whose
+        return account

@@ -1,4 +1,4 @@
-"""What an agent made and a person must look at first: bound to the digest of the whole task, so that any edit closes it again."""
+"""Approval of tasks made by agents: paused until a person approves the task's digest, which every edit changes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ...schedule import to_json
 from .refusals import refuse
 
 APPROVED_LABEL: Final = "horae/approved"
-"""The digest that somebody has approved; stamped by the service like every label that begins so."""
+"""Label with the approved digest; like all labels with this prefix, only the service writes it."""
 UNGATED: Final = frozenset({"event"})
-"""What an agent may ask for by itself: to be told of something."""
+"""Target kinds that agents may schedule without approval: an event only notifies listeners."""
 FUNCTION: Final = "function"
 ANY_FUNCTION: Final = "*"
-_NOTE: Final = "an agent made it: somebody must approve it first"
+_PAUSE_NOTE: Final = "an agent made it: a person must approve it first"
 
 
 def digest_of(task: Task) -> str:
-    """Everything that says what the task does, and when; it changes with every edit that changes any of that."""
+    """Return a digest of everything that says what the task does, and when; every edit of that changes it."""
     labels = [label for label in task.labels if label[0] != APPROVED_LABEL]
-    whole = [
+    definition = [
         task.id,
         task.owner,
         task.name,
@@ -41,7 +41,7 @@ def digest_of(task: Task) -> str:
         task.lane,
         labels,
     ]
-    return sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=str).encode()).hexdigest()
+    return sha256(json.dumps(definition, sort_keys=True, separators=(",", ":"), default=str).encode()).hexdigest()
 
 
 def without_approval(task: Task) -> Task:
@@ -49,15 +49,15 @@ def without_approval(task: Task) -> Task:
 
 
 def with_approval(task: Task) -> Task:
-    bare = without_approval(task)
-    return bare._replace(labels=tuple(sorted((*bare.labels, (APPROVED_LABEL, digest_of(bare))))))
+    unapproved = without_approval(task)
+    return unapproved._replace(labels=tuple(sorted((*unapproved.labels, (APPROVED_LABEL, digest_of(unapproved))))))
 
 
 class Gate(NamedTuple):
-    """Which tasks of agents wait for a person: all but prompts and events, and the functions that the operator allows."""
+    """Decides which tasks of agents need approval: all but events, and the functions that the operator allows."""
 
     functions: frozenset[str] = frozenset()
-    """Names of functions that agents may schedule by themselves; `*` stands for all."""
+    """Names of functions that agents may schedule without approval; `*` stands for all."""
 
     def needs_approval(self, task: Task) -> bool:
         if agent_of(task) is None or task.target.kind in UNGATED:
@@ -65,7 +65,7 @@ class Gate(NamedTuple):
         return not self._allows(task.target)
 
     def is_closed(self, task: Task) -> bool:
-        """Whether nothing of it may run before somebody approves it as it is."""
+        """Whether nothing of the task may run before a person approves it as it is."""
         return self.needs_approval(task) and dict(task.labels).get(APPROVED_LABEL) != digest_of(task)
 
     def check_open(self, task: Task) -> None:
@@ -73,7 +73,7 @@ class Gate(NamedTuple):
             raise refuse("awaiting_approval", digest=digest_of(task), id=task.id)
 
     def gated(self, change: Change, now: datetime, before: Facts | None = None) -> Change:
-        """The same change; where it makes or leaves a task that nobody has approved as it is now, that one is paused too."""
+        """Return the change; if it leaves a going task that is not approved as it is now, the change also pauses it."""
         task = change.task
         if task is None or not self.is_closed(task):
             return change
@@ -81,7 +81,7 @@ class Gate(NamedTuple):
         facts = before or Facts(task, change.standing or FRESH)
         if facts_after(facts, change).standing.state not in GOING:
             return change
-        return followed(facts, change, lambda after: _closed(after, now))
+        return followed(facts, change, lambda after: _pause_for_approval(after, now))
 
     def _allows(self, target: Target) -> bool:
         if target.kind != FUNCTION or not self.functions:
@@ -90,18 +90,18 @@ class Gate(NamedTuple):
 
 
 STRICT: Final = Gate()
-"""No function runs for an agent before a person has approved it."""
+"""Every function of an agent needs approval."""
 
 
-def _closed(facts: Facts, now: datetime) -> Change:
-    return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL, note=_NOTE)
+def _pause_for_approval(facts: Facts, now: datetime) -> Change:
+    return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL, note=_PAUSE_NOTE)
 
 
 def followed(facts: Facts, first: Change, decide: Callable[[Facts], Change]) -> Change:
-    """Two decisions as one: the second is made on what the first one leaves."""
+    """Combine two decisions into one change: the second one sees the facts after the first."""
     second = decide(facts_after(facts, first))
     put = {entry.slot: entry for entry in (*first.put, *second.put)}
-    gone = dict.fromkeys((*first.dropped, *second.dropped))
+    dropped_slots = dict.fromkeys((*first.dropped, *second.dropped))
     for slot in second.dropped:
         put.pop(slot, None)
     return Change(
@@ -111,7 +111,7 @@ def followed(facts: Facts, first: Change, decide: Callable[[Facts], Change]) -> 
         moved=(*first.moved, *second.moved),
         cancelled=(*first.cancelled, *second.cancelled),
         put=tuple(put.values()),
-        dropped=tuple(slot for slot in gone if slot not in put),
+        dropped=tuple(slot for slot in dropped_slots if slot not in put),
         events=(*first.events, *second.events),
         deleted=first.deleted or second.deleted,
         beside=(*first.beside, *second.beside),

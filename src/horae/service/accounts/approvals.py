@@ -1,4 +1,4 @@
-"""Agents and the people who answer for them: what one made is approved as it is, and one word stops all that it has."""
+"""Approval of tasks that agents made, and stopping or restarting all tasks of an agent."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ..tasks.commit import Committing, Deed
 from ..tasks.quotas import check_schedule
 from ..tasks.task_quota import Keeping, Seats, seat_of
 from .approval_policy import STRICT, Gate, followed, with_approval
-from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - whoever approves needs the digest too
+from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - callers that approve need the digest too
 from .audit import Audit
 from .known_agents import RESTART, STOP, check_agent
 from .refusals import refuse
 from .rights import refuse_agent, seen_by
 from .secret_grants import SecretGrants
 
-_NOTE = "its agent was stopped"
+_STOP_NOTE = "its agent was stopped"
 
 
 class Approvals:
-    def __init__(  # noqa: PLR0913 - what it stands on, each by its name
+    def __init__(  # noqa: PLR0913 - dependencies, each by its name
         self,
         store: Keeping,
         clock: Clock,
@@ -44,47 +44,51 @@ class Approvals:
         told: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
-        self._gate = gate
+        self._policy = gate
         self._clock = clock
-        self._commit = commit
-        self._seats = seats
+        self._writer = commit
+        self._quota = seats
         self._audit = audit
-        self._told = told
+        self._on_write = told
 
     async def approve(self, who: Principal, task_id: str, digest: str) -> Facts:
-        """A person has looked at the task whose digest this is: it may run, exactly as it is."""
+        """Approve the task with this digest: it may run exactly as it is. Refused if the digest is another one."""
         refuse_agent(who, "approvals")
         who.must(Scope.WRITE)
         await self._check_secrets(who, task_id)
         now = self._clock.now()
-        deed = Deed("task.approve", lambda _facts, _change: {"digest": digest})
-        facts = await self._commit.change(who, task_id, lambda facts: self._approved(who, facts, digest, now), deed)
-        self._told(None)
+        action = Deed("task.approve", lambda _facts, _change: {"digest": digest})
+        facts = await self._writer.change(
+            who, task_id, lambda facts: self._approve_change(who, facts, digest, now), action
+        )
+        self._on_write(None)
         return facts
 
     async def _check_secrets(self, who: Principal, task_id: str) -> None:
-        """A task that changes after this look has another digest, and is refused for that."""
+        """Check the grants of its secrets. If the task changes after this check, its digest no longer matches."""
         check_id(task_id, "no_such_task")
         facts = await self._store.facts(task_id, who.scope)
-        if facts is not None and self._gate.is_closed(facts.task):
+        if facts is not None and self._policy.is_closed(facts.task):
             await SecretGrants(self._store).check_tasks([facts.task])
 
     async def stop_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
-        """All of its tasks are paused, and it can neither make nor wake any until it is started again. How many were."""
-        return await self._each(who, agent, owner, _stopped, stopped=True)
+        """Pause all tasks of the agent and refuse its writes until it is restarted; return how many were paused."""
+        return await self._stop_or_restart(who, agent, owner, _stop_change, stopped=True)
 
     async def restart_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
-        """It may go on, and what was paused with it does. How many tasks that were."""
-        return await self._each(who, agent, owner, self._restarted, stopped=False)
+        """Allow the agent's writes again and resume the tasks that were paused with it; return how many."""
+        return await self._stop_or_restart(who, agent, owner, self._restart_change, stopped=False)
 
     async def pause_revoked(self, who: Principal, owner: str, agent: str) -> int:
-        """The last token of this agent was revoked: its tasks are paused. How many were."""
-        deed = Deed("task.pause", lambda _facts, _change: {"cause": "token.revoke"})
-        changed = await self._all(who, TaskFilter(owner, GOING, labels=((AGENT_LABEL, agent),)), _revoked, deed)
-        self._told(None)
+        """Pause the tasks of an agent whose last token was revoked; return how many were paused."""
+        action = Deed("task.pause", lambda _facts, _change: {"cause": "token.revoke"})
+        changed = await self._change_all(
+            who, TaskFilter(owner, GOING, labels=((AGENT_LABEL, agent),)), _revoke_change, action
+        )
+        self._on_write(None)
         return changed
 
-    async def _each(
+    async def _stop_or_restart(
         self,
         who: Principal,
         agent: str,
@@ -95,57 +99,59 @@ class Approvals:
     ) -> int:
         refuse_agent(who, "agents")
         who.must(Scope.WRITE)
-        whose = who.owner if owner is None else owner
-        if whose != who.owner and who.scope is not None:
-            raise refuse("no_such_owner", name=whose)
+        account = who.owner if owner is None else owner
+        if account != who.owner and who.scope is not None:
+            raise refuse("no_such_owner", name=account)
         if not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
-        await check_agent(self._store, who, whose, agent, STOP if stopped else RESTART)
-        if not stopped and json.loads((await seat_of(self._store, whose, agent))[0].body).get("revoked"):
-            raise refuse("agent_revoked", agent=agent, owner=whose)
-        action = "agent.stop" if stopped else "agent.restart"
-        row = self._audit.row(who, action, agent, owner=whose)
-        # First the word, then the tasks: whatever it made in between is found, and it makes no more.
-        await self._seats.stop(whose, agent, row, stopped=stopped)
-        deed = Deed("task.pause" if stopped else "task.resume", lambda _facts, _change: {"cause": action})
-        changed = await self._all(who, TaskFilter(whose, GOING, labels=((AGENT_LABEL, agent),)), decide, deed)
-        self._told(None)
+        await check_agent(self._store, who, account, agent, STOP if stopped else RESTART)
+        if not stopped and json.loads((await seat_of(self._store, account, agent))[0].body).get("revoked"):
+            raise refuse("agent_revoked", agent=agent, owner=account)
+        audit_action = "agent.stop" if stopped else "agent.restart"
+        row = self._audit.row(who, audit_action, agent, owner=account)
+        # First the stop record, then the tasks: a task made in between is found, and none is made afterwards.
+        await self._quota.stop(account, agent, row, stopped=stopped)
+        task_action = Deed("task.pause" if stopped else "task.resume", lambda _facts, _change: {"cause": audit_action})
+        changed = await self._change_all(
+            who, TaskFilter(account, GOING, labels=((AGENT_LABEL, agent),)), decide, task_action
+        )
+        self._on_write(None)
         return changed
 
-    async def _all(
-        self, who: Principal, wanted: TaskFilter, decide: Callable[[Facts, datetime], Change], deed: Deed
+    async def _change_all(
+        self, who: Principal, task_filter: TaskFilter, decide: Callable[[Facts, datetime], Change], action: Deed
     ) -> int:
         now, changed, after = self._clock.now(), 0, None
         while True:
-            page = await self._store.tasks(seen_by(who, wanted), after, LARGEST_PAGE)
+            page = await self._store.tasks(seen_by(who, task_filter), after, LARGEST_PAGE)
             for facts in page.items:
-                changed += await self._one(who, facts.task.id, lambda found: decide(found, now), deed)
+                changed += await self._change_one(who, facts.task.id, lambda current: decide(current, now), action)
             after = page.after
             if after is None:
                 return changed
 
-    async def _one(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> bool:
-        """Whether anything changed; what is over meanwhile needs nothing."""
-        done: list[bool] = [False]
+    async def _change_one(self, who: Principal, task_id: str, decide: ControlDecision, action: Deed) -> bool:
+        """Return whether anything changed; a task that ended meanwhile needs no change."""
+        is_changed: list[bool] = [False]
 
-        def watched(facts: Facts) -> Change:
+        def decide_and_note(facts: Facts) -> Change:
             change = decide(facts)
-            done[0] = change != Change()
+            is_changed[0] = change != Change()
             return change
 
         try:
-            await self._commit.change(who, task_id, watched, deed)
+            await self._writer.change(who, task_id, decide_and_note, action)
         except Refusal:
             return False
-        return done[0]
+        return is_changed[0]
 
-    def _approved(self, who: Principal, facts: Facts, digest: str, now: datetime) -> Change:
+    def _approve_change(self, who: Principal, facts: Facts, digest: str, now: datetime) -> Change:
         task = facts.task
-        if not self._gate.needs_approval(task):
+        if not self._policy.needs_approval(task):
             raise refuse("nothing_to_approve", id=task.id)
         if not compare_digest(digest_of(task).encode(), str(digest).encode(errors="replace")):
             raise refuse("digest_changed", digest=digest_of(task))
-        if not self._gate.is_closed(task):
+        if not self._policy.is_closed(task):
             return Change()
         change = edit.edit(facts, with_approval(task), now)
         pause = facts.standing.pause
@@ -155,27 +161,27 @@ class Approvals:
             check_schedule(who, task.schedule, now, facts.standing.counted)
         return followed(facts, change, lambda after: control.resume(after, now))
 
-    def _restarted(self, facts: Facts, now: datetime) -> Change:
+    def _restart_change(self, facts: Facts, now: datetime) -> Change:
         pause = facts.standing.pause
         if pause is None or pause.cause not in (PauseCause.AGENT_STOPPED, PauseCause.OWNER_REVOKED):
             return Change()
-        if self._gate.is_closed(facts.task):
+        if self._policy.is_closed(facts.task):
             return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL)
         return control.resume(facts, now)
 
 
-def _stopped(facts: Facts, now: datetime) -> Change:
-    """What somebody paused, or must approve first, cannot run by itself: it stays as it is."""
-    if facts.standing.state is not TaskState.ACTIVE and not _wakes(facts):
+def _stop_change(facts: Facts, now: datetime) -> Change:
+    """A task that a person paused, or must approve first, cannot run by itself: it stays as it is."""
+    if facts.standing.state is not TaskState.ACTIVE and not _has_timed_pause(facts):
         return Change()
-    return control.pause(facts, now, cause=PauseCause.AGENT_STOPPED, note=_NOTE)
+    return control.pause(facts, now, cause=PauseCause.AGENT_STOPPED, note=_STOP_NOTE)
 
 
-def _wakes(facts: Facts) -> bool:
+def _has_timed_pause(facts: Facts) -> bool:
     return facts.standing.pause is not None and facts.standing.pause.until is not None
 
 
-def _revoked(facts: Facts, now: datetime) -> Change:
-    if facts.standing.state is not TaskState.ACTIVE and not _wakes(facts):
+def _revoke_change(facts: Facts, now: datetime) -> Change:
+    if facts.standing.state is not TaskState.ACTIVE and not _has_timed_pause(facts):
         return Change()
     return control.pause(facts, now, cause=PauseCause.OWNER_REVOKED, note=PauseCause.OWNER_REVOKED.value)

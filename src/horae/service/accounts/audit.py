@@ -1,4 +1,4 @@
-"""The audit trail: who did what, written with the change itself, and sealed into a chain in which nothing can be altered unseen."""
+"""Audit trail: rows are written with the change itself, and then sealed into a tamper-evident hash chain."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ OPEN: Final = "audit.open"
 SEALED: Final = "audit"
 HEAD: Final = "audit.head"
 _HEAD_KEY: Final = "head"
-_BATCH: Final = 200
-_written: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_SEAL_BATCH: Final = 200
+_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _GENESIS: Final = "0" * 64
-_NUMBER: Final = 20
+_KEY_DIGITS: Final = 20
 _TRIES: Final = 20
-"""Each lost race means that somebody else got through."""
+"""Each lost race means that another process has sealed rows."""
 UNREADABLE: Final = "unreadable"
-"""The action of a row that somebody has altered so that nothing can be read of it."""
+"""Action of a row that was altered so that it cannot be parsed."""
 LOG: Final = logging.getLogger("horae")
 _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
 
 class AuditRow(NamedTuple):
-    """`owner` is whose thing it was, `by` the owner that the actor belongs to."""
+    """One entry of the trail: `owner` is the owner of the subject, `by` the owner that the actor belongs to."""
 
     number: int
     at: datetime
@@ -57,9 +57,9 @@ class AuditRow(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`broken` is the first number at which the chain is not what it was: altered, missing, or cut off at the end.
+    """Result of a check. `broken` is the first number at which the chain is altered, missing, or cut off at the end.
 
-    Who keeps `head` elsewhere can tell also whether somebody wrote the whole chain anew.
+    A copy of `head` that is kept elsewhere also reveals that the whole chain was rewritten.
     """
 
     ok: bool
@@ -70,7 +70,7 @@ class Verdict(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """The end of the chain. `first` is the oldest row that is kept, `before` the hash that it follows."""
+    """End of the chain. `first` is the oldest row that is kept, `before` the hash that it follows."""
 
     number: int = 0
     hash: str = _GENESIS
@@ -86,7 +86,7 @@ class Audit:
         self._entropy = entropy
         self._counter = count()
         self._is_stuck = False
-        """It is said once: the janitor tries again every second."""
+        """The warning is logged once, although the janitor tries again every second."""
 
     def row(
         self,
@@ -97,19 +97,19 @@ class Audit:
         *,
         owner: str | None = None,
     ) -> tuple[Writing, ...]:
-        """What is to be written beside the change; nothing where nobody answers for it.
+        """Return the record to write with a change; empty for a principal without an actor.
 
-        `owner` is whose thing it is, where it is not the asker's own. Never a payload or a secret in `detail`.
+        `owner` is the owner of the subject, if it is not the caller's own. Put no payload and no secret into `detail`.
         """
         if not who.actor:
             return ()
         now = self._clock.now()
-        whose = who.owner if owner is None else owner
+        subject_owner = who.owner if owner is None else owner
         body = {
             "at": now.isoformat(),
             "action": action,
             "subject": subject,
-            "owner": whose,
+            "owner": subject_owner,
             "by": who.owner,
             "actor": who.actor,
             "via": who.via,
@@ -117,52 +117,52 @@ class Audit:
             "agent": who.agent,
             "detail": dict(detail),
         }
-        # Within a process they stay in the order in which they were asked for, also where the clock stands still.
+        # The counter keeps the order of calls within a process, also while the clock stands still.
         key = f"{max(0, microseconds(now)):020d}-{next(self._counter):010d}-{self._entropy(6).hex()}"
-        return (Writing(Record(OPEN, key, whose, _canonical(body))),)
+        return (Writing(Record(OPEN, key, subject_owner, _canonical(body))),)
 
     async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
-        """Newest first: for an admin everybody's, for others what was done to what is theirs."""
+        """Return rows, newest first: all for an admin, for others the rows about their own subjects."""
         refuse_agent(who, "audit rows")
         who.must(Scope.READ)
         check_page(after, limit)
-        # What was done a moment ago is there too; the janitor would have been here within a second. Where nothing can be
-        # written, what is there can be read all the same.
+        # Seal first, so that the newest rows are shown too; the janitor seals only once a second. A full store can still
+        # be read.
         with suppress(StoreFull):
             await self.seal()
         try:
             page = await self._records.records(SEALED, who.scope, after, limit, newest=True)
         except (ValueError, OverflowError):
             raise refuse_task("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
-        return Page(tuple(_row(record) for record in page.items), page.after)
+        return Page(tuple(_parse_row(record) for record in page.items), page.after)
 
     async def seal(self) -> int:
-        """Open rows, in the order of their keys, become the end of the chain. How many: others may have been faster."""
+        """Append open rows, in the order of their keys, to the chain; return how many this process has sealed."""
         sealed = lost = 0
         while lost < _TRIES:
-            page = await self._records.records(OPEN, limit=_BATCH)
+            page = await self._records.records(OPEN, limit=_SEAL_BATCH)
             if not page.items:
                 return sealed
             head = await self._head()
-            if await self._records.write_records(_sealing(head, page.items)):
+            if await self._records.write_records(_seal_writings(head, page.items)):
                 sealed += len(page.items)
                 self._is_stuck = False
                 if page.after is None:
                     return sealed
             else:
-                # Somebody else has sealed them: what is left now is looked at again.
+                # Another process has sealed them: read the open rows again.
                 lost += 1
-        # Nobody is so much faster for so long: the head is not the one of this chain, and `verify` says so.
+        # Losing every race is implausible: the head does not belong to this chain, and `verify` says so.
         if not self._is_stuck:
             LOG.warning("the audit trail cannot be sealed: its head does not fit its rows; see 'horae audit verify'")
         self._is_stuck = True
         return sealed
 
     async def verify(self, who: Principal) -> Verdict:
-        """The whole chain, row by row; what others seal meanwhile is part of it."""
+        """Check the whole chain, row by row, including rows that are sealed meanwhile."""
         who.must(Scope.ADMIN)
         start = await self._head()
-        walk = _Walk(start.first - 1, start.before)
+        walk = _ChainWalk(start.first - 1, start.before)
         while True:
             async for record in self._chain(walk.number):
                 if not walk.follows(record):
@@ -170,15 +170,15 @@ class Audit:
             end = await self._head()
             if (end.number, end.hash) == (walk.number, walk.hash):
                 return await self._verdict(walk)
-            if end.number <= walk.number or not await self._grew(walk.number):
+            if end.number <= walk.number or not await self._has_row_after(walk.number):
                 return await self._verdict(walk, _first_difference(end.number, walk.number))
 
-    async def _verdict(self, walk: _Walk, broken: int | None = None) -> Verdict:
+    async def _verdict(self, walk: _ChainWalk, broken: int | None = None) -> Verdict:
         open_rows = len((await self._records.records(OPEN, limit=LARGEST_PAGE)).items)
         return Verdict(broken is None, walk.rows, open_rows, broken, walk.hash)
 
     async def _chain(self, number: int) -> AsyncIterator[Record]:
-        """What comes after that row."""
+        """Yield the sealed rows after that number."""
         after: str | None = _key(number) if number else None
         while True:
             page = await self._records.records(SEALED, after=after, limit=LARGEST_PAGE)
@@ -188,23 +188,22 @@ class Audit:
             if after is None:
                 return
 
-    async def _grew(self, number: int) -> bool:
-        """Whether there is a row after that one by now."""
+    async def _has_row_after(self, number: int) -> bool:
         return await self._records.get_record(SEALED, _key(number + 1)) is not None
 
     async def _head(self) -> _Head:
-        """One that cannot be read says as little as one that is gone."""
+        """Read the head; an unreadable one counts as missing."""
         record = await self._records.get_record(HEAD, _HEAD_KEY)
         try:
             body = {} if record is None else json.loads(record.body)
-            found = _Head(int(body["number"]), body["hash"], int(body["first"]), body["before"])
+            head = _Head(int(body["number"]), body["hash"], int(body["first"]), body["before"])
         except (ValueError, LookupError, TypeError):
             return _Head()
-        return found._replace(version=None if record is None else record.version)
+        return head._replace(version=None if record is None else record.version)
 
 
-class _Walk:
-    """Along the chain, one row after the other."""
+class _ChainWalk:
+    """Position of a check along the chain."""
 
     def __init__(self, number: int, before: str) -> None:
         self.number = number
@@ -212,21 +211,21 @@ class _Walk:
         self.rows = 0
 
     def follows(self, record: Record) -> bool:
-        """Whether this is the next row, as it was when it was sealed."""
+        """Advance if the record is the next row, unaltered since it was sealed; return whether it is."""
         try:
             body = json.loads(record.body)
-            claimed = body.pop("hash")
+            stated_hash = body.pop("hash")
         except (ValueError, LookupError, AttributeError, TypeError):
             return False
         number = self.number + 1
-        fits = (record.key, body.get("number"), body.get("owner")) == (_key(number), number, record.owner)
-        if not fits or claimed != _hash(self.hash, body):
+        is_next = (record.key, body.get("number"), body.get("owner")) == (_key(number), number, record.owner)
+        if not is_next or stated_hash != _hash(self.hash, body):
             return False
-        self.number, self.hash, self.rows = number, claimed, self.rows + 1
+        self.number, self.hash, self.rows = number, stated_hash, self.rows + 1
         return True
 
 
-def _sealing(head: _Head, rows: Sequence[Record]) -> list[Writing]:
+def _seal_writings(head: _Head, rows: Sequence[Record]) -> list[Writing]:
     number, before = head.number, head.hash
     sealed: list[Writing] = []
     for record in rows:
@@ -236,22 +235,22 @@ def _sealing(head: _Head, rows: Sequence[Record]) -> list[Writing]:
         sealed.append(Writing(Record(SEALED, _key(number), record.owner, _canonical(body | {"hash": before}))))
     body = {"number": number, "hash": before, "first": head.first, "before": head.before}
     head_row = Writing(Record(HEAD, _HEAD_KEY, "", _canonical(body)), head.version)
-    # Those of a kind stand together, so that a store can write them together.
+    # Records of one kind are adjacent, so that a store can write them in one statement.
     return [head_row, *sealed, *(Writing(record, record.version, dropped=True) for record in rows)]
 
 
 def _first_difference(end: int, walked: int) -> int:
-    """Where the head and the rows part: with as many rows on both sides, the last one is not the one that was sealed."""
+    """Return the number at which head and rows differ: with as many rows on both sides, the last row was altered."""
     return walked if end == walked else min(end, walked) + 1
 
 
-def _row(record: Record) -> AuditRow:
+def _parse_row(record: Record) -> AuditRow:
     try:
         body = json.loads(record.body)
         at = datetime.fromisoformat(body.pop("at"))
         return AuditRow(at=at, **{name: body[name] for name in AuditRow._fields if name != "at"})
     except (ValueError, LookupError, TypeError, AttributeError):
-        # The others are shown all the same, and this one is not passed over in silence.
+        # A damaged row is shown as unreadable; the other rows are shown as usual.
         number = int(record.key) if record.key.isdecimal() else 0
         return AuditRow(number, EPOCH, UNREADABLE, "", record.owner, "", "", "", "", None, {}, "")
 
@@ -261,8 +260,8 @@ def _hash(before: str, body: Mapping[str, Any]) -> str:
 
 
 def _canonical(body: Mapping[str, Any]) -> str:
-    return _written(body)
+    return _encode(body)
 
 
 def _key(number: int) -> str:
-    return f"{number:0{_NUMBER}d}"
+    return f"{number:0{_KEY_DIGITS}d}"

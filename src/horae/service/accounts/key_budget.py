@@ -14,10 +14,10 @@ from .refusals import refuse
 
 KIND: Final = "key_budget"
 BLOCK: Final = 50
-"""A process takes so many at once from the record, and hands them out from memory: one write for fifty requests."""
+"""A process reserves so many keys at once and hands them out from memory: one write per fifty requests."""
 _TRIES: Final = 100
-_MOST_OWNERS: Final = 10_000
-_KEPT: Final = timedelta(days=2)
+_MAX_OWNERS: Final = 10_000
+_RETENTION: Final = timedelta(days=2)
 
 
 class _Block(NamedTuple):
@@ -32,7 +32,10 @@ class KeyBudget:
         self._blocks: dict[str, _Block] = {}
 
     async def take(self, who: Principal) -> None:
-        """One more key for this owner today; refused beyond the quota. What a stopped process had left is not given back."""
+        """Count one more key for this owner today; refused beyond the quota.
+
+        Keys that a stopped process had reserved and not used are lost for the day.
+        """
         most = who.quotas.idempotency_keys
         if most is None:
             return
@@ -40,12 +43,12 @@ class KeyBudget:
         block = self._blocks.get(who.owner)
         if block is None or block.day != now.date() or block.left < 1:
             block = _Block(now.date(), await self._reserve(who.owner, most, now))
-        if len(self._blocks) >= _MOST_OWNERS:
+        if len(self._blocks) >= _MAX_OWNERS:
             self._blocks.clear()
         self._blocks[who.owner] = block._replace(left=block.left - 1)
 
     async def _reserve(self, owner: str, most: int, now: datetime) -> int:
-        """How many this process may hand out; the record of an owner counts all processes."""
+        """Reserve keys in the owner's record, which all processes share; return how many were reserved."""
         for _ in range(_TRIES):
             known = await self._records.get_record(KIND, owner)
             body = {} if known is None else json.loads(known.body)
@@ -54,7 +57,7 @@ class KeyBudget:
             if number < 1:
                 break
             text = json.dumps({"day": now.date().isoformat(), "taken": taken + number})
-            record = Record(KIND, owner, owner, text, expires=now + _KEPT)
+            record = Record(KIND, owner, owner, text, expires=now + _RETENTION)
             if await self._records.put_record(record, replacing=None if known is None else known.version):
                 return number
         midnight = datetime.combine(now.date() + timedelta(days=1), time(), UTC)

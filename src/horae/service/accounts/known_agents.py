@@ -19,7 +19,7 @@ from .refusals import refuse
 SHOW: Final = "horae agent show {name}"
 STOP: Final = "horae agent stop {name}"
 RESTART: Final = "horae agent restart {name}"
-_LISTED: Final = 5
+_MAX_LISTED: Final = 5
 
 
 class AgentStore(Book, Records, Protocol):
@@ -34,7 +34,7 @@ class _Name(NamedTuple):
 async def check_agent(store: AgentStore, who: Principal, owner: str, agent: str, command: str) -> None:
     """Refuse an agent that the owner does not have. `command` is the one that the hint repeats with the nearest name.
 
-    A token and every write of an agent leave the record of its seats; `horae agent set` leaves its settings, a local MCP
+    A token and every write of an agent leave its quota record; `horae agent set` leaves its settings, a local MCP
     server its lane, and an import may bring tasks alone.
     """
     for kind, key in ((SEATS, guest_key(owner, agent)), (AGENT_KIND, agent_key(owner, agent))):
@@ -45,38 +45,41 @@ async def check_agent(store: AgentStore, who: Principal, owner: str, agent: str,
     lane = agent_lane(owner, agent)
     if any(each.name == lane for each in await store.lanes()):
         return
-    raise _refusal(await _names(store, who.scope), who, _Name(owner, agent), command)
+    raise _build_refusal(await _load_names(store, who.scope), who, _Name(owner, agent), command)
 
 
-async def _names(store: AgentStore, owner: str | None) -> list[_Name]:
-    """Agents with a record, by owner and name; of each kind of record only the first page is read."""
-    found: set[_Name] = set()
+async def _load_names(store: AgentStore, owner: str | None) -> list[_Name]:
+    """Return agents with a record, by owner and name; of each kind of record only the first page is read."""
+    names: set[_Name] = set()
     for kind in (SEATS, AGENT_KIND):
         for record in (await store.records(kind, owner, limit=LARGEST_PAGE)).items:
-            whose, separator, agent = record.key.partition("/")
+            owner_name, separator, agent = record.key.partition("/")
             if separator and agent != ALL_AGENTS:
-                found.add(_Name(whose, agent))
-    return sorted(found)
+                names.add(_Name(owner_name, agent))
+    return sorted(names)
 
 
-def _refusal(known: Sequence[_Name], who: Principal, missing: _Name, command: str) -> Refusal:
-    near = _nearest(known, missing)
-    if near is not None:
-        option = "" if near.owner == who.owner else f" --owner {near.owner}"
-        whole = command.format(name=near.agent) + option
-        hint, hint_zh = f"Did you mean: {whole}", f"是不是：{whole}"
+def _build_refusal(known: Sequence[_Name], who: Principal, missing: _Name, command: str) -> Refusal:
+    nearest = _nearest(known, missing)
+    if nearest is not None:
+        option = "" if nearest.owner == who.owner else f" --owner {nearest.owner}"
+        full_command = command.format(name=nearest.agent) + option
+        hint, hint_zh = f"Did you mean: {full_command}", f"是不是：{full_command}"
     elif own := [each.agent for each in known if each.owner == missing.owner]:
-        listed = ", ".join(own[:_LISTED]) + (", …" if len(own) > _LISTED else "")
+        listed = ", ".join(own[:_MAX_LISTED]) + (", …" if len(own) > _MAX_LISTED else "")
         hint, hint_zh = f"Its agents are: {listed}.", f"它的智能体有：{listed}。"
     else:
         option = "" if missing.owner == who.owner else f" --owner {missing.owner}"
-        whole = f"horae token make {missing.agent} --agent {missing.agent}{option}"
-        hint, hint_zh = f"It has no agents. A token makes one: {whole}", f"它没有智能体。创建令牌即可：{whole}"
+        full_command = f"horae token make {missing.agent} --agent {missing.agent}{option}"
+        hint, hint_zh = (
+            f"It has no agents. A token makes one: {full_command}",
+            f"它没有智能体。创建令牌即可：{full_command}",
+        )
     return refuse("no_such_agent", agent=missing.agent, owner=missing.owner, remedy=hint, remedy_zh=hint_zh)
 
 
 def _nearest(known: Sequence[_Name], missing: _Name) -> _Name | None:
-    """The same name of another owner, a similar name of this owner, a similar name of another one."""
+    """Prefer the same name of another owner, then a similar name of this owner, then a similar name of another one."""
     same = [each for each in known if each.agent == missing.agent]
     own = [each for each in known if each.owner == missing.owner]
     for among in (same, own, known):

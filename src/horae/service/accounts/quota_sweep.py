@@ -1,4 +1,4 @@
-"""A lowered quota counts at once: tasks that are beyond it are paused, and resumed when it allows them again."""
+"""Enforcement of lowered quotas: tasks beyond a quota are paused, and resumed when it allows them again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .sweep_record import SWEEP_KIND
 
 
 class QuotaSweep:
-    """`told` hears of what was resumed."""
+    """`on_write` is called after a sweep, because resumed tasks may be due."""
 
     def __init__(
         self,
@@ -37,26 +37,26 @@ class QuotaSweep:
         self._clock = clock
         self._accounts = accounts
         self._agents = agents
-        self._told = told
+        self._on_write = told
 
     async def sweep(self, owner: str) -> int:
-        """Do what is to be done for this owner; how many tasks were paused or resumed."""
+        """Do the pending sweep of this owner; return how many tasks were paused or resumed."""
         record = await self._store.get_record(SWEEP_KIND, owner)
         if record is None:
             return 0
-        changed = await self._swept(owner, frozenset(json.loads(record.body)["limits"]))
+        changed = await self._sweep_tasks(owner, frozenset(json.loads(record.body)["limits"]))
         # A quota that was changed meanwhile has written a newer record, which stays for the next sweep.
         await self._store.write_records((Writing(record, record.version, dropped=True),))
-        self._told(None)
+        self._on_write(None)
         return changed
 
     async def sweep_all(self) -> int:
-        """What other processes left undone."""
+        """Do the pending sweeps that other processes left; return how many tasks were paused or resumed."""
         page = await self._store.records(SWEEP_KIND, None, None, LARGEST_PAGE)
         return sum([await self.sweep(record.key) for record in page.items])
 
-    async def _swept(self, owner: str, limits: frozenset[str]) -> int:
-        changed, active = 0, _Active()
+    async def _sweep_tasks(self, owner: str, limits: frozenset[str]) -> int:
+        changed, active = 0, _ActiveCount()
         quotas: dict[str | None, Quotas] = {}
         async for facts in self._tasks(owner):
             agent = agent_of(facts.task)
@@ -64,48 +64,50 @@ class QuotaSweep:
                 quotas[agent] = await self._quotas(owner, agent)
             if None not in quotas:
                 quotas[None] = await self._quotas(owner, None)
-            if facts.standing.state is not TaskState.ACTIVE and not _is_by_quota(facts):
+            if facts.standing.state is not TaskState.ACTIVE and not _is_paused_by_quota(facts):
                 active.count(agent, facts)
                 continue
-            beyond = self._beyond(facts, quotas[agent], limits) or active.beyond(agent, quotas, limits, facts)
-            changed += await self._decided(facts, beyond)
-            if beyond is None:
+            exceeded = self._exceeded_limit(facts, quotas[agent], limits) or active.exceeded_limit(
+                agent, quotas, limits, facts
+            )
+            changed += await self._pause_or_resume(facts, exceeded)
+            if exceeded is None:
                 active.count(agent, facts)
         return changed
 
-    async def _decided(self, facts: Facts, beyond: str | None) -> bool:
+    async def _pause_or_resume(self, facts: Facts, exceeded: str | None) -> bool:
         now = self._clock.now()
 
-        def decide(found: Facts) -> Change:
-            if beyond is not None and found.standing.state is TaskState.ACTIVE:
-                return control.pause(found, now, cause=PauseCause.QUOTA, note=f"quota {beyond}")
-            if beyond is None and _is_by_quota(found):
-                return control.resume(found, now)
+        def decide(current: Facts) -> Change:
+            if exceeded is not None and current.standing.state is TaskState.ACTIVE:
+                return control.pause(current, now, cause=PauseCause.QUOTA, note=f"quota {exceeded}")
+            if exceeded is None and _is_paused_by_quota(current):
+                return control.resume(current, now)
             return Change()
 
-        if (beyond is None) is (facts.standing.state is TaskState.ACTIVE):
+        if (exceeded is None) is (facts.standing.state is TaskState.ACTIVE):
             return False
         try:
             return await self._store.change(facts.task.id, None, decide) is not None
         except Refusal:
-            # It ended meanwhile.
+            # The task ended meanwhile.
             return False
 
-    def _beyond(self, facts: Facts, quotas: Quotas, limits: frozenset[str]) -> str | None:
-        """The name of a limit that the task itself does not keep; None if it keeps all of them."""
+    def _exceeded_limit(self, facts: Facts, quotas: Quotas, limits: frozenset[str]) -> str | None:
+        """Return the name of a limit that the task itself exceeds; None if it keeps all of them."""
         task, now = facts.task, self._clock.now()
-        for name, wanted in (
+        for name, limit in (
             ("shortest_interval", Quotas(shortest_interval=quotas.shortest_interval)),
             ("longest_life", Quotas(longest_life=quotas.longest_life)),
         ):
-            # A task that was paused for a limit is looked at under that limit, whichever one has changed now.
-            if name not in limits and not _is_by_quota(facts):
+            # A task that was paused for a limit is checked against all limits, whichever one has changed now.
+            if name not in limits and not _is_paused_by_quota(facts):
                 continue
             try:
-                check_schedule(Principal(task.owner, quotas=wanted), task.schedule, now, facts.standing.counted)
+                check_schedule(Principal(task.owner, quotas=limit), task.schedule, now, facts.standing.counted)
             except Refusal:
                 return name
-        if "payload_bytes" in limits or _is_by_quota(facts):
+        if "payload_bytes" in limits or _is_paused_by_quota(facts):
             try:
                 check_payload(quotas, task.payload)
             except Refusal:
@@ -119,7 +121,7 @@ class QuotaSweep:
         return NO_QUOTAS if account is None else account.quotas
 
     async def _tasks(self, owner: str) -> AsyncIterator[Facts]:
-        """Oldest first: what was there longer keeps its place."""
+        """Yield tasks oldest first, so that older tasks stay active."""
         after: str | None = None
         while True:
             page = await self._store.tasks(TaskFilter(owner, GOING), after, LARGEST_PAGE)
@@ -130,31 +132,31 @@ class QuotaSweep:
                 return
 
 
-class _Active:
-    """How many tasks take a place so far: all of the owner's that are active, and all that an agent has."""
+class _ActiveCount:
+    """Number of tasks that count so far: active tasks of the owner, and all tasks of an agent."""
 
     def __init__(self) -> None:
-        self._taken: dict[str | None, int] = {}
+        self._counts: dict[str | None, int] = {}
 
     def count(self, agent: str | None, facts: Facts) -> None:
-        is_active = facts.standing.state is TaskState.ACTIVE or _is_by_quota(facts)
+        is_active = facts.standing.state is TaskState.ACTIVE or _is_paused_by_quota(facts)
         if is_active:
-            self._taken[None] = self._taken.get(None, 0) + 1
+            self._counts[None] = self._counts.get(None, 0) + 1
         if agent is not None:
-            self._taken[agent] = self._taken.get(agent, 0) + 1
+            self._counts[agent] = self._counts.get(agent, 0) + 1
 
-    def beyond(
+    def exceeded_limit(
         self, agent: str | None, quotas: dict[str | None, Quotas], limits: frozenset[str], facts: Facts
     ) -> str | None:
-        if "active_tasks" not in limits and not _is_by_quota(facts):
+        if "active_tasks" not in limits and not _is_paused_by_quota(facts):
             return None
         for name in dict.fromkeys((None, agent)):
             most = quotas[name].active_tasks
-            if most is not None and self._taken.get(name, 0) >= most:
+            if most is not None and self._counts.get(name, 0) >= most:
                 return "active_tasks"
         return None
 
 
-def _is_by_quota(facts: Facts) -> bool:
+def _is_paused_by_quota(facts: Facts) -> bool:
     pause = facts.standing.pause
     return pause is not None and pause.cause is PauseCause.QUOTA

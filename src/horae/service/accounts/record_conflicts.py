@@ -1,4 +1,4 @@
-"""Somebody else was faster with a record: an answer, not an error."""
+"""Optimistic concurrency on records: a write that lost against another writer is a return value, not an error."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _CODE = "record_changed"
 
 
 def lost_over(conflict: Conflict, kind: str) -> bool:
-    """Whether a record of that kind was changed meanwhile, so that it is worth looking again."""
+    """Whether another writer changed a record of that kind meanwhile, so that a retry makes sense."""
     return conflict.code == _CODE and conflict.facts.get("kind") == kind
 
 
 async def unless_changed(call: Awaitable[object]) -> bool:
-    """Whether it was written; False when a record beside it had been changed meanwhile."""
+    """Await a write; return False if another writer had changed an attached record meanwhile."""
     try:
         await call
     except Conflict as conflict:

@@ -1,4 +1,4 @@
-"""Every way in which an account, a token, a quota or an approval is refused: code, sentence and hint in two languages."""
+"""Refusals for accounts, tokens, quotas and approvals: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "not_for_agents": Entry(
         NotAllowed,
-        "An agent may not do that: {what} are its owner's business.",
+        "An agent may not do that: {what} belong to its owner.",
         "An agent has its own tasks and their runs, and nothing else; ask its owner.",
         "代理不能这样做:{what} 属于其所有者。",
         "代理只能处理自己的任务及其运行;请联系其所有者。",
     ),
     "too_many_lanes": Entry(
         TooMuch,
-        "An owner may have {most} lanes, and that is how many there are.",
-        "Use one of those that are there; 'horae lanes' lists them.",
+        "An owner may have {most} lanes, and all of them are in use.",
+        "Use an existing lane; 'horae lanes' lists them.",
         "每个所有者最多 {most} 条通道,现已达到上限。",
         "请使用已有的通道;“horae lanes”会列出它们。",
     ),
@@ -171,29 +171,29 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "reserved_label": Entry(
         InvalidTask,
-        "The label '{name}' is Horae's own to write.",
+        "Only Horae can write the label '{name}'.",
         "Choose a name that does not begin with 'horae/'.",
         "标签“{name}”只能由 Horae 写入。",
         "请使用不以“horae/”开头的名称。",
     ),
     "awaiting_approval": Entry(
         Conflict,
-        "The task waits for the approval of a person, and nothing of it runs before.",
+        "The task waits for the approval of a person, and does not run before.",
         "Its owner looks at it and approves it: horae approve {id} (digest {digest})",
         "任务正在等待人工批准,在此之前不会运行。",
         "由其所有者查看并批准：horae approve {id}（摘要 {digest}）",
     ),
     "nothing_to_approve": Entry(
         Conflict,
-        "The task '{id}' waits for nobody's approval.",
-        "Only what an agent made does: HTTP calls, commands, and functions that the setting agent_functions does not name.",
+        "The task '{id}' needs no approval.",
+        "Only tasks that an agent made need approval: HTTP calls, commands, and functions that the setting agent_functions does not name.",
         "任务“{id}”不需要批准。",
         "只有智能体创建的任务才需要：HTTP 请求、命令，以及设置 agent_functions 未列出的函数。",
     ),
     "digest_changed": Entry(
         Conflict,
-        "The task is not the one that was looked at: its digest is {digest} now.",
-        "Look at it again, and approve what it is now.",
+        "The task has changed since you looked at it: its digest is {digest} now.",
+        "Look at it again, and approve it as it is now.",
         "任务已不是当时查看的样子:当前摘要为 {digest}。",
         "请重新查看,并批准当前内容。",
     ),

@@ -1,4 +1,4 @@
-"""Who may see and name what: owners, agents, the labels that only Horae writes, and whose a lane is."""
+"""Access rules: the tasks that a principal sees, and the lanes, natural keys and labels that it may use."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from .refusals import refuse
 
 TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - how the ids of tokens begin
 LOCAL_ACTORS: Final = frozenset({"", "local"})
-"""Whoever holds the store itself: a program, or the command line on a file."""
+"""Actors with direct access to the store: a program, or the command line on a file."""
 
 Labels = Mapping[str, str] | None
 
 
 def sees(who: Principal, task: Task) -> bool:
-    """Of the tasks that its owner has, an agent sees those that it made itself."""
+    """Whether the principal sees a task: an agent sees only tasks that it made itself."""
     return who.agent is None or (task.owner == who.owner and (AGENT_LABEL, who.agent) in task.labels)
 
 
-def seen_by(who: Principal, wanted: TaskFilter) -> TaskFilter:
-    """Whatever is asked for, nobody is shown more than is theirs."""
-    owner = wanted.owner if who.scope is None else who.scope
-    lane = None if wanted.lane is None else lane_of(who, who.owner, wanted.lane)
-    labels = wanted.labels if who.agent is None else (*wanted.labels, (AGENT_LABEL, who.agent))
-    return wanted._replace(owner=owner, lane=lane, labels=labels)
+def seen_by(who: Principal, task_filter: TaskFilter) -> TaskFilter:
+    """Restrict a filter to tasks that the principal may see."""
+    owner = task_filter.owner if who.scope is None else who.scope
+    lane = None if task_filter.lane is None else lane_of(who, who.owner, task_filter.lane)
+    labels = task_filter.labels if who.agent is None else (*task_filter.labels, (AGENT_LABEL, who.agent))
+    return task_filter._replace(owner=owner, lane=lane, labels=labels)
 
 
 def is_foreign(who: Principal, owner: str | None) -> bool:
-    """Whether somebody asks for what can only be somebody else's. Nothing of it is shown; and above all it is not taken for
-    a wish for all that is theirs."""
+    """Whether the principal names another owner whose data it may not see.
+
+    The result is then empty; it must not be taken for a query without an owner.
+    """
     return owner is not None and who.scope not in (None, owner)
 
 
@@ -47,8 +49,10 @@ def refuse_agent(who: Principal, what: str) -> None:
 
 
 def lane_of(who: Principal, owner: str, name: str) -> str:
-    """The lane that somebody means. Lanes of everybody are an admin's to give out: others name their own, so that nobody
-    can sit in the way of somebody else."""
+    """Return the full name of a lane.
+
+    Shared lanes are for admins; other owners name lanes of their own, so that they cannot block others.
+    """
     if who.scope is None or name.startswith((own_lanes(owner), OWNER_LANE)):
         return name
     return own_lanes(owner) + name
@@ -57,7 +61,7 @@ def lane_of(who: Principal, owner: str, name: str) -> str:
 def task_lane(
     who: Principal, owner: str, name: str | None, before: Task | None = None, granted: str | None = None
 ) -> str | None:
-    """Where a task is to sit; whoever repeats where it sits already changes nothing.
+    """Return the lane for a task; repeating its current lane changes nothing.
 
     `granted` is the lane of a function's declaration: owners use it as it is, an agent stays in its own.
     """
@@ -75,8 +79,10 @@ def task_lane(
 
 
 def own_key(who: Principal, key: str) -> str:
-    """The natural key that a caller means. Keys of an agent are its own, `agent:NAME/key`: it cannot find out which keys
-    its owner, or another agent, has."""
+    """Return the natural key as stored: keys of an agent become `agent:NAME/key`.
+
+    So an agent cannot probe which keys its owner, or another agent, has.
+    """
     prefix = "" if who.agent is None else f"agent:{who.agent}/"
     return key if key.startswith(prefix) else prefix + key
 
@@ -85,18 +91,18 @@ def own_key(who: Principal, key: str) -> str:
 
 
 def task_labels(who: Principal, labels: Labels, before: Task | None = None) -> Labels:
-    """What was asked for, and what only Horae writes: who made it, or what stands there already.
+    """Merge requested labels with those that only Horae writes: the origin of a new task, or the existing ones.
 
-    Whoever sends back what they were shown changes nothing. Who holds the store itself restores what was exported.
+    Sending back labels as shown changes nothing. A caller with direct access to the store restores exported labels.
     """
-    stamped = stamps(who) if before is None else reserved(before)
+    horae_labels = stamps(who) if before is None else reserved(before)
     if not labels:
-        return stamped or labels
-    trusted = before is None and who.agent is None and who.scope is None and who.actor in LOCAL_ACTORS
+        return horae_labels or labels
+    may_restore = before is None and who.agent is None and who.scope is None and who.actor in LOCAL_ACTORS
     for name, value in labels.items():
-        if is_reserved(name) and not trusted and stamped.get(name) != value:
+        if is_reserved(name) and not may_restore and horae_labels.get(name) != value:
             raise refuse("reserved_label", name=name)
-    return {**labels, **stamped}
+    return {**labels, **horae_labels}
 
 
 def is_reserved(name: object) -> bool:
@@ -108,9 +114,9 @@ def reserved(task: Task) -> dict[str, str]:
 
 
 def stamps(who: Principal) -> dict[str, str]:
-    """Where a task comes from, when an agent made it: never from what it says of itself."""
+    """Return the labels for the origin of a task that an agent made; an agent cannot choose them."""
     if who.agent is None:
         return {}
     token = who.actor if who.actor.startswith(TOKEN_PREFIX) else ""
-    found = {AGENT_LABEL: who.agent, VIA_LABEL: who.via, TOKEN_LABEL: token}
-    return {name: value for name, value in found.items() if value}
+    labels = {AGENT_LABEL: who.agent, VIA_LABEL: who.via, TOKEN_LABEL: token}
+    return {name: value for name, value in labels.items() if value}

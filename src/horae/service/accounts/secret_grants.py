@@ -1,4 +1,4 @@
-"""Which secrets an agent's task may reference: those that were granted to that agent, by name."""
+"""Grants of secrets to agents: a task of an agent may reference only secrets that were granted to that agent."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SECRET_KIND: Final = "secret"  # noqa: S105 - the kind of a record
 
 
 def secret_key(owner: str, name: str) -> str:
-    """Names have no slash, so that the last one always stands between owner and name."""
+    """Build the record key. Names have no slash, so the last slash separates owner and name."""
     return f"{owner}/{name}"
 
 
 def granted_agents(record: Record) -> tuple[str, ...]:
-    """The agents that may reference this secret; none for a record that was damaged."""
+    """Return the agents that may reference this secret; none for a damaged record."""
     try:
         body = json.loads(record.body)
     except ValueError:
@@ -34,7 +34,7 @@ class SecretGrants:
         self._records = records
 
     async def check(self, owner: str, agent: str | None, target: Target, payload: str) -> None:
-        """Refuses a reference to a secret that this agent was not granted. A secret that does not exist answers alike."""
+        """Refuse a reference to a secret that this agent was not granted. An absent secret answers alike."""
         if agent is None:
             return
         missing = await self.missing(owner, agent, target, payload)
@@ -46,7 +46,7 @@ class SecretGrants:
             await self.check(task.owner, agent_of(task), task.target, task.payload)
 
     async def missing(self, owner: str, agent: str, target: Target, payload: str) -> str | None:
-        """The first referenced secret without a grant; None if all are granted."""
+        """Return the first referenced secret without a grant; None if all are granted."""
         for name in dict.fromkeys((*_names_in(target.spec), *_names_in(payload))):
             record = await self._records.get_record(SECRET_KIND, secret_key(owner, name), owner)
             if record is None or agent not in granted_agents(record):
@@ -55,7 +55,7 @@ class SecretGrants:
 
 
 def _names_in(text: str) -> tuple[str, ...]:
-    # Most tasks reference none, and need not be parsed for it.
+    # Fast check: most tasks reference no secret, and need not be parsed.
     if '"secret"' not in text and "\\u" not in text:
         return ()
     try:

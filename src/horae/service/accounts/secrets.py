@@ -1,4 +1,4 @@
-"""Secrets in and out: set, listed by name, removed, sealed anew. Only what carries a run sees a value again."""
+"""Encrypted secrets: set, list, remove, grant and re-encrypt; only a target that executes a run reads a value."""
 
 from __future__ import annotations
 
@@ -31,75 +31,75 @@ KIND: Final = SECRET_KIND
 NAME_CHARACTERS: Final = 100
 VALUE_BYTES: Final = 65_536
 MOST_SECRETS: Final = LARGEST_PAGE
-"""Of one owner."""
-_LISTED_GRANTS: Final = 5
+"""Limit per owner."""
+_MAX_LISTED: Final = 5
 MOST_GRANTS: Final = 100
-"""Agents of one secret."""
+"""Agents per secret."""
 _NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS}}}")
-_LONGEST_KEY: Final = KEY_CHARACTERS + 1 + NAME_CHARACTERS
+_MAX_KEY_CHARACTERS: Final = KEY_CHARACTERS + 1 + NAME_CHARACTERS
 _TRIES: Final = 100
-"""Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
+"""Each lost race means that another writer succeeded, so only a storm of writers can use up all tries."""
 
 
 class SecretName(NamedTuple):
-    """All that is ever shown of a secret."""
+    """Everything of a secret that is ever shown."""
 
     name: str
     owner: str
     updated: datetime
     agents: tuple[str, ...] = ()
-    """The agents whose tasks may reference it."""
+    """Agents whose tasks may reference it."""
 
 
 class SecretBox:
-    """The values are sealed for their owner and name before they leave this process."""
+    """Seals each value for its owner and name before it leaves this process."""
 
     def __init__(self, records: Records, key: Sealing, clock: Clock) -> None:
         self._records = records
         self._key = key
-        self._coming: Sealing | None = None
-        """While a rotation goes on: what seals from now on."""
+        self._next_key: Sealing | None = None
+        """During a rotation: the key that seals from now on."""
         self._clock = clock
         self._audit = Audit(records, clock)
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is named that can open secrets."""
+        """Whether a key is configured that can open secrets."""
         return not isinstance(self._key, Unnamed)
 
     def on(self, records: Records) -> SecretBox:
-        """The same on other records."""
+        """Return the same service on other records."""
         return SecretBox(records, self._key, self._clock)
 
     async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
-        """A new secret, or a new value for one; an admin may do so for somebody else."""
+        """Create a secret, or replace its value; an admin may do so for another owner."""
         refuse_agent(who, "secrets")
         who.must(Scope.WRITE)
-        owner = _acting_for(who, owner)
+        owner = _check_owner(who, owner)
         _check_name(name)
-        content = _content(name, value)
+        content = _encode_value(name, value)
         for _ in range(_TRIES):
             known = await self._records.get_record(KIND, secret_key(owner, name))
             if known is None:
-                await self._check_room(owner)
-            # Sealed anew in every try: a rotation may be what came between.
+                await self._check_count(owner)
+            # Sealed again in every try, because a rotation may have happened in between.
             now = self._clock.now()
             agents = () if known is None else granted_agents(known)
-            record = self._sealed(owner, name, content, now, agents)
+            record = self._seal_record(owner, name, content, now, agents)
             row = self._audit.row(who, "secret.set", name, owner=owner)
             writing = Writing(record, None if known is None else known.version)
-            written = await self._records.write_records((writing, *row))
-            # Written after a rotation had looked for the last time, it would be lost with the old key.
-            if written and _will_open(record, self._coming or self._key):
+            is_written = await self._records.write_records((writing, *row))
+            # A value written after the last pass of a rotation would be lost with the old key.
+            if is_written and _will_open(record, self._next_key or self._key):
                 return SecretName(name, owner, now, agents)
         raise refuse("secret_contested", name=name)
 
     async def grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
-        """The tasks of this agent may reference the secret. Nothing changes where it was granted before."""
+        """Allow the tasks of this agent to reference the secret. Idempotent."""
         return await self._set_grant(who, name, agent, owner, granted=True)
 
     async def revoke_grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
-        """The tasks of this agent may no longer reference the secret: its runs fail from now on, and say so."""
+        """Forbid the tasks of this agent to reference the secret: its runs fail from now on, with that reason."""
         return await self._set_grant(who, name, agent, owner, granted=False)
 
     async def _set_grant(
@@ -121,34 +121,34 @@ class SecretBox:
                 raise refuse("no_such_secret", name=name)
             agents = set(granted_agents(known))
             if granted and agent in agents:
-                return _shown(known)
+                return _describe(known)
             if not granted and agent not in agents:
                 raise _no_such_grant(name, agent, sorted(agents))
             if granted and len(agents) >= MOST_GRANTS:
                 raise refuse_account("too_many_grants", name=name, owner=known.owner, most=MOST_GRANTS)
-            wanted = sorted(agents | {agent} if granted else agents - {agent})
-            changed = known._replace(body=json.dumps({**json.loads(known.body), "agents": wanted}))
+            new_agents = sorted(agents | {agent} if granted else agents - {agent})
+            changed = known._replace(body=json.dumps({**json.loads(known.body), "agents": new_agents}))
             action = "secret.grant" if granted else "secret.revoke"
             row = self._audit.row(who, action, name, {"agent": agent}, owner=known.owner)
             if await self._records.write_records((Writing(changed, known.version), *row)):
-                return _shown(changed)
+                return _describe(changed)
         raise refuse("secret_contested", name=name)
 
     async def names(
         self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[SecretName]:
-        """By owner and name: one's own; for an admin everybody's, or those of the owner that is named."""
+        """Return names by owner and name: the caller's own; for an admin all, or those of the named owner."""
         refuse_agent(who, "secrets")
         who.must(Scope.READ)
-        wanted = who.scope if owner is None else _acting_for(who, owner)
-        check_page(after, limit, _LONGEST_KEY)
-        page = await self._records.records(KIND, wanted, after, limit)
-        # What signs webhooks is sealed beside them, and is nobody's to name.
-        ours = (record for record in page.items if not record.owner.startswith(RESERVED_OWNERS))
-        return Page(tuple(_shown(record) for record in ours), page.after)
+        scope = who.scope if owner is None else _check_owner(who, owner)
+        check_page(after, limit, _MAX_KEY_CHARACTERS)
+        page = await self._records.records(KIND, scope, after, limit)
+        # The signing secrets of webhooks are stored here too, and are never listed.
+        listed = (record for record in page.items if not record.owner.startswith(RESERVED_OWNERS))
+        return Page(tuple(_describe(record) for record in listed), page.after)
 
     async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
-        """For good. What is not there and what is somebody else's answer alike."""
+        """Remove a secret for good. A foreign secret answers like an absent one."""
         refuse_agent(who, "secrets")
         who.must(Scope.WRITE)
         _check_name(name)
@@ -167,41 +167,41 @@ class SecretBox:
         raise refuse("secret_contested", name=name)
 
     async def reveal(self, owner: str, name: str) -> str | None:
-        """The value, for a run of that owner and for nobody else; None when there is none of that name."""
+        """Return the value, for a run of that owner only; None when there is none of that name."""
         if _NAME.fullmatch(name) is None:
             return None
         record = await self._records.get_record(KIND, secret_key(owner, name), owner)
         if record is None:
             return None
-        content = _opened(record, self._key)
-        if content is None and self._coming is not None:
-            content = _opened(record, self._coming)
+        content = _open_record(record, self._key)
+        if content is None and self._next_key is not None:
+            content = _open_record(record, self._next_key)
         if content is None:
-            raise self._sealed_otherwise(record)
+            raise self._wrong_key(record)
         return content.decode()
 
     async def rotate(self, new: Sealing) -> int:
-        """Seal everything with another key, from now on too; how many values that were.
+        """Seal everything with another key, from now on too; return the number of values.
 
-        It may be broken off and begun again: what has the new key already is left alone, and what neither key opens is
-        refused before anything is lost.
+        It may be interrupted and repeated: values under the new key are left alone, and a value that neither key opens
+        is refused before anything is lost.
         """
         total = 0
-        self._coming = new
+        self._next_key = new
         try:
             while changed := await self._reseal_all(new):
-                # Others may have written meanwhile: it is done when there was nothing left to do.
+                # Other processes may write meanwhile: repeat until a pass finds nothing to do.
                 total += changed
             self._key = new
         finally:
-            self._coming = None
+            self._next_key = None
         return total
 
     async def check(self) -> None:
-        """Refuses when there is a value that the key does not open."""
+        """Refuse if there is a value that the key does not open."""
         async for record in self._all():
-            if _opened(record, self._key) is None:
-                raise self._sealed_otherwise(record)
+            if _open_record(record, self._key) is None:
+                raise self._wrong_key(record)
 
     async def _reseal_all(self, new: Sealing) -> int:
         return sum([await self._reseal(record, new) async for record in self._all()])
@@ -217,42 +217,42 @@ class SecretBox:
                 return
 
     async def _reseal(self, record: Record, new: Sealing) -> bool:
-        if _opened(record, new) is not None:
+        if _open_record(record, new) is not None:
             return False
-        content = _opened(record, self._key)
+        content = _open_record(record, self._key)
         if content is None:
-            raise self._sealed_otherwise(record)
-        shown = _shown(record)
-        renewed = _closed(record.owner, shown.name, content, new, shown.updated, shown.agents)
-        await self._records.put_record(renewed, replacing=record.version)
-        # Also after a lost race: whoever was faster is looked at again.
+            raise self._wrong_key(record)
+        described = _describe(record)
+        resealed = _sealed_record(record.owner, described.name, content, new, described.updated, described.agents)
+        await self._records.put_record(resealed, replacing=record.version)
+        # Also after a lost race, so that the next pass checks the record again.
         return True
 
-    async def _check_room(self, owner: str) -> None:
+    async def _check_count(self, owner: str) -> None:
         page = await self._records.records(KIND, owner, limit=MOST_SECRETS)
         if len(page.items) >= MOST_SECRETS:
             raise refuse("too_many_secrets", owner=owner, most=MOST_SECRETS)
 
-    def _sealed(self, owner: str, name: str, content: bytes, now: datetime, agents: tuple[str, ...]) -> Record:
-        return _closed(owner, name, content, self._coming or self._key, now, agents)
+    def _seal_record(self, owner: str, name: str, content: bytes, now: datetime, agents: tuple[str, ...]) -> Record:
+        return _sealed_record(owner, name, content, self._next_key or self._key, now, agents)
 
-    def _sealed_otherwise(self, record: Record) -> Refusal:
+    def _wrong_key(self, record: Record) -> Refusal:
         return refuse("secret_sealed_otherwise", name=_name_of(record), owner=record.owner, origin=self._key.origin)
 
 
 async def renew_key(box: SecretBox, file: KeyFile) -> int:
-    """Give a deployment a new key: seal everything with it, then let it take the place of the old file.
+    """Give a deployment a new key: seal everything with it, then replace the key file.
 
-    Other processes go on meanwhile; broken off at any point, it is finished by doing it again.
+    Other processes continue meanwhile; an interrupted renewal is completed by repeating it.
     """
-    # A machine with a wrong key must not get a next one: from then on it would seal with what nobody else has.
+    # A machine with a wrong key must not get a next one: it would seal with a key that no other machine has.
     await box.check()
     changed = await box.rotate(file.next_key())
     file.promote()
     return changed
 
 
-def _acting_for(who: Principal, owner: str | None) -> str:
+def _check_owner(who: Principal, owner: str | None) -> str:
     if owner is None or owner == who.owner:
         return who.owner
     if who.scope is not None:
@@ -266,8 +266,8 @@ def _check_name(name: object) -> None:
         raise refuse("bad_secret_name", name=name, most=NAME_CHARACTERS)
 
 
-def _content(name: str, value: object) -> bytes:
-    """The value itself must never stand in a refusal."""
+def _encode_value(name: str, value: object) -> bytes:
+    """Encode and check a value; the value itself must never appear in a refusal."""
     try:
         content = value.encode() if isinstance(value, str) else None
     except UnicodeEncodeError:
@@ -286,42 +286,44 @@ def _name_of(record: Record) -> str:
     return record.key.rpartition("/")[2]
 
 
-def _about(owner: str, name: str) -> bytes:
+def _associated_data(owner: str, name: str) -> bytes:
     return json.dumps([KIND, owner, name]).encode()
 
 
-def _closed(owner: str, name: str, content: bytes, key: Sealing, updated: datetime, agents: tuple[str, ...]) -> Record:
-    sealed = b64encode(key.seal(content, _about(owner, name))).decode()
-    said = {"sealed": sealed, "updated": updated.isoformat()}
-    body = json.dumps({**said, "agents": list(agents)} if agents else said)
-    return Record(KIND, secret_key(owner, name), owner, body)
+def _sealed_record(
+    owner: str, name: str, content: bytes, key: Sealing, updated: datetime, agents: tuple[str, ...]
+) -> Record:
+    sealed_text = b64encode(key.seal(content, _associated_data(owner, name))).decode()
+    body = {"sealed": sealed_text, "updated": updated.isoformat()}
+    text = json.dumps({**body, "agents": list(agents)} if agents else body)
+    return Record(KIND, secret_key(owner, name), owner, text)
 
 
-def _opened(record: Record, key: Sealing) -> bytes | None:
+def _open_record(record: Record, key: Sealing) -> bytes | None:
     try:
-        sealed = _sealed_part(record)
+        sealed = _sealed_bytes(record)
     except (ValueError, KeyError, TypeError):
-        # Somebody wrote there who cannot seal.
+        # The record was not written by this service.
         return None
-    return key.open(sealed, _about(record.owner, _name_of(record)))
+    return key.open(sealed, _associated_data(record.owner, _name_of(record)))
 
 
 def _will_open(record: Record, key: Sealing) -> bool:
-    return key.will_open(_sealed_part(record), _about(record.owner, _name_of(record)))
+    return key.will_open(_sealed_bytes(record), _associated_data(record.owner, _name_of(record)))
 
 
-def _sealed_part(record: Record) -> bytes:
+def _sealed_bytes(record: Record) -> bytes:
     return b64decode(json.loads(record.body)["sealed"])
 
 
 def _no_such_grant(name: str, agent: str, agents: Sequence[str]) -> Refusal:
-    """A mistyped name would otherwise look like a secret that was taken back."""
-    listed = ", ".join(agents[:_LISTED_GRANTS]) + (", …" if len(agents) > _LISTED_GRANTS else "")
+    """A mistyped agent name is refused; otherwise the revocation would seem to have worked."""
+    listed = ", ".join(agents[:_MAX_LISTED]) + (", …" if len(agents) > _MAX_LISTED else "")
     remedy = f"These agents have it: {listed}." if agents else "No agent has it."
     remedy_zh = f"已获授权的智能体：{listed}。" if agents else "没有智能体获得授权。"
     return refuse_account("no_such_grant", name=name, agent=agent, remedy=remedy, remedy_zh=remedy_zh)
 
 
-def _shown(record: Record) -> SecretName:
+def _describe(record: Record) -> SecretName:
     updated = datetime.fromisoformat(json.loads(record.body)["updated"])
     return SecretName(_name_of(record), record.owner, updated, granted_agents(record))

@@ -1,4 +1,4 @@
-"""The record that says for which owner tasks have to be compared with changed quotas."""
+"""Record of a pending quota sweep: written with the change of a quota, read by the sweep."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...model.record import Record, Writing
 
 SWEEP_KIND: Final = "quota.sweep"
 SWEPT: Final = ("shortest_interval", "longest_life", "payload_bytes", "active_tasks")
-"""Limits of the tasks themselves. Those of runs are looked at when something comes due."""
+"""Limits of the tasks themselves. Limits of runs are checked when an occurrence comes due."""
 
 
 def sweep_writing(owner: str, limits: Collection[str], known: Record | None) -> tuple[Writing, ...]:
-    """Written with the change of a quota, so that the sweep is done even if this process dies first."""
+    """Return the record to write with the change of a quota, so that the sweep is done even if this process dies first."""
     before = [] if known is None else json.loads(known.body)["limits"]
-    wanted = sorted({*before, *(name for name in limits if name in SWEPT)})
-    if not wanted:
+    pending = sorted({*before, *(name for name in limits if name in SWEPT)})
+    if not pending:
         return ()
-    record = Record(SWEEP_KIND, owner, owner, json.dumps({"limits": wanted}))
+    record = Record(SWEEP_KIND, owner, owner, json.dumps({"limits": pending}))
     return (Writing(record, None if known is None else known.version),)

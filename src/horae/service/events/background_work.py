@@ -1,4 +1,4 @@
-"""What goes on beside a front end that serves: webhooks are told, what is overdue is told of, and the heartbeat beats."""
+"""Background work of a serving process: webhook delivery, the alarm for missed runs, and the heartbeat ping."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST_BEAT: Final = timedelta(seconds=1)
 
 
 class Watches(NamedTuple):
-    """How this process watches over the deployment. `url` empty: nobody outside waits for a heartbeat."""
+    """Settings of the background work. `url` empty: no heartbeat ping is sent."""
 
     grace: timedelta = timedelta(seconds=60)
     url: str = ""
@@ -33,26 +33,26 @@ class Watches(NamedTuple):
 
 
 def read_watches(settings: Settings) -> Watches:
-    """A refusal for what could never work."""
+    """Read the settings; a value that could never work is refused."""
     url = settings.value("ping_url") or ""
     allowed = networks_of(settings)
     if url:
         check_url(url, allowed)
-    return Watches(_length(settings, "overdue_grace"), url, _length(settings, "ping_every"), allowed)
+    return Watches(_read_duration(settings, "overdue_grace"), url, _read_duration(settings, "ping_every"), allowed)
 
 
 def networks_of(settings: Settings) -> Networks:
-    """Where webhooks and the heartbeat may go, besides to public addresses."""
+    """Return the networks that webhooks and the ping may reach besides public addresses."""
     return read_networks(settings.value("outgoing_networks"))
 
 
 async def watch(service: Service, clock: Clock, watches: Watches, courier: Courier | None = None) -> None:
-    """Until it is cancelled."""
-    bringing = courier or Courier(service.store, service.webhooks.postman, service.telling, clock)
-    service.webhooks.changed = bringing.ring
+    """Run all background work until cancelled."""
+    webhook_dispatcher = courier or Courier(service.store, service.webhooks.postman, service.telling, clock)
+    service.webhooks.changed = webhook_dispatcher.ring
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(keep_going("webhook delivery", bringing.run, clock))
+            group.create_task(keep_going("webhook delivery", webhook_dispatcher.run, clock))
             overdue = partial(watch_overdue, service.store, clock, watches.grace)
             group.create_task(keep_going("alarm for missed runs", overdue, clock))
             if watches.url:
@@ -62,12 +62,12 @@ async def watch(service: Service, clock: Clock, watches: Watches, courier: Couri
         await service.webhooks.close()
 
 
-def _length(settings: Settings, name: str) -> timedelta:
+def _read_duration(settings: Settings, name: str) -> timedelta:
     text = str(settings.value(name)).strip()
     try:
-        length = parse_duration(f"{text}s" if text.isdecimal() else text)
+        duration = parse_duration(f"{text}s" if text.isdecimal() else text)
     except InvalidSchedule:
-        length = timedelta(0)
-    if length < LEAST_BEAT:
+        duration = timedelta(0)
+    if duration < LEAST_BEAT:
         raise refuse("bad_ping", name=name, wanted="a length of time of at least a second, such as 60s")
-    return length
+    return duration

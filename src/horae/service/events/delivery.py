@@ -1,4 +1,4 @@
-"""Brings one message to one address: signed, guarded, bounded; and always comes back with what happened there."""
+"""HTTP client for webhook deliveries: signed, guarded against internal addresses, and bounded in time and size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...version import __version__
 from ..accounts.secrets import SecretBox
 
 WITHIN: Final = 15.0
-"""Seconds for all of it."""
+"""Timeout in seconds for a whole attempt."""
 ANSWER_BYTES: Final = 2_048
 ANSWER_CHARACTERS: Final = 300
 CONTENT_TYPE: Final = "application/cloudevents+json"
@@ -34,11 +34,11 @@ _KEY_REFUSALS: Final = frozenset(
         "secret_sealed_otherwise",
     }
 )
-_HOLDER: Final = "horae:webhook:"
+_OWNER_PREFIX: Final = "horae:webhook:"
 
 
 class Postman:
-    """Used on one event loop. `allowed` are the networks besides the public ones that an operator allows."""
+    """Use it on one event loop. `allowed` are the networks besides the public ones that an operator allows."""
 
     def __init__(self, secrets: SecretBox, clock: Clock, allowed: Networks = ()) -> None:
         self._secrets = secrets
@@ -47,10 +47,11 @@ class Postman:
         self._client = Client(allowed)
 
     def checked(self, url: object) -> CheckedUrl:
-        """Refuses what may never be called."""
+        """Check a URL; refuses addresses that may never be called."""
         return check_url(url, self._allowed)
 
     async def bring(self, webhook: Webhook, delivery: Delivery) -> Attempt:
+        """Send one delivery once and return what happened; never raises for a failed delivery."""
         now = self._clock.now()
         try:
             body = delivery.body.encode()
@@ -58,11 +59,11 @@ class Postman:
             request = Request("POST", self.checked(webhook.url), headers, body, WITHIN, most=ANSWER_BYTES)
         except Refusal as refusal:
             blocked = (NO_KEY,) if refusal.code in _KEY_REFUSALS else refused_networks(refusal)
-            return Attempt(now, None, _one_line(str(refusal)), blocked)
+            return Attempt(now, None, _to_one_line(str(refusal)), blocked)
         reply = await self._client.send(request)
         if isinstance(reply, Unreachable):
-            return Attempt(now, None, _one_line(reply.message), reply.networks)
-        return Attempt(now, reply.status, _short(reply.body.decode(errors="replace")))
+            return Attempt(now, None, _to_one_line(reply.message), reply.networks)
+        return Attempt(now, reply.status, _shorten_answer(reply.body.decode(errors="replace")))
 
     def allows(self, url: str, networks: tuple[str, ...]) -> bool:
         """Whether this process may call `url`, which an earlier attempt could not because of these networks."""
@@ -70,10 +71,10 @@ class Postman:
             return True  # the key is read anew for each delivery
         try:
             self.checked(url)
-            wanted = read_networks(networks)
+            blocked = read_networks(networks)
         except Refusal:
             return False
-        return any(is_reachable(network.network_address, self._allowed) for network in wanted)
+        return any(is_reachable(network.network_address, self._allowed) for network in blocked)
 
     @property
     def can_sign(self) -> bool:
@@ -87,35 +88,35 @@ class Postman:
         signatures = signed([each for each in secrets if each is not None], delivery.message, self._clock.now(), body)
         return ("Content-Type", CONTENT_TYPE), ("User-Agent", f"Horae/{__version__}"), *signatures
 
-    # --- secrets of webhooks: sealed like any other, under a holder that nobody can be --------------------------------
+    # --- signing secrets: sealed like any other, under a reserved owner name ------------------------------------------
 
     async def keep(self, webhook: str, number: int, secret: str) -> None:
-        await self._secrets.set(_holder(webhook), _name(number), secret)
+        await self._secrets.set(_secret_principal(webhook), _secret_name(number), secret)
 
     async def secret(self, webhook: str, number: int) -> str | None:
-        return await self._secrets.reveal(_HOLDER + webhook, _name(number))
+        return await self._secrets.reveal(_OWNER_PREFIX + webhook, _secret_name(number))
 
     async def forget(self, webhook: str, *numbers: int) -> None:
         for number in numbers:
             try:
-                await self._secrets.remove(_holder(webhook), _name(number))
+                await self._secrets.remove(_secret_principal(webhook), _secret_name(number))
             except Refusal:
-                continue  # it was gone already
+                continue  # it was removed before
 
 
-def _holder(webhook: str) -> Principal:
-    return Principal(_HOLDER + webhook)
+def _secret_principal(webhook: str) -> Principal:
+    return Principal(_OWNER_PREFIX + webhook)
 
 
-def _name(number: int) -> str:
+def _secret_name(number: int) -> str:
     return f"signing.{number}"
 
 
-def _short(text: str) -> str:
-    """What can be kept and shown: one line, and no more than says what it is about."""
-    return shortened(_one_line(text), ANSWER_CHARACTERS)
+def _shorten_answer(text: str) -> str:
+    """One printable line, shortened for storage and display."""
+    return shortened(_to_one_line(text), ANSWER_CHARACTERS)
 
 
-def _one_line(text: str) -> str:
-    """A message of our own is kept whole: its end says what to set."""
+def _to_one_line(text: str) -> str:
+    """One printable line; messages of Horae itself are kept whole, because their end says what to set."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

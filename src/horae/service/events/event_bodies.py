@@ -1,4 +1,4 @@
-"""Events with the bodies that are told outside: each encoded once, however many hear of it."""
+"""Encoding of events as CloudEvents: each event is encoded once, however many streams and webhooks receive it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...ports.store import Book
 
 
 class Told(NamedTuple):
-    """`body` is the CloudEvent as JSON text in UTF-8; it has the owner's number of the event, `sequence`."""
+    """An event with its body: the CloudEvent as UTF-8 JSON, with the event's number for its owner, `sequence`."""
 
     position: int
     sequence: int
@@ -21,7 +21,7 @@ class Told(NamedTuple):
     body: bytes
 
     def cursor(self, scope: str | None) -> int:
-        """Where a reader of that scope resumes after this event."""
+        """Return the cursor after this event for a reader of that scope."""
         return self.position if scope is None else self.sequence
 
 
@@ -30,15 +30,20 @@ class Telling:
         self._book = book
 
     async def told(self, events: Sequence[Sequenced]) -> tuple[Told, ...]:
-        return tuple([await self._one(each) for each in events])
+        return tuple([await self._encode(event) for event in events])
 
-    async def _one(self, each: Sequenced) -> Told:
-        event = each.event
-        more = await self._triggered(event) if event.kind is EventKind.TASK_TRIGGERED else None
-        return Told(each.cursor, each.sequence, event, encoded(cloud_event(Numbered(each.sequence, event), more)))
+    async def _encode(self, sequenced: Sequenced) -> Told:
+        event = sequenced.event
+        trigger = await self._load_trigger(event) if event.kind is EventKind.TASK_TRIGGERED else None
+        return Told(
+            sequenced.cursor,
+            sequenced.sequence,
+            event,
+            encoded(cloud_event(Numbered(sequenced.sequence, event), trigger)),
+        )
 
-    async def _triggered(self, event: Event) -> dict[str, Any] | None:
-        """What the target told of it; nothing more than the ids where the task or its run are gone by now."""
+    async def _load_trigger(self, event: Event) -> dict[str, Any] | None:
+        """Return what the target published; None (only ids are sent) if the task or its run no longer exists."""
         facts = await self._book.facts(event.task_id, None)
         run = None if event.run_id is None else await self._book.run(event.run_id, None)
         if facts is None or run is None:

@@ -1,4 +1,4 @@
-"""The event log, read on from a number: nobody who resumes misses anything, and everybody sees only what is theirs."""
+"""Reads of the event log by cursor: a reader that resumes misses no event, and an owner sees only its own."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ class Events:
         self.log = OwnerEvents(feed)
 
     async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
-        """The next events after a cursor, oldest first: an owner's cursors count the owner's events, an admin's all events."""
+        """Return the next events after a cursor, oldest first.
+
+        An owner's cursors count its own events, an admin's all events.
+        """
         _check(who)
         check_page(None, limit)
         check_position("after", number)
         return await self.log.after(who.scope, number, limit)
 
     async def last(self, who: Principal) -> int:
-        """The cursor from which only new events follow."""
+        """Return the cursor after which only new events follow."""
         _check(who)
         return await self.log.last(who.scope)
 
     async def gap(self, who: Principal, number: int) -> Gap | None:
-        """Whether something after that cursor may have been removed, or that cursor was never given out."""
+        """Return a gap if events after that cursor may have been removed, or the cursor was never issued; else None."""
         _check(who)
         return await self.log.gap(who.scope, number)
 

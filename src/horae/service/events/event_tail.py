@@ -1,8 +1,8 @@
-"""One reader of the event log for any number of listeners: each hears what is theirs, in order, and holds nobody up.
+"""Fan-out of the event log: one reader polls the log for all event streams of a process, and delivers events in order.
 
-A listener that comes with a number reads the durable log from there, page by page, and is handed over to the one reader
-when it has caught up; nothing is lost and nothing comes twice. Who cannot take all at once goes back to the log, and who
-reads too slowly is cut off, and can resume.
+A listener that resumes from a cursor reads the durable log from there, page by page, and joins the shared reader when
+it has caught up; nothing is lost and nothing comes twice. A listener whose queue is full goes back to the log, and one
+that falls too far behind is closed, and can resume.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from .event_bodies import Telling, Told
 from .owner_sequence import OwnerEvents, OwnerSequence
 
 LOOK_EVERY: Final = 0.05
-"""Seconds between two looks while somebody listens: other processes write events, too."""
+"""Seconds between two polls while there are listeners: other processes write events, too."""
 LONGEST_PAUSE: Final = 2.0
 PAGE: Final = 500
 LARGEST_BACKLOG: Final = 256 * 1024
-"""Bytes that wait for one listener; who has more waiting reads from the log instead."""
+"""Bytes queued for one listener; beyond that it reads from the log instead."""
 MOST_BEHIND: Final = 10_000
-"""Who has gone back to the log and is so many events behind is cut off."""
+"""A listener that went back to the log and is so many events behind is closed."""
 
 
 class Wanted(NamedTuple):
-    """Which events somebody wants to hear of; None: of all kinds, of all tasks."""
+    """Filter of events; None: all kinds, all tasks."""
 
     kinds: frozenset[EventKind] | None = None
     task_id: str | None = None
@@ -50,7 +50,7 @@ EVERYTHING: Final = Wanted()
 
 
 class Batch:
-    """Some events, shared by all who hear them; what one of them made of it is there for the others."""
+    """Events for several listeners; each rendering is cached and shared by all of them."""
 
     __slots__ = ("_rendered", "events", "size")
 
@@ -60,14 +60,15 @@ class Batch:
         self._rendered: dict[Callable[[Iterable[Told]], bytes], bytes] = {}
 
     def rendered(self, render: Callable[[Iterable[Told]], bytes]) -> bytes:
-        found = self._rendered.get(render)
-        if found is None:
-            found = self._rendered[render] = render(self.events)
-        return found
+        """Return the rendering by this function; it is called once per batch."""
+        rendering = self._rendered.get(render)
+        if rendering is None:
+            rendering = self._rendered[render] = render(self.events)
+        return rendering
 
 
-class CutOff(Exception):  # noqa: N818 - it says what happened
-    """This listener hears nothing more. `cursor` is where it can resume."""
+class CutOff(Exception):  # noqa: N818 - names the event, not an error
+    """The listener was closed. `cursor` is where it can resume."""
 
     def __init__(self, why: str, cursor: int) -> None:
         self.why = why
@@ -76,87 +77,91 @@ class CutOff(Exception):  # noqa: N818 - it says what happened
 
 
 class Listener:
-    """One who listens. `next` answers with what is new; with None when somebody wants a sign of life to be given."""
+    """One event stream. `next` returns the next batch, or None when the stream should send a keep-alive."""
 
     def __init__(self, tail: Tail, scope: str | None, wanted: Wanted, position: int, cursor: int) -> None:
         self.scope = scope
         self.wanted = wanted
         self.position = position
-        """The position in the log of the last event that it was given, or that was of no interest to it."""
+        """Log position of the last event that it received or skipped."""
         self.cursor = cursor
-        """Where it can resume, as its scope counts: of an owner the number of the last event that it was given."""
+        """Cursor to resume from, in the numbering of its scope: for an owner, the owner's number of its last event."""
         self._tail = tail
         self._sequence = OwnerSequence(tail.feed)
         if scope is not None:
             self._sequence.start(scope, position, cursor)
         self._live_after: int | None = None
-        """Where it joined the one reader; what lies before that is read from the log."""
+        """Log position at which it joined the shared reader; earlier events are read from the log."""
         self._has_fallen_back = False
-        self._is_to_beat = False
-        self._waiting: deque[Batch] = deque()
-        self._size = 0
-        self._bell = asyncio.Event()
-        self._over: str | None = None
+        self._needs_keep_alive = False
+        self._queue: deque[Batch] = deque()
+        self._queued_bytes = 0
+        self._wake_up = asyncio.Event()
+        self._close_reason: str | None = None
         self._is_idle = False
         self.sink: Callable[[Batch], bool] | None = None
-        """Takes a batch at once, without anybody being woken; False where it has to wait. Only asked when nothing waits."""
+        """Takes a batch synchronously, without waking a task; returns False if the listener has to queue it.
+
+        Called only while nothing is queued.
+        """
 
     async def next(self) -> Batch | None:
-        while self._over is None:
+        """Wait for the next batch and return it; raises `CutOff` after the listener was closed."""
+        while self._close_reason is None:
             if self._live_after is None or self.position < self._live_after:
-                batch = await self._from_the_log()
-            elif self._waiting:
-                batch = self._taken()
-            elif self._is_to_beat:
-                self._is_to_beat = False
+                batch = await self._read_log()
+            elif self._queue:
+                batch = self._take_queued()
+            elif self._needs_keep_alive:
+                self._needs_keep_alive = False
                 return None
             else:
-                self._bell.clear()
+                self._wake_up.clear()
                 self._is_idle = True
                 try:
-                    await self._bell.wait()
+                    await self._wake_up.wait()
                 finally:
                     self._is_idle = False
                 continue
             if batch.events:
                 return batch
-        raise CutOff(self._over, self.cursor)
+        raise CutOff(self._close_reason, self.cursor)
 
     def give(self, batch: Batch) -> None:
-        """Never waits: who has too much waiting already reads from the log, at their own pace."""
-        if self._over is not None or self._live_after is None:
+        """Deliver or queue a batch without waiting; a listener with a full queue goes back to the log."""
+        if self._close_reason is not None or self._live_after is None:
             return
-        if self._is_idle and not self._waiting and self._taken_at_once(batch):
+        if self._is_idle and not self._queue and self._send_to_sink(batch):
             return
-        if self._waiting and self._size + batch.size > LARGEST_BACKLOG:
+        if self._queue and self._queued_bytes + batch.size > LARGEST_BACKLOG:
             self._fall_back()
             return
-        self._waiting.append(batch)
-        self._size += batch.size
-        self._bell.set()
+        self._queue.append(batch)
+        self._queued_bytes += batch.size
+        self._wake_up.set()
 
-    def _taken_at_once(self, batch: Batch) -> bool:
-        """The ordinary case: who has heard all that came before is told this right here."""
+    def _send_to_sink(self, batch: Batch) -> bool:
+        """Fast path: a listener that has caught up takes the batch synchronously."""
         if self.sink is None or self.position < (self._live_after or 0) or batch.events[0].position <= self.position:
             return False
         if not self.sink(batch):
             return False
-        self._advance(batch.events[-1])
+        self._move_to(batch.events[-1])
         return True
 
-    def _advance(self, last: Told) -> None:
+    def _move_to(self, last: Told) -> None:
         self.position, self.cursor = last.position, last.cursor(self.scope)
 
     def end(self, why: str) -> None:
-        """It hears nothing more, from now on."""
-        self._over = self._over or why
-        self._waiting.clear()
-        self._bell.set()
+        """Close the listener; it receives nothing more."""
+        self._close_reason = self._close_reason or why
+        self._queue.clear()
+        self._wake_up.set()
 
     def beat(self) -> None:
-        """Nothing was said for long: whoever waits for the next is told to give a sign of life."""
-        self._is_to_beat = True
-        self._bell.set()
+        """Request a keep-alive, because there was no event for long."""
+        self._needs_keep_alive = True
+        self._wake_up.set()
 
     def joined(self, at: int) -> None:
         self._live_after = at
@@ -166,49 +171,48 @@ class Listener:
         self._tail.leave(self)
         self._live_after = None
         self._has_fallen_back = True
-        self._waiting.clear()
-        self._size = 0
-        self._bell.set()
+        self._queue.clear()
+        self._queued_bytes = 0
+        self._wake_up.set()
 
-    def _taken(self) -> Batch:
-        batch = self._waiting.popleft()
-        self._size -= batch.size
+    def _take_queued(self) -> Batch:
+        batch = self._queue.popleft()
+        self._queued_bytes -= batch.size
         if batch.events[0].position <= self.position:
-            # It read the log further than the reader had when it joined.
+            # It read the log further than the shared reader had when it joined.
             batch = Batch(tuple(each for each in batch.events if each.position > self.position))
         if batch.events:
-            self._advance(batch.events[-1])
+            self._move_to(batch.events[-1])
         return batch
 
-    async def _from_the_log(self) -> Batch:
-        """One page; at the end of the log it joins those who hear of what comes next."""
+    async def _read_log(self) -> Batch:
+        """Read one page; at the end of the log, join the shared reader."""
         if self._has_fallen_back and self._tail.position - self.position > MOST_BEHIND:
             self.end("too slow")
             return Batch(())
         until = self._live_after
-        events, is_end = await self._tail.page(self.scope, self.position)
-        mine = events if until is None else tuple(each for each in events if each.number <= until)
-        told = await self._tail.told(await self._sequence.number(mine, self.position, self.wanted.takes))
-        if told:
-            self._advance(told[-1])
-        if until is not None and (is_end or len(mine) < len(events)):
+        events, is_last = await self._tail.page(self.scope, self.position)
+        page = events if until is None else tuple(each for each in events if each.number <= until)
+        encoded = await self._tail.told(await self._sequence.number(page, self.position, self.wanted.takes))
+        if encoded:
+            self._move_to(encoded[-1])
+        if until is not None and (is_last or len(page) < len(events)):
             self.position = until
-        elif mine:
-            self.position = mine[-1].number
+        elif page:
+            self.position = page[-1].number
         if self.scope is None:
             self.cursor = self.position
-        if is_end and until is None:
+        if is_last and until is None:
             self._tail.join(self)
-        return Batch(told)
+        return Batch(encoded)
 
 
 Members: TypeAlias = dict[str | None, dict[str | None, dict[Wanted, set[Listener]]]]
-"""By whose events they may hear, then by the task that they want to hear of (None: of all), so that an event is offered to
-those alone whom it may concern."""
+"""Listeners by scope, then by the task of their filter (None: all tasks), to match an event against few of them."""
 
 
 class Tail:
-    """`telling` makes bodies of events. The reader goes while somebody listens, and not a moment longer."""
+    """The shared reader. `encoder` encodes events. It polls only while there are listeners."""
 
     def __init__(
         self, feed: Feed, telling: Telling, clock: Clock, look_every: float = LOOK_EVERY, log: OwnerEvents | None = None
@@ -216,27 +220,27 @@ class Tail:
         self.feed = feed
         self._log = log or OwnerEvents(feed)
         self._sequence = OwnerSequence(feed)
-        self._telling = telling
+        self._encoder = telling
         self._clock = clock
-        self._look_every = look_every
+        self._poll_seconds = look_every
         self.position = 0
-        """How far the one reader has read."""
+        """Log position up to which the shared reader has read."""
         self._listeners: Members = {}
         self._count = 0
         self._reader: asyncio.Task[None] | None = None
-        self._beginning = asyncio.Lock()
-        self._bell = asyncio.Event()
+        self._start_lock = asyncio.Lock()
+        self._wake_up = asyncio.Event()
 
     @property
     def listening(self) -> int:
-        """How many listen now."""
+        """Number of listeners."""
         return self._count
 
     @asynccontextmanager
     async def listen(
         self, who: Principal, wanted: Wanted = EVERYTHING, after: int | None = None
     ) -> AsyncIterator[Listener]:
-        """From that cursor on, as the scope of this principal counts; without one, from what happens next on."""
+        """Register a listener from that cursor on, in the numbering of the principal's scope; None: from new events on."""
         refuse_agent(who, "events")
         who.must(Scope.READ)
         if after is not None:
@@ -244,8 +248,8 @@ class Tail:
         self._count += 1
         listener: Listener | None = None
         try:
-            await self._begin()
-            position, cursor = await self._begin_at(who.scope, after)
+            await self._start_reader()
+            position, cursor = await self._find_start(who.scope, after)
             listener = Listener(self, who.scope, wanted, position, cursor)
             if after is None:
                 self.join(listener)
@@ -255,44 +259,44 @@ class Tail:
             if listener is not None:
                 self.leave(listener)
 
-    async def _begin_at(self, scope: str | None, after: int | None) -> tuple[int, int]:
-        """The position in the log and the cursor of a new listener."""
+    async def _find_start(self, scope: str | None, after: int | None) -> tuple[int, int]:
+        """Return the log position and the cursor of a new listener."""
         if scope is None:
-            begin = self.position if after is None else after
-            return begin, begin
+            start = self.position if after is None else after
+            return start, start
         if after is not None:
             return await self._log.locate(scope, after)
         while True:
             position = self.position
             count = await self._log.count(scope, position)
-            if position == self.position:  # the one reader has not read on meanwhile: nothing falls between
+            if position == self.position:  # unchanged, so no event falls between the two reads
                 return position, count
 
     def ring(self) -> None:
-        """Something may have happened."""
-        self._bell.set()
+        """Poll now: there may be new events."""
+        self._wake_up.set()
 
     async def close(self) -> None:
-        """Everybody's stream ends; who comes again can resume."""
-        for listener in self._all():
+        """Close all listeners; they can resume later."""
+        for listener in self._all_listeners():
             listener.end("closing")
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.cancel()
             await asyncio.gather(reader, return_exceptions=True)
 
-    # --- what a listener asks for ----------------------------------------------------------------------------------
+    # --- calls of listeners -----------------------------------------------------------------------------------------
 
     async def page(self, scope: str | None, after: int) -> tuple[tuple[Numbered, ...], bool]:
-        """The next events after a number, and whether that was all there is."""
+        """Return the next events after a position, and whether these are the last ones."""
         events = await self.feed.events(after, PAGE, scope)
         return events, len(events) < PAGE
 
     async def told(self, events: Iterable[Sequenced]) -> tuple[Told, ...]:
-        return await self._telling.told(tuple(events))
+        return await self._encoder.told(tuple(events))
 
     def join(self, listener: Listener) -> None:
-        """From here on it is given whatever the one reader reads."""
+        """Deliver whatever the shared reader reads from here on to this listener."""
         tasks = self._listeners.setdefault(listener.scope, {})
         tasks.setdefault(listener.wanted.task_id, {}).setdefault(listener.wanted, set()).add(listener)
         listener.joined(self.position)
@@ -309,18 +313,18 @@ class Tail:
         if not tasks:
             self._listeners.pop(listener.scope, None)
 
-    # --- the one reader --------------------------------------------------------------------------------------------
+    # --- the shared reader ------------------------------------------------------------------------------------------
 
-    async def _begin(self) -> None:
-        async with self._beginning:
+    async def _start_reader(self) -> None:
+        async with self._start_lock:
             if self._reader is None or self._reader.done():
                 self.position = await self.feed.last_event()
-                self._reader = asyncio.ensure_future(self._read())
+                self._reader = asyncio.ensure_future(self._read_loop())
 
-    async def _read(self) -> None:
+    async def _read_loop(self) -> None:
         retry = StoreRetry("reading of events for streams", self._clock, longest=LONGEST_PAUSE)
         while self._count:
-            self._bell.clear()
+            self._wake_up.clear()
             try:
                 is_end = await self._step()
                 retry.succeeded()
@@ -328,33 +332,33 @@ class Tail:
                 is_end = True
                 await retry.wait(error)
             if is_end:
-                await self._until_something_may_have_happened()
+                await self._wait_for_events()
 
     async def _step(self) -> bool:
-        """One page to all who listen; whether that was all."""
+        """Deliver one page to all listeners; return whether it was the last one."""
         before = self.position
         events, is_end = await self.page(None, before)
         if events:
-            # A listener that joins from here on, while bodies are made, joins after these.
+            # A listener that joins while bodies are encoded joins after this page.
             self.position = events[-1].number
-            members = _copied(self._listeners)
+            members = _copy_members(self._listeners)
             try:
-                wanted = await self._sequence.number(events, before, lambda event: _is_wanted(event, members))
-                told = await self._telling.told(wanted)
+                sequenced = await self._sequence.number(events, before, lambda event: _has_listener(event, members))
+                encoded = await self._encoder.told(sequenced)
             except StoreError:
-                self.position = before  # read again; a listener that joined meanwhile leaves out what it has
+                self.position = before  # read again; a listener that joined meanwhile skips events that it has
                 raise
-            _hand_out(told, members)
+            _deliver(encoded, members)
         return is_end
 
-    async def _until_something_may_have_happened(self) -> None:
+    async def _wait_for_events(self) -> None:
         try:
-            async with asyncio.timeout(self._look_every):
-                await self._bell.wait()
+            async with asyncio.timeout(self._poll_seconds):
+                await self._wake_up.wait()
         except TimeoutError:
             pass
 
-    def _all(self) -> list[Listener]:
+    def _all_listeners(self) -> list[Listener]:
         return [
             each
             for tasks in self._listeners.values()
@@ -364,34 +368,36 @@ class Tail:
         ]
 
 
-def _copied(listeners: Members) -> Members:
+def _copy_members(listeners: Members) -> Members:
     return {
-        scope: {task: {wanted: set(each) for wanted, each in groups.items()} for task, groups in tasks.items()}
+        scope: {
+            task: {event_filter: set(each) for event_filter, each in groups.items()} for task, groups in tasks.items()
+        }
         for scope, tasks in listeners.items()
     }
 
 
-def _is_wanted(event: Event, members: Members) -> bool:
+def _has_listener(event: Event, members: Members) -> bool:
     for scope in (event.owner, None):
         tasks = members.get(scope)
         if tasks is not None:
             for task in (None, event.task_id):
-                if any(wanted.takes(event) for wanted in tasks.get(task, ())):
+                if any(event_filter.takes(event) for event_filter in tasks.get(task, ())):
                     return True
     return False
 
 
-def _hand_out(told: tuple[Told, ...], members: Members) -> None:
-    """Owners are told apart here: what is one's own goes to its owner, and to those who see everything."""
-    offered: dict[tuple[str | None, str | None], list[Told]] = defaultdict(list)
-    for each in told:
+def _deliver(events: tuple[Told, ...], members: Members) -> None:
+    """Deliver each event to listeners of its owner, and to those of all owners."""
+    by_key: dict[tuple[str | None, str | None], list[Told]] = defaultdict(list)
+    for each in events:
         for scope in (each.event.owner, None):
             for task in (None, each.event.task_id):
-                offered[scope, task].append(each)
-    for (scope, task), events in offered.items():
-        for wanted, listeners in members.get(scope, {}).get(task, {}).items():
-            picked = tuple(each for each in events if wanted.takes(each.event))
-            if picked:
-                batch = Batch(picked)
+                by_key[scope, task].append(each)
+    for (scope, task), candidates in by_key.items():
+        for event_filter, listeners in members.get(scope, {}).get(task, {}).items():
+            matching = tuple(each for each in candidates if event_filter.takes(each.event))
+            if matching:
+                batch = Batch(matching)
                 for listener in listeners:
                     listener.give(batch)

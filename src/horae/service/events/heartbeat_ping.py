@@ -1,4 +1,4 @@
-"""The heartbeat: an address outside is asked again and again while the engine is alive and on time, and told when it is not."""
+"""Heartbeat ping (dead man's switch): calls an external URL while an engine is alive and on time, else its `/fail`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ...ports.store import Book
 
 WITHIN: Final = 10.0
 LAG_SECONDS: Final = 5.0
-_ANSWER_BYTES: Final = 1_024
+_MAX_ANSWER_BYTES: Final = 1_024
 LOG: Final = logging.getLogger("horae")
 
 
 class Keeping(Book, Records, Protocol):
-    """What is asked of the store."""
+    """The store operations that the ping needs."""
 
 
 class Pulse(Protocol):
-    """How the heartbeat was set up."""
+    """Settings of the ping."""
 
     @property
     def url(self) -> str: ...
@@ -41,39 +41,39 @@ class Pulse(Protocol):
 
 
 class Ping:
-    """The address may be a secret in itself: it is never logged."""
+    """Sends pings. The URL may contain a secret: it is never logged."""
 
     def __init__(self, store: Keeping, clock: Clock, pulse: Pulse) -> None:
         self._store = store
         self._clock = clock
         self._grace = pulse.grace
-        self._alive = check_url(pulse.url, pulse.allowed)
-        self._failed = _failing(self._alive)
+        self._success_url = check_url(pulse.url, pulse.allowed)
+        self._report_url = _failure_url(self._success_url)
         self._client = Client(pulse.allowed)
 
     async def step(self, lag: float = 0.0) -> Reply:
-        """One beat; `lag` is by how many seconds it comes too late."""
-        trouble = await self.trouble(lag)
-        if trouble is None:
-            request = Request("GET", self._alive, (), None, WITHIN, most=_ANSWER_BYTES)
+        """Send one ping; `lag` is by how many seconds it comes too late."""
+        problem = await self.trouble(lag)
+        if problem is None:
+            request = Request("GET", self._success_url, (), None, WITHIN, most=_MAX_ANSWER_BYTES)
         else:
-            body, plain = trouble.encode(), (("Content-Type", "text/plain; charset=utf-8"),)
-            request = Request("POST", self._failed, plain, body, WITHIN, most=_ANSWER_BYTES)
+            body, plain = problem.encode(), (("Content-Type", "text/plain; charset=utf-8"),)
+            request = Request("POST", self._report_url, plain, body, WITHIN, most=_MAX_ANSWER_BYTES)
         return await self._client.send(request)
 
     async def trouble(self, lag: float = 0.0) -> str | None:
-        """Why nobody outside should believe that all is well; no names, no ids."""
+        """Return why the deployment is not healthy, or None; contains no names and no ids."""
         if lag > LAG_SECONDS:
             return f"the process was held up for {lag:.0f} s"
         try:
-            return await self._engine_trouble()
+            return await self._find_engine_problem()
         except StoreError:
             return "the store does not answer"
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _engine_trouble(self) -> str | None:
+    async def _find_engine_problem(self) -> str | None:
         now, lease = self._clock.now(), await agreed_lease(self._store)
         if not any(now - node.renewed <= lease for node in await self._store.nodes()):
             return "no engine is alive"
@@ -85,17 +85,17 @@ class Ping:
 
 
 async def watch_ping(store: Keeping, clock: Clock, pulse: Pulse) -> None:
-    """On and on; an address that does not answer is tried again with the next beat."""
+    """Send pings until cancelled; an unreachable URL is tried again with the next ping."""
     ping = Ping(store, clock, pulse)
-    every, lag, was_heard = pulse.every.total_seconds(), 0.0, True
+    every, lag, was_reached = pulse.every.total_seconds(), 0.0, True
     try:
         while True:
             reply = await ping.step(lag)
-            if isinstance(reply, Unreachable) and was_heard:
-                LOG.warning("the heartbeat was not heard, and goes on: %s", reply.kind.value)
-            elif not isinstance(reply, Unreachable) and not was_heard:
-                LOG.warning("the heartbeat is heard again")
-            was_heard = not isinstance(reply, Unreachable)
+            if isinstance(reply, Unreachable) and was_reached:
+                LOG.warning("the heartbeat URL cannot be reached, pings go on: %s", reply.kind.value)
+            elif not isinstance(reply, Unreachable) and not was_reached:
+                LOG.warning("the heartbeat URL can be reached again")
+            was_reached = not isinstance(reply, Unreachable)
             before = clock.steady()
             await clock.pause(every)
             lag = clock.steady() - before - every
@@ -103,7 +103,7 @@ async def watch_ping(store: Keeping, clock: Clock, pulse: Pulse) -> None:
         await ping.close()
 
 
-def _failing(url: CheckedUrl) -> CheckedUrl:
-    """The same place with `/fail` behind its path, where those who watch over programs expect bad news."""
+def _failure_url(url: CheckedUrl) -> CheckedUrl:
+    """Append `/fail` to the path, where monitoring services expect failure reports."""
     path, mark, query = url.target.partition("?")
     return url._replace(target=f"{path.rstrip('/')}/fail{mark}{query}")

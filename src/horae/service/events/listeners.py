@@ -1,7 +1,7 @@
-"""Presence of listeners: which processes would pass on the event of a task, kept as records that expire.
+"""Registry of event listeners: which processes would receive the event of a task, as records that expire.
 
-A listener is a handler of `@app.on`, a terminal (`horae up`, `horae events --follow`), an event stream over HTTP, an enabled webhook
-that takes `task.triggered`, or a place of the operator's for events (`targets.event.redis`, `targets.event.webhook`).
+A listener is a handler of `@app.on`, a terminal (`horae up`, `horae events --follow`), an event stream over HTTP, an
+enabled webhook for `task.triggered`, or an operator's sink for events (`targets.event.redis`, `targets.event.webhook`).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from ...ports.records import Record, Records
 
 Via: TypeAlias = Literal["process", "terminal", "stream", "redis", "webhook"]
 _KIND: Final = "listener"
-_TOPIC: Final = EventKind.TASK_TRIGGERED.value
-_LASTS: Final = timedelta(seconds=30)
-_RENEWED_EVERY: Final = 10.0
-_CACHED: Final = 1.0
-"""Seconds for which a process trusts what it has read."""
+_DEFAULT_TOPIC: Final = EventKind.TASK_TRIGGERED.value
+_EXPIRES_AFTER: Final = timedelta(seconds=30)
+_RENEW_SECONDS: Final = 10.0
+_CACHE_SECONDS: Final = 1.0
+"""Seconds for which a process trusts its last read."""
 
 
 class Audience(NamedTuple):
-    """Listeners of one sort. `owner` None: of every owner's tasks; `task_id` None: of every task of that owner."""
+    """A kind of listener. `owner` None: tasks of every owner; `task_id` None: every task of that owner."""
 
     via: Via
     owner: str | None = None
     task_id: str | None = None
     pattern: str = "*"
-    """The topics that it takes."""
+    """Pattern of the topics that it receives."""
 
     def takes(self, owner: str, task_id: str, topic: str) -> bool:
         is_owner = self.owner in (None, owner)
@@ -48,7 +48,7 @@ class Audience(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How many listeners of any process take an event now. `others` are those that a node counts itself."""
+    """Number of listeners of all processes that receive an event now. `others` are those that a node counts itself."""
 
     streams: int = 0
     webhooks: int = 0
@@ -61,19 +61,19 @@ class Reach(NamedTuple):
 
 
 class Presence:
-    """What the processes of a deployment know of their listeners."""
+    """Reads the listeners of all processes of a deployment."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._read: tuple[float, list[tuple[Audience, int]], list[Record]] | None = None
+        self._cache: tuple[float, list[tuple[Audience, int]], list[Record]] | None = None
 
     def announcer(self) -> Announcer:
-        return Announcer(self._records, self._clock, self._forget)
+        return Announcer(self._records, self._clock, self._drop_cache)
 
     @asynccontextmanager
     async def announced(self, audience: Audience) -> AsyncIterator[None]:
-        """One listener, for as long as the block lasts."""
+        """Register one listener for as long as the block lasts."""
         announcer = self.announcer()
         try:
             await announcer.join(audience)
@@ -82,43 +82,44 @@ class Presence:
             await announcer.close()
 
     async def reach(self, owner: str, task_id: str, topic: str, *, fresh: bool = False) -> Reach:
-        audiences, webhooks = await self._load(fresh=fresh)
-        taking = [(each, number) for each, number in audiences if each.takes(owner, task_id, topic)]
+        """Count the listeners that receive an event; `fresh` bypasses the cache."""
+        audiences, webhooks = await self._load_listeners(fresh=fresh)
+        receivers = [(each, number) for each, number in audiences if each.takes(owner, task_id, topic)]
         event = Event(EventKind.TASK_TRIGGERED, self._clock.now(), owner, task_id)
-        hooks = [webhook_from(record) for record in webhooks if record.owner == owner]
+        owner_webhooks = [webhook_from(record) for record in webhooks if record.owner == owner]
         counted: Counter[str] = Counter()
-        for each, number in taking:
+        for each, number in receivers:
             counted[each.via] += number
         return Reach(
             streams=counted.pop("stream", 0),
-            webhooks=sum(1 for each in hooks if each.enabled and each.takes(event)),
+            webhooks=sum(1 for each in owner_webhooks if each.enabled and each.takes(event)),
             terminals=counted.pop("terminal", 0),
             others=counted.total(),
         )
 
-    def _forget(self) -> None:
-        self._read = None
+    def _drop_cache(self) -> None:
+        self._cache = None
 
-    async def _load(self, *, fresh: bool) -> tuple[list[tuple[Audience, int]], list[Record]]:
+    async def _load_listeners(self, *, fresh: bool) -> tuple[list[tuple[Audience, int]], list[Record]]:
         steady = self._clock.steady()
-        if not fresh and self._read is not None and steady - self._read[0] < _CACHED:
-            return self._read[1], self._read[2]
+        if not fresh and self._cache is not None and steady - self._cache[0] < _CACHE_SECONDS:
+            return self._cache[1], self._cache[2]
         now = self._clock.now()
-        living = [each for each in await self._all(_KIND) if each.expires is None or each.expires > now]
-        audiences = [pair for each in living for pair in _audiences(each)]
-        webhooks = await self._all(WEBHOOK)
-        self._read = steady, audiences, webhooks
+        live_records = [each for each in await self._read_all(_KIND) if each.expires is None or each.expires > now]
+        audiences = [pair for each in live_records for pair in _parse_audiences(each)]
+        webhooks = await self._read_all(WEBHOOK)
+        self._cache = steady, audiences, webhooks
         return audiences, webhooks
 
-    async def _all(self, kind: str) -> list[Record]:
-        found: list[Record] = []
+    async def _read_all(self, kind: str) -> list[Record]:
+        records: list[Record] = []
         after: str | None = None
         while True:
             page = await self._records.records(kind, None, after, LARGEST_PAGE)
-            found += page.items
+            records += page.items
             after = page.after
             if after is None:
-                return found
+                return records
 
 
 class Announcer:
@@ -129,41 +130,41 @@ class Announcer:
         self._clock = clock
         self._changed = changed
         self._key = entropy(16).hex()
-        self._members: Counter[Audience] = Counter()
-        self._writing = asyncio.Lock()
-        self._renewing: asyncio.Task[None] | None = None
+        self._counts: Counter[Audience] = Counter()
+        self._write_lock = asyncio.Lock()
+        self._renewal: asyncio.Task[None] | None = None
 
     async def join(self, audience: Audience) -> None:
-        self._members[audience] += 1
-        # A thousand streams of one owner are one write; their number follows with the next renewal.
-        if self._members[audience] == 1:
+        self._counts[audience] += 1
+        # Only the first listener of a kind is written at once; the exact number follows with the next renewal.
+        if self._counts[audience] == 1:
             await self._write()
-        if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.ensure_future(self._renew())
+        if self._renewal is None or self._renewal.done():
+            self._renewal = asyncio.ensure_future(self._renew())
 
     async def leave(self, audience: Audience) -> None:
-        self._members[audience] -= 1
-        if self._members[audience] <= 0:
-            del self._members[audience]
+        self._counts[audience] -= 1
+        if self._counts[audience] <= 0:
+            del self._counts[audience]
             await self._write()
 
     async def close(self) -> None:
-        renewing, self._renewing = self._renewing, None
+        renewing, self._renewal = self._renewal, None
         if renewing is not None:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-        self._members.clear()
+        self._counts.clear()
         await self._write()
 
     async def _renew(self) -> None:
-        while self._members:
-            await self._clock.pause(_RENEWED_EVERY)
+        while self._counts:
+            await self._clock.pause(_RENEW_SECONDS)
             await self._write()
 
     async def _write(self) -> None:
-        """A store that does not answer keeps no listener from listening: the record expires, or is renewed later."""
+        """Write the record; a store error is ignored, because the record expires or is renewed later."""
         try:
-            async with self._writing:
+            async with self._write_lock:
                 await self._put()
         except StoreError:
             return
@@ -172,27 +173,27 @@ class Announcer:
 
     async def _put(self) -> None:
         while True:
-            found = await self._records.get_record(_KIND, self._key)
-            if not self._members:
-                if found is None or await self._records.drop_record(_KIND, self._key, found.version):
+            known = await self._records.get_record(_KIND, self._key)
+            if not self._counts:
+                if known is None or await self._records.drop_record(_KIND, self._key, known.version):
                     return
                 continue
-            body = json.dumps([[*each, number] for each, number in self._members.items()])
-            record = Record(_KIND, self._key, "", body, expires=self._clock.now() + _LASTS)
-            if await self._records.put_record(record, replacing=None if found is None else found.version):
+            body = json.dumps([[*each, number] for each, number in self._counts.items()])
+            record = Record(_KIND, self._key, "", body, expires=self._clock.now() + _EXPIRES_AFTER)
+            if await self._records.put_record(record, replacing=None if known is None else known.version):
                 return
 
 
 def topic_of(target: Target) -> str:
-    """The topic of an event; what is wrong with its spec is refused elsewhere."""
+    """Return the topic of an event target; an invalid spec is refused elsewhere and gets the default topic here."""
     try:
         spec = json.loads(target.spec)
     except ValueError:
-        return _TOPIC
-    topic = spec.get("topic", _TOPIC) if isinstance(spec, dict) else _TOPIC
-    return topic if isinstance(topic, str) else _TOPIC
+        return _DEFAULT_TOPIC
+    topic = spec.get("topic", _DEFAULT_TOPIC) if isinstance(spec, dict) else _DEFAULT_TOPIC
+    return topic if isinstance(topic, str) else _DEFAULT_TOPIC
 
 
-def _audiences(record: Record) -> Iterable[tuple[Audience, int]]:
+def _parse_audiences(record: Record) -> Iterable[tuple[Audience, int]]:
     for via, owner, task_id, pattern, number in json.loads(record.body):
         yield Audience(via, owner, task_id, pattern), number

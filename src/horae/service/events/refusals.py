@@ -1,4 +1,4 @@
-"""Every way in which a listener or a webhook is refused: code, sentence and hint in two languages."""
+"""Refusals for event streams and webhooks: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...model.refusals import Entry, refusal
 CATALOGUE: Final[dict[str, Entry]] = {
     "events_gone": Entry(
         NotFound,
-        "What came after event {after} is not there: the log goes on after {resumes}.",
+        "The events after {after} are no longer there: the log continues after {resumes}.",
         "Ask again with after={resumes}, and read the current state of what you follow.",
         "事件 {after} 之后的内容已不存在:日志从 {resumes} 之后继续。",
         "请用 after={resumes} 重新请求,并读取所关注对象的当前状态。",
@@ -53,8 +53,8 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "webhook_contested": Entry(
         Conflict,
-        "The webhook '{id}' was changed by somebody else again and again.",
-        "Try it once more.",
+        "The webhook '{id}' is being changed by other requests at the same time.",
+        "Try again.",
         "webhook“{id}”一再被他人更改。",
         "请再试一次。",
     ),

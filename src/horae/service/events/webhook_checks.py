@@ -1,4 +1,4 @@
-"""What may be asked of webhooks, and by whom."""
+"""Checks of arguments and rights for webhooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def must(who: Principal, scope: Scope) -> None:
 
 
 def acting_for(who: Principal, owner: str | None) -> str:
-    """An admin may act for somebody else."""
+    """Return the owner to act for; only an admin may name another one."""
     if owner is None or owner == who.owner:
         return who.owner
     if not who.admin:
@@ -33,11 +33,11 @@ def acting_for(who: Principal, owner: str | None) -> str:
 
 
 def checked_types(types: object) -> tuple[str, ...]:
-    """Kinds of events, or patterns such as `run.*`; each once."""
+    """Check event kinds, or patterns such as `run.*`; return each once."""
     if isinstance(types, str) or not isinstance(types, Collection):
         raise refuse_task("bad_policy", name="types", value=types, wanted="list")
     if len(types) > MOST_TYPES:
-        # Each of them is held against everything that happens.
+        # Each of them is matched against every event.
         raise refuse_task("bad_number", name="types", value=len(types), least=0, most=MOST_TYPES)
     for each in types:
         is_short = isinstance(each, str) and len(each) <= _TYPE_CHARACTERS
@@ -47,12 +47,12 @@ def checked_types(types: object) -> tuple[str, ...]:
 
 
 def check_note(note: object) -> None:
-    """A note names nothing: what an emoji needs may stand in it."""
+    """Check a note; unlike names, it may contain emoji."""
     is_text = isinstance(note, str) and len(note) <= NOTE_CHARACTERS and note.isprintable()
     if not is_text:
         raise refuse_task("bad_text", name="note", value=note, most=NOTE_CHARACTERS)
 
 
 def might_be(name: object) -> bool:
-    """Whether some id is like that; no store is asked for what it could never have."""
+    """Whether the value can be an id; other values need no lookup."""
     return isinstance(name, str) and 1 <= len(name) <= KEY_CHARACTERS and name.isascii() and name.isprintable()

@@ -1,7 +1,7 @@
-"""Reads the log on and sees that every webhook is told what it wants to hear: one courier at a time, others ready.
+"""Dispatch of webhook deliveries: one process at a time, elected by a lease, turns log events into delivery records.
 
-What is to be sent is written down together with how far the log was read, so that nothing is forgotten and nothing is
-written down twice. Each address has its own hand that sends, so that a slow or dead one holds up nobody else.
+Deliveries are written in the same transaction as the log cursor, so that none is lost and none is written twice. Each
+webhook has its own sender task, so that a slow or dead address delays no other.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ POSITION: Final = ("position", "webhooks")
 LEASE: Final = timedelta(seconds=15)
 PAGE: Final = 200
 MOST_WRITTEN: Final = 500
-"""Deliveries in one transaction."""
+"""Deliveries per transaction."""
 LOOK_SECONDS: Final = 0.5
 IDLE_SECONDS: Final = 5.0
 RIGHTS_SECONDS: Final = 2.0
 
 
 class Keeping(Book, Records, Feed, Protocol):
-    """What is asked of the store."""
+    """The store operations that the dispatcher needs."""
 
 
 class Place(NamedTuple):
-    """How far the log was read, by whom, and until when nobody else does."""
+    """Cursor of the dispatcher: log position, the process that holds the lease, and when the lease ends."""
 
     number: int
     holder: str
@@ -57,28 +57,29 @@ class Courier:
         self.name = token_hex(8)
         self.endpoints: dict[str, Endpoint] = {}
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
-        """Called after each attempt, with whether it arrived."""
+        """Called after each attempt with whether it succeeded."""
         self._store = store
-        self._postman = postman
-        self._telling = telling
+        self._client = postman
+        self._encoder = telling
         self._sequence = OwnerSequence(store)
         self._clock = clock
-        self._bell = asyncio.Event()
+        self._wake_up = asyncio.Event()
         self._retry = StoreRetry("webhook delivery", clock, longest=IDLE_SECONDS)
-        self._hands: dict[str, asyncio.Task[None]] = {}
+        self._sender_tasks: dict[str, asyncio.Task[None]] = {}
         self._rights: dict[str, tuple[float, bool]] = {}
 
     def ring(self) -> None:
-        """A webhook was made or changed in this process."""
-        self._bell.set()
+        """Poll now: a webhook was created or changed in this process."""
+        self._wake_up.set()
 
     async def step(self) -> None:
-        """One look at the log, and everything that is due sent once; for whoever moves time by hand."""
+        """Read the log to its end and send everything that is due once; for tests with a manual clock."""
         while await self.look() == 0:
             pass
         await asyncio.gather(*(endpoint.step() for endpoint in self.endpoints.values()))
 
     async def run(self) -> None:
+        """Poll and send until cancelled."""
         try:
             while True:
                 try:
@@ -87,49 +88,49 @@ class Courier:
                     wait = self._retry.failed(error)
                 else:
                     self._retry.succeeded()
-                self._employ()
-                await self._rest(wait)
+                self._start_senders()
+                await self._wait(wait)
         finally:
-            await self._let_go()
+            await self._release()
 
     async def look(self) -> float:
-        """Write down what is to be sent; in how many seconds to look again. Zero: there is more."""
-        webhooks = [each async for each in self._webhooks() if each.enabled and await self._may_hear(each.owner)]
+        """Write due deliveries; return the seconds until the next poll. Zero: there is more."""
+        webhooks = [each async for each in self._webhooks() if each.enabled and await self._has_rights(each.owner)]
         if not webhooks:
             self.endpoints = {}
             return IDLE_SECONDS
-        place = await self._hold(min(each.since for each in webhooks))
-        if place is None:
+        cursor = await self._acquire_lease(min(each.since for each in webhooks))
+        if cursor is None:
             self.endpoints = {}
             return IDLE_SECONDS
-        self._assign(webhooks)
-        return 0 if await self._write_down(place, webhooks) else LOOK_SECONDS
+        self._update_endpoints(webhooks)
+        return 0 if await self._write_deliveries(cursor, webhooks) else LOOK_SECONDS
 
-    # --- one courier at a time -----------------------------------------------------------------------------------------
+    # --- lease: one dispatcher at a time -------------------------------------------------------------------------------
 
-    async def _hold(self, since: int) -> Place | None:
-        """The place in the log, when it is ours; None while another courier has it."""
+    async def _acquire_lease(self, since: int) -> Place | None:
+        """Return the cursor if this process holds or gets the lease; None while another process holds it."""
         now = self._clock.now()
-        place = _place(await self._store.get_record(*POSITION))
-        if place is not None and place.holder not in ("", self.name) and place.until > now:
+        cursor = _parse_cursor(await self._store.get_record(*POSITION))
+        if cursor is not None and cursor.holder not in ("", self.name) and cursor.until > now:
             return None
-        number = since if place is None else max(place.number, since)
-        if place is not None and place.holder == self.name and place.until - now > LEASE * 2 / 3:
-            return place._replace(number=number)
-        mine = Place(number, self.name, now + LEASE, None if place is None else place.version)
-        if not await self._store.put_record(_kept(mine), replacing=mine.version):
+        number = since if cursor is None else max(cursor.number, since)
+        if cursor is not None and cursor.holder == self.name and cursor.until - now > LEASE * 2 / 3:
+            return cursor._replace(number=number)
+        renewed = Place(number, self.name, now + LEASE, None if cursor is None else cursor.version)
+        if not await self._store.put_record(_cursor_record(renewed), replacing=renewed.version):
             return None
-        return mine._replace(version=1 if mine.version is None else mine.version + 1)
+        return renewed._replace(version=1 if renewed.version is None else renewed.version + 1)
 
-    async def _may_hear(self, owner: str) -> bool:
-        """Whose rights were revoked is told of nothing; a look at that every few seconds is enough."""
+    async def _has_rights(self, owner: str) -> bool:
+        """Whether the owner is not revoked; cached for a few seconds."""
         now = self._clock.steady()
-        asked, may = self._rights.get(owner, (-RIGHTS_SECONDS, False))
-        if now - asked >= RIGHTS_SECONDS:
+        read_at, is_allowed = self._rights.get(owner, (-RIGHTS_SECONDS, False))
+        if now - read_at >= RIGHTS_SECONDS:
             record = await self._store.get_record(OWNER_KIND, owner)
-            may = record is None or owner_from(record).revoked is None
-            self._rights[owner] = (now, may)
-        return may
+            is_allowed = record is None or owner_from(record).revoked is None
+            self._rights[owner] = (now, is_allowed)
+        return is_allowed
 
     async def _webhooks(self) -> AsyncIterator[Webhook]:
         after: str | None = None
@@ -141,85 +142,85 @@ class Courier:
             if after is None:
                 return
 
-    # --- what is to be sent ----------------------------------------------------------------------------------------------
+    # --- writing of deliveries -------------------------------------------------------------------------------------------
 
-    async def _write_down(self, place: Place, webhooks: list[Webhook]) -> bool:
-        """The next events, for all who want to hear of them; whether there may be more."""
-        events = await self._store.events(place.number, PAGE)
+    async def _write_deliveries(self, cursor: Place, webhooks: list[Webhook]) -> bool:
+        """Write the deliveries of the next events for all webhooks that take them; return whether there may be more."""
+        events = await self._store.events(cursor.number, PAGE)
         if not events:
             return False
         owners = {each.owner for each in webhooks}
-        wanted = await self._sequence.number(events, place.number, lambda event: event.owner in owners)
-        told = await self._telling.told(wanted)
+        wanted = await self._sequence.number(events, cursor.number, lambda event: event.owner in owners)
+        encoded = await self._encoder.told(wanted)
         deliveries: list[Delivery] = []
         number = events[-1].number
-        for each in told:
+        for each in encoded:
             if len(deliveries) >= MOST_WRITTEN:
                 number = each.position - 1
                 break
-            deliveries += self._for_all(each, webhooks)
-        further = Writing(_kept(place._replace(number=number)), place.version)
-        writings = [further, *(writing for delivery in deliveries for writing in made(delivery))]
+            deliveries += self._make_deliveries(each, webhooks)
+        new_cursor = Writing(_cursor_record(cursor._replace(number=number)), cursor.version)
+        writings = [new_cursor, *(writing for delivery in deliveries for writing in made(delivery))]
         if await self._store.write_records(writings):
             for delivery in deliveries:
                 self.endpoints[delivery.webhook].expect(1)
-        # Otherwise another courier was faster: the next look finds out.
+        # Otherwise another dispatcher was faster: the next poll sees it.
         return len(events) == PAGE or number < events[-1].number
 
-    def _for_all(self, told: Told, webhooks: list[Webhook]) -> Iterator[Delivery]:
+    def _make_deliveries(self, encoded: Told, webhooks: list[Webhook]) -> Iterator[Delivery]:
         now = self._clock.now()
         for webhook in webhooks:
-            if told.position > webhook.since and webhook.takes(told.event):
+            if encoded.position > webhook.since and webhook.takes(encoded.event):
                 yield Delivery(
-                    delivery_id(told.event.at, told.sequence),
+                    delivery_id(encoded.event.at, encoded.sequence),
                     webhook.id,
                     webhook.owner,
-                    f"evt_{told.sequence}",
-                    told.event.kind.value,
-                    told.event.task_id,
-                    told.body.decode(),
+                    f"evt_{encoded.sequence}",
+                    encoded.event.kind.value,
+                    encoded.event.task_id,
+                    encoded.body.decode(),
                     now,
                     due=now,
                 )
 
-    # --- one hand for each address ---------------------------------------------------------------------------------------
+    # --- one sender task per webhook -------------------------------------------------------------------------------------
 
-    def _assign(self, webhooks: list[Webhook]) -> None:
+    def _update_endpoints(self, webhooks: list[Webhook]) -> None:
         known = self.endpoints
         self.endpoints = {}
         for webhook in webhooks:
-            endpoint = known.get(webhook.id) or Endpoint(self._store, self._postman, self._clock)
+            endpoint = known.get(webhook.id) or Endpoint(self._store, self._client, self._clock)
             endpoint.webhook = webhook
             endpoint.on_attempt = self.on_attempt
             self.endpoints[webhook.id] = endpoint
 
-    def _employ(self) -> None:
-        """Those who have an address to send to do; those whose address is gone stop."""
-        for name in [name for name, hand in self._hands.items() if name not in self.endpoints or hand.done()]:
-            self._hands.pop(name).cancel()
+    def _start_senders(self) -> None:
+        """Start a task for each endpoint without one, and cancel tasks whose endpoint is gone."""
+        for name in [name for name, task in self._sender_tasks.items() if name not in self.endpoints or task.done()]:
+            self._sender_tasks.pop(name).cancel()
         for name, endpoint in self.endpoints.items():
-            if name not in self._hands:
-                self._hands[name] = asyncio.ensure_future(endpoint.run())
+            if name not in self._sender_tasks:
+                self._sender_tasks[name] = asyncio.ensure_future(endpoint.run())
 
-    async def _rest(self, seconds: float) -> None:
+    async def _wait(self, seconds: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._bell.wait()
-        self._bell.clear()
+                await self._wake_up.wait()
+        self._wake_up.clear()
 
-    async def _let_go(self) -> None:
-        """Another courier may go on at once."""
-        hands, self._hands = list(self._hands.values()), {}
-        for hand in hands:
-            hand.cancel()
-        await asyncio.gather(*hands, return_exceptions=True)
+    async def _release(self) -> None:
+        """Cancel all senders and give up the lease, so that another process can continue at once."""
+        tasks, self._sender_tasks = list(self._sender_tasks.values()), {}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         with suppress(StoreError):
-            place = _place(await self._store.get_record(*POSITION))
-            if place is not None and place.holder == self.name:
-                await self._store.put_record(_kept(place._replace(holder="")), replacing=place.version)
+            cursor = _parse_cursor(await self._store.get_record(*POSITION))
+            if cursor is not None and cursor.holder == self.name:
+                await self._store.put_record(_cursor_record(cursor._replace(holder="")), replacing=cursor.version)
 
 
-def _place(record: Record | None) -> Place | None:
+def _parse_cursor(record: Record | None) -> Place | None:
     if record is None:
         return None
     body = json.loads(record.body)
@@ -227,6 +228,6 @@ def _place(record: Record | None) -> Place | None:
     return Place(body["number"], body["holder"], until, record.version)
 
 
-def _kept(place: Place) -> Record:
-    body = {"number": place.number, "holder": place.holder, "until": place.until.isoformat()}
+def _cursor_record(cursor: Place) -> Record:
+    body = {"number": cursor.number, "holder": cursor.holder, "until": cursor.until.isoformat()}
     return Record(*POSITION, "", json.dumps(body))

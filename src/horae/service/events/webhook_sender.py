@@ -1,4 +1,4 @@
-"""One hand that sends: what is due at one address, a few at a time, and what came of each is written down."""
+"""Sender of one webhook: sends due deliveries, records each attempt, and disables a webhook that keeps failing."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from .delivery import Postman
 
 AT_ONCE: Final = 4
 MOST_WAITING: Final = 10_000
-"""What waits for one address; an address that takes less than happens is told of nothing more."""
+"""Limit of pending deliveries; a webhook with a larger backlog is disabled."""
 LONGEST_REST: Final = 30.0
 GONE: Final = 410
 LOG: Final = logging.getLogger("horae")
 
 
 class Keeping(Book, Records, Protocol):
-    """What is asked of the store."""
+    """The store operations that a sender needs."""
 
 
 class Endpoint:
@@ -59,45 +59,45 @@ class Endpoint:
     def __init__(self, store: Keeping, postman: Postman, clock: Clock) -> None:
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         self._store = store
-        self._postman = postman
+        self._client = postman
         self._clock = clock
-        self._bell = asyncio.Event()
-        # The courier of all endpoints logs the same outage for all of them.
+        self._wake_up = asyncio.Event()
+        # The dispatcher logs the same outage for all endpoints.
         self._retry = StoreRetry("delivery to a webhook", clock, level=logging.DEBUG)
-        self._unblocked = False
-        self._waiting = 0
-        """What was written down for it by this process and has not ended."""
+        self._has_tried_unblock = False
+        self._pending = 0
+        """Deliveries that this process has written for it and that have not ended."""
 
     def expect(self, number: int) -> None:
-        """So many more are to be sent."""
-        self._waiting += number
-        self._bell.set()
+        """Count new deliveries and wake the sender."""
+        self._pending += number
+        self._wake_up.set()
 
     async def step(self) -> datetime | None:
-        """What is due now, a few at once; when the next is."""
-        if self.webhook.blocked and not self._unblocked:
+        """Send what is due now, a few concurrently; return when the next delivery is due."""
+        if self.webhook.blocked and not self._has_tried_unblock:
             await self._unblock()
-        due, following = await self._due()
+        due, next_due = await self._due()
         await asyncio.gather(*(self._send(record) for record in due))
-        return self._clock.now() if len(due) == AT_ONCE else following
+        return self._clock.now() if len(due) == AT_ONCE else next_due
 
     async def _unblock(self) -> None:
-        """Send now what waits only because an earlier node could not call the address, if this one can."""
-        self._unblocked = True
-        if not self._postman.allows(self.webhook.url, self.webhook.blocked):
+        """Send deliveries now that wait only because an earlier node could not call the address, if this node can."""
+        self._has_tried_unblock = True
+        if not self._client.allows(self.webhook.url, self.webhook.blocked):
             return
-        begin = after = f"{self.webhook.id}/"
-        now, more = self._clock.now(), True
-        while more:
+        prefix = after = f"{self.webhook.id}/"
+        now, has_more = self._clock.now(), True
+        while has_more:
             page = await self._store.records(DUE, self.webhook.owner, after, LARGEST_PAGE)
             for queued in page.items:
-                more = queued.key.startswith(begin)
-                if not more:
+                has_more = queued.key.startswith(prefix)
+                if not has_more:
                     return
-                await self._hasten(queued, now)
-            more, after = page.after is not None, page.after or ""
+                await self._make_due(queued, now)
+            has_more, after = page.after is not None, page.after or ""
 
-    async def _hasten(self, queued: Record, now: datetime) -> None:
+    async def _make_due(self, queued: Record, now: datetime) -> None:
         due, name = due_of(queued.key)
         record = await self._store.get_record(DELIVERY, delivery_key(self.webhook.id, name))
         before = None if record is None else delivery_from(record)
@@ -106,52 +106,52 @@ class Endpoint:
 
     async def run(self) -> None:
         while self.webhook.enabled:
-            self._bell.clear()
+            self._wake_up.clear()
             try:
-                following = await self.step()
+                next_due = await self.step()
             except StoreError as error:
                 await self._retry.wait(error)
                 continue
             self._retry.succeeded()
-            await self._rest(following)
+            await self._wait(next_due)
 
-    async def _rest(self, following: datetime | None) -> None:
-        wait = LONGEST_REST if following is None else (following - self._clock.now()).total_seconds()
-        if wait > 0:
+    async def _wait(self, next_due: datetime | None) -> None:
+        seconds = LONGEST_REST if next_due is None else (next_due - self._clock.now()).total_seconds()
+        if seconds > 0:
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(wait, LONGEST_REST)):
-                    await self._bell.wait()
+                async with asyncio.timeout(min(seconds, LONGEST_REST)):
+                    await self._wake_up.wait()
 
     async def _due(self) -> tuple[list[Record], datetime | None]:
-        """The first few of its queue that are due, and when the one after them is."""
-        begin = f"{self.webhook.id}/"
-        page = await self._store.records(DUE, self.webhook.owner, begin, AT_ONCE + 1)
-        mine = [record for record in page.items if record.key.startswith(begin)]
+        """Return the first deliveries that are due, and when the one after them is."""
+        prefix = f"{self.webhook.id}/"
+        page = await self._store.records(DUE, self.webhook.owner, prefix, AT_ONCE + 1)
+        own = [record for record in page.items if record.key.startswith(prefix)]
         now = self._clock.now()
-        due = [record for record in mine if due_of(record.key)[0] <= now][:AT_ONCE]
-        return due, None if len(mine) == len(due) else due_of(mine[len(due)].key)[0]
+        due = [record for record in own if due_of(record.key)[0] <= now][:AT_ONCE]
+        return due, None if len(own) == len(due) else due_of(own[len(due)].key)[0]
 
     async def _send(self, queued: Record) -> None:
         key = delivery_key(self.webhook.id, due_of(queued.key)[1])
         record = await self._store.get_record(DELIVERY, key)
         before = None if record is None else delivery_from(record)
         if before is None or before.due is None or due_of(queued.key)[0] != before.due:
-            # Somebody has sent it by hand meanwhile, or nobody keeps it any more.
+            # It was redelivered manually meanwhile, or its record was removed.
             await self._store.drop_record(DUE, queued.key, queued.version)
             return
-        attempt = await self._postman.bring(self.webhook, before)
+        attempt = await self._client.bring(self.webhook, before)
         self.on_attempt(attempt.ok)
-        after = _after(before, attempt, self._clock.now())
+        after = _apply_attempt(before, attempt, self._clock.now())
         if await self._store.write_records(rewritten(before, after)):
-            self._waiting -= after.due is None
-            await self._judge(after, attempt)
+            self._pending -= after.due is None
+            await self._update_webhook(after, attempt)
 
-    async def _judge(self, delivery: Delivery, attempt: Attempt) -> None:
-        """What this attempt says of the address as a whole."""
+    async def _update_webhook(self, delivery: Delivery, attempt: Attempt) -> None:
+        """Record what this attempt means for the webhook: recovered, failing, blocked or disabled."""
         now, since = self._clock.now(), self.webhook.failing_since
         if attempt.status == GONE:
             await self._disable(Disabled.GONE, delivery)
-        elif self._waiting > MOST_WAITING:
+        elif self._pending > MOST_WAITING:
             await self._disable(Disabled.BACKLOG, delivery)
         elif attempt.ok:
             if since is not None:
@@ -166,23 +166,23 @@ class Endpoint:
 
     async def _disable(self, why: Disabled, delivery: Delivery) -> None:
         now = self._clock.now()
-        told = _event(EventKind.WEBHOOK_DISABLED, now, delivery, why.value)
-        if await self._change(lambda webhook: webhook._replace(disabled=why, disabled_at=now), told):
+        event = _webhook_event(EventKind.WEBHOOK_DISABLED, now, delivery, why.value)
+        if await self._change(lambda webhook: webhook._replace(disabled=why, disabled_at=now), event):
             LOG.warning("the webhook %s is disabled: %s", self.webhook.id, why.value)
 
     async def _block(self, attempt: Attempt, delivery: Delivery) -> None:
         """Record that this node may not call the address, and which networks an operator would have to allow."""
         now = self._clock.now()
-        told = _event(EventKind.WEBHOOK_BLOCKED, now, delivery, ",".join(attempt.blocked))
+        event = _webhook_event(EventKind.WEBHOOK_BLOCKED, now, delivery, ",".join(attempt.blocked))
 
         def block(webhook: Webhook) -> Webhook:
             return webhook._replace(failing_since=webhook.failing_since or now, blocked=attempt.blocked)
 
-        if await self._change(block, told):
+        if await self._change(block, event):
             LOG.warning("this node may not deliver to the webhook %s: %s", self.webhook.id, attempt.answer)
 
-    async def _change(self, change: Callable[[Webhook], Webhook], told: Event | None = None) -> bool:
-        """As somebody else may just have changed it, it is read anew; whoever is faster is right."""
+    async def _change(self, change: Callable[[Webhook], Webhook], event: Event | None = None) -> bool:
+        """Read the webhook again and apply a change to it; return False if another writer was faster."""
         record = await self._store.get_record(WEBHOOK, self.webhook.id)
         if record is None:
             return False
@@ -191,31 +191,31 @@ class Endpoint:
         if not webhook.enabled or after == webhook:
             self.webhook = webhook
             return False
-        if not await self._written(Writing(webhook_record(after), webhook.version), told):
+        if not await self._write_with_event(Writing(webhook_record(after), webhook.version), event):
             return False
         self.webhook = after._replace(version=webhook.version + 1)
         return True
 
-    async def _written(self, writing: Writing, told: Event | None) -> bool:
-        """The event goes to the owner's other webhooks too, with the task of the delivery."""
-        if told is None or not told.task_id:
+    async def _write_with_event(self, writing: Writing, event: Event | None) -> bool:
+        """Write the record together with the event, which the owner's other webhooks receive too."""
+        if event is None or not event.task_id:
             return await self._store.write_records([writing])
 
-        def tell(_: Facts) -> Change:
-            return Change(events=(told,), beside=(writing,))
+        def add_event(_: Facts) -> Change:
+            return Change(events=(event,), beside=(writing,))
 
         try:
-            found = await self._store.change(told.task_id, told.owner, tell)
+            facts = await self._store.change(event.task_id, event.owner, add_event)
         except Conflict:
             return False
-        return found is not None or await self._store.write_records([writing])
+        return facts is not None or await self._store.write_records([writing])
 
 
-def _event(kind: EventKind, now: datetime, delivery: Delivery, why: str) -> Event:
+def _webhook_event(kind: EventKind, now: datetime, delivery: Delivery, why: str) -> Event:
     return Event(kind, now, delivery.owner, delivery.task_id, None, f"{delivery.webhook} {why}")
 
 
-def _after(delivery: Delivery, attempt: Attempt, now: datetime) -> Delivery:
+def _apply_attempt(delivery: Delivery, attempt: Attempt, now: datetime) -> Delivery:
     tried = delivery._replace(
         attempts=(*delivery.attempts, attempt)[-MOST_ATTEMPTS_KEPT:], tried=delivery.tried + 1, due=None
     )

@@ -1,4 +1,4 @@
-"""Webhooks in and out: made, changed, rotated, tried; and what was sent there, to be looked at and sent again."""
+"""Webhooks: create, edit, remove, rotate the secret and test; list deliveries and redeliver them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .refusals import refuse
 from .webhook_checks import acting_for, check_note, checked_types, might_be, must
 
 MOST_WEBHOOKS: Final = 20
-"""Of one owner."""
+"""Limit per owner."""
 SEAT: Final = "webhook.seat"
 TEST: Final = "webhook.test"
 _TRIES: Final = 20
@@ -55,11 +55,11 @@ _NUMBER_BYTES: Final = 4
 
 
 class Keeping(Records, Feed, Protocol):
-    """What is asked of the store."""
+    """The store operations that webhooks need."""
 
 
 class Webhooks:
-    """`changed` is called after each change: a courier of this process need not wait for its next look."""
+    """`changed` is called after each change, so that the dispatcher of this process polls at once."""
 
     def __init__(
         self,
@@ -80,22 +80,24 @@ class Webhooks:
     async def create(
         self, who: Principal, url: object, types: object = (), note: str = "", owner: str | None = None
     ) -> tuple[Webhook, str]:
-        """The webhook and its secret, which is shown this once. It hears of what happens from now on."""
+        """Return the webhook and its secret, which is shown only here. It receives events from now on."""
         must(who, Scope.WRITE)
-        whose = acting_for(who, owner)
+        owner_name = acting_for(who, owner)
         checked = self.postman.checked(url).text
-        kept = checked_types(types)
+        event_types = checked_types(types)
         check_note(note)
         now = self._clock.now()
         name = named("whk", now, self._entropy(ENTROPY))
         since = await self._store.last_event()
-        webhook = Webhook(name, whose, checked, now, since, kept, note, after=await self._events.count(whose, since))
+        webhook = Webhook(
+            name, owner_name, checked, now, since, event_types, note, after=await self._events.count(owner_name, since)
+        )
         secret = new_secret(self._entropy(_SECRET_BYTES))
-        row = self._audit.row(who, "webhook.create", name, owner=whose)
+        row = self._audit.row(who, "webhook.create", name, owner=owner_name)
         for _ in range(_TRIES):
-            seat = await self._seat(whose)
+            counter = await self._counter_writing(owner_name)
             await self.postman.keep(name, webhook.secret, secret)
-            if await self._store.write_records([Writing(webhook_record(webhook)), seat, *row]):
+            if await self._store.write_records([Writing(webhook_record(webhook)), counter, *row]):
                 self.changed()
                 return webhook, secret
             await self.postman.forget(name, webhook.secret)
@@ -109,50 +111,56 @@ class Webhooks:
 
     async def get(self, who: Principal, name: str) -> Webhook:
         must(who, Scope.READ)
-        return await self._found(who, name)
+        return await self._get_webhook(who, name)
 
     async def edit(self, who: Principal, name: str, expected: int | None = None, **fields: Any) -> Webhook:
-        """`url`, `types`, `note`, `enabled`: what is given is changed. Enabled again, it hears of what happens then."""
+        """Change the given fields: `url`, `types`, `note`, `enabled`.
+
+        A webhook that is enabled again receives events from then on.
+        """
         must(who, Scope.WRITE)
         if "url" in fields:
             fields["url"] = self.postman.checked(fields["url"]).text
         if "types" in fields:
             fields["types"] = checked_types(fields["types"])
         check_note(fields.get("note", ""))
-        owner = (await self._found(who, name)).owner
+        owner = (await self._get_webhook(who, name)).owner
         since = await self._store.last_event()
         after = await self._events.count(owner, since) if fields.get("enabled") else 0
 
         def change(webhook: Webhook) -> Webhook:
-            plain = {key: value for key, value in fields.items() if key != "enabled"}
-            if "url" in plain:
-                plain["blocked"] = ()
-            return self._switched(webhook._replace(**plain), fields.get("enabled"), since, after)
+            changes = {key: value for key, value in fields.items() if key != "enabled"}
+            if "url" in changes:
+                changes["blocked"] = ()
+            return self._set_enabled(webhook._replace(**changes), fields.get("enabled"), since, after)
 
-        return await self._changed(who, name, "webhook.edit", change, expected, {"fields": sorted(fields)})
+        return await self._change(who, name, "webhook.edit", change, expected, {"fields": sorted(fields)})
 
     async def remove(self, who: Principal, name: str) -> None:
-        """For good, with its secrets; what was sent there can be looked at no more."""
+        """Remove the webhook for good, with its secrets; its deliveries can no longer be read."""
         must(who, Scope.WRITE)
         for _ in range(_TRIES):
-            webhook = await self._found(who, name)
-            gone = Writing(webhook_record(webhook), webhook.version, dropped=True)
+            webhook = await self._get_webhook(who, name)
+            removal = Writing(webhook_record(webhook), webhook.version, dropped=True)
             row = self._audit.row(who, "webhook.remove", webhook.id, owner=webhook.owner)
-            if await self._store.write_records([gone, *row]):
+            if await self._store.write_records([removal, *row]):
                 await self.postman.forget(webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None))
                 self.changed()
                 return
         raise refuse("webhook_contested", id=name)
 
     async def rotate(self, who: Principal, name: str) -> tuple[Webhook, str]:
-        """A new secret, shown this once; for a day both sign, so that nobody has to hurry."""
+        """Replace the secret and return the new one, shown only here.
+
+        Both sign for a day, so that receivers can switch.
+        """
         must(who, Scope.WRITE)
         for _ in range(_TRIES):
-            before = await self._found(who, name)
+            before = await self._get_webhook(who, name)
             secret = new_secret(self._entropy(_SECRET_BYTES))
-            # A number that nobody else comes to: who rotates at the same time must not overwrite what is shown here.
+            # A random number, so that a concurrent rotation does not overwrite the secret that is shown here.
             number = before.secret + 1 + int.from_bytes(self._entropy(_NUMBER_BYTES))
-            # First the secret, then the word that it signs: broken off between the two, nothing has changed.
+            # The secret is stored before the webhook refers to it: an interruption between the two changes nothing.
             await self.postman.keep(before.id, number, secret)
             until = self._clock.now() + ROTATION
             after = before._replace(secret=number, former=before.secret, former_until=until)
@@ -166,29 +174,29 @@ class Webhooks:
     # --- deliveries --------------------------------------------------------------------------------------------------
 
     async def deliveries(self, who: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
-        """Of one webhook, newest first."""
+        """Return the deliveries of one webhook, newest first."""
         must(who, Scope.READ)
         check_page(after, limit)
-        webhook = await self._found(who, name)
+        webhook = await self._get_webhook(who, name)
         begin = delivery_key(webhook.id, "~" if after is None else after)
         page = await self._store.records(DELIVERY, webhook.owner, begin, limit + 1, newest=True)
-        mine = [record for record in page.items if record.key.startswith(f"{webhook.id}/")]
-        shown = tuple(delivery_from(record) for record in mine[:limit])
-        return Page(shown, shown[-1].id if len(mine) > limit else None)
+        own = [record for record in page.items if record.key.startswith(f"{webhook.id}/")]
+        shown = tuple(delivery_from(record) for record in own[:limit])
+        return Page(shown, shown[-1].id if len(own) > limit else None)
 
     async def delivery(self, who: Principal, name: str, delivery: str) -> Delivery:
         must(who, Scope.READ)
-        return await self._delivery(await self._found(who, name), delivery)
+        return await self._delivery(await self._get_webhook(who, name), delivery)
 
     async def test(self, who: Principal, name: str) -> Delivery:
-        """Send a message that says that it is a test, now, and say what came of it. It is not tried again."""
+        """Send a test message now and return the delivery with its result. It is not retried."""
         must(who, Scope.WRITE)
-        webhook = await self._found(who, name)
+        webhook = await self._get_webhook(who, name)
         now = self._clock.now()
-        mark = self._entropy(6).hex()
-        message = f"evt_test_{mark}"
+        suffix = self._entropy(6).hex()
+        message = f"evt_test_{suffix}"
         delivery = Delivery(
-            f"dlv_{max(0, microseconds(now)):014x}{mark}",
+            f"dlv_{max(0, microseconds(now)):014x}{suffix}",
             webhook.id,
             webhook.owner,
             message,
@@ -199,23 +207,23 @@ class Webhooks:
             DeliveryState.FAILED,
         )
         attempt = await self.postman.bring(webhook, delivery)
-        tried = _tried(delivery, attempt)
+        tested = _add_attempt(delivery, attempt)
         row = self._audit.row(who, "webhook.test", webhook.id, owner=webhook.owner)
-        await self._store.write_records([*made(tried), *row])
-        return tried
+        await self._store.write_records([*made(tested), *row])
+        return tested
 
     async def redeliver(self, who: Principal, name: str, delivery: str) -> Delivery:
-        """Send it once more, now, under the name that it had; what was planned for it stays planned."""
+        """Send a delivery once more, now, with the same message id; a planned retry stays planned."""
         must(who, Scope.WRITE)
-        webhook = await self._found(who, name)
+        webhook = await self._get_webhook(who, name)
         if not webhook.enabled:
             raise refuse("webhook_disabled", id=name)
-        found = await self._delivery(webhook, delivery)
-        attempt = await self.postman.bring(webhook, found)
-        row = self._audit.row(who, "webhook.redeliver", webhook.id, {"delivery": found.id}, owner=webhook.owner)
+        original = await self._delivery(webhook, delivery)
+        attempt = await self.postman.bring(webhook, original)
+        row = self._audit.row(who, "webhook.redeliver", webhook.id, {"delivery": original.id}, owner=webhook.owner)
         for _ in range(_TRIES):
-            before = await self._delivery(webhook, found.id)
-            after = _tried(before, attempt)
+            before = await self._delivery(webhook, original.id)
+            after = _add_attempt(before, attempt)
             if await self._store.write_records([*rewritten(before, after), *row]):
                 return after._replace(version=before.version + 1)
         raise refuse("webhook_contested", id=name)
@@ -233,19 +241,19 @@ class Webhooks:
             raise refuse("no_such_delivery", id=delivery, days=KEPT.days)
         return delivery_from(record)
 
-    # --- one webhook, changed ----------------------------------------------------------------------------------------
+    # --- lookup and change of one webhook ----------------------------------------------------------------------------
 
-    async def _found(self, who: Principal, name: str) -> Webhook:
-        found = await self._resolved(who, name)
-        record = None if found is None else await self._store.get_record(WEBHOOK, found, who.scope)
+    async def _get_webhook(self, who: Principal, name: str) -> Webhook:
+        whole_id = await self._resolve_id(who, name)
+        record = None if whole_id is None else await self._store.get_record(WEBHOOK, whole_id, who.scope)
         if record is None:
             raise refuse("no_such_webhook", id=name)
         return webhook_from(record)
 
-    async def _resolved(self, who: Principal, name: str) -> str | None:
+    async def _resolve_id(self, who: Principal, name: str) -> str | None:
         return await resolve_record(self._store, who.scope, WEBHOOK, "whk", name) if might_be(name) else None
 
-    async def _changed(
+    async def _change(
         self,
         who: Principal,
         name: str,
@@ -255,7 +263,7 @@ class Webhooks:
         detail: dict[str, Any],
     ) -> Webhook:
         for _ in range(_TRIES):
-            before = await self._found(who, name)
+            before = await self._get_webhook(who, name)
             if expected is not None and before.version != expected:
                 raise refuse("stale_webhook", id=name, version=before.version, expected=expected)
             after = change(before)
@@ -267,15 +275,15 @@ class Webhooks:
         self, who: Principal, before: Webhook, after: Webhook, action: str, detail: dict[str, Any] | None = None
     ) -> bool:
         row = self._audit.row(who, action, before.id, detail or {}, owner=before.owner)
-        written = await self._store.write_records([Writing(webhook_record(after), before.version), *row])
-        if written:
+        is_written = await self._store.write_records([Writing(webhook_record(after), before.version), *row])
+        if is_written:
             self.changed()
-        return written
+        return is_written
 
-    def _switched(
+    def _set_enabled(
         self,
         webhook: Webhook,
-        enabled: bool | None,  # noqa: FBT001 - as it was said
+        enabled: bool | None,  # noqa: FBT001 - the requested value
         since: int,
         after: int,
     ) -> Webhook:
@@ -287,8 +295,8 @@ class Webhooks:
             )
         return webhook._replace(disabled=Disabled.REQUESTED, disabled_at=self._clock.now())
 
-    async def _seat(self, owner: str) -> Writing:
-        """Written with a new webhook: of several who come at once and see the same room, only one gets it."""
+    async def _counter_writing(self, owner: str) -> Writing:
+        """A record that every new webhook of an owner replaces, so that concurrent creations cannot exceed the limit."""
         known = await self._store.get_record(SEAT, owner)
         page = await self._store.records(WEBHOOK, owner, limit=MOST_WEBHOOKS)
         if len(page.items) >= MOST_WEBHOOKS:
@@ -297,13 +305,13 @@ class Webhooks:
 
 
 def _test_body(message: str, webhook: Webhook, now: datetime) -> str:
-    told = Event(EventKind.TASK_TRIGGERED, now, webhook.owner, "")
-    shape = envelope(message, told, {"kind": TEST, "owner": webhook.owner, "webhook": webhook.id})
+    event = Event(EventKind.TASK_TRIGGERED, now, webhook.owner, "")
+    shape = envelope(message, event, {"kind": TEST, "owner": webhook.owner, "webhook": webhook.id})
     return encoded(shape | {"type": type_of(TEST), "subject": webhook.id}).decode()
 
 
-def _tried(delivery: Delivery, attempt: Attempt) -> Delivery:
-    """Somebody asked for this attempt: a success ends what was planned, a failure leaves it as it was."""
+def _add_attempt(delivery: Delivery, attempt: Attempt) -> Delivery:
+    """Add a manual attempt: a success ends the delivery, a failure leaves planned retries as they were."""
     attempts = (*delivery.attempts, attempt)[-MOST_ATTEMPTS_KEPT:]
     if attempt.ok:
         return delivery._replace(attempts=attempts, state=DeliveryState.DELIVERED, due=None)

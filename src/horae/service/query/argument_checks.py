@@ -1,4 +1,4 @@
-"""What may be asked for: ids, numbers, pages and filters, looked at before any store sees them."""
+"""Checks of ids, numbers, pages and filters before they reach a store."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from ...model.page import LARGEST_PAGE
 from ...model.refusals import refuse
 from ...ports.store import RunFilter, TaskFilter
 
-_LONGEST_ID: Final = 200
-_HIGHEST: Final = 2**63 - 1
-"""What a store can count to."""
+_MAX_ID_CHARACTERS: Final = 200
+_MAX_POSITION: Final = 2**63 - 1
+"""Largest number that every store can hold."""
 
 
 def check_id(value: object, absent: str) -> None:
-    """No id is ever like that, so nothing has it: `absent` is the refusal that says so."""
-    if not _might_be_kept(value, _LONGEST_ID):
+    """Refuse a value that no id can have, with the code `absent`: nothing has such an id."""
+    if not _is_storable(value, _MAX_ID_CHARACTERS):
         raise refuse(absent, id=value)
 
 
 def check_position(name: str, value: object) -> None:
-    """A number of something that is counted up from nothing."""
-    check_number(name, value, 0, _HIGHEST)
+    """Refuse a value that is no number from 0 to the largest one of a store."""
+    check_number(name, value, 0, _MAX_POSITION)
 
 
-def check_page(after: object, limit: object, longest: int = _LONGEST_ID) -> None:
+def check_page(after: object, limit: object, max_characters: int = _MAX_ID_CHARACTERS) -> None:
     if type(limit) is not int or not 1 <= limit <= LARGEST_PAGE:
         raise refuse("bad_page", value=limit, wanted="limit", most=LARGEST_PAGE)
-    if after is not None and not _might_be_kept(after, longest):
+    if after is not None and not _is_storable(after, max_characters):
         raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE)
 
 
-def check_wanted(wanted: TaskFilter | RunFilter) -> None:
-    """What no store could have kept cannot be looked for either."""
-    for name, value in zip(wanted._fields, wanted, strict=True):
+def check_wanted(filter_value: TaskFilter | RunFilter) -> None:
+    """Refuse filter values that no store could hold."""
+    for name, value in zip(filter_value._fields, filter_value, strict=True):
         if isinstance(value, datetime):
             if value.tzinfo is None:
                 raise refuse("naive_instant", value=value)
         elif name == "labels":
             _check_labels(value)
-        elif value is not None and name != "states" and not _might_be_kept(value, KEY_CHARACTERS):
+        elif value is not None and name != "states" and not _is_storable(value, KEY_CHARACTERS):
             raise refuse("bad_text", name=name, value=value, most=KEY_CHARACTERS)
 
 
 def _check_labels(labels: object) -> None:
     texts = [text for pair in labels for text in pair] if isinstance(labels, tuple) else [None]
     for text in texts:
-        if not _might_be_kept(text, KEY_CHARACTERS):
+        if not _is_storable(text, KEY_CHARACTERS):
             raise refuse("bad_text", name="labels", value=text, most=KEY_CHARACTERS)
 
 
-def _might_be_kept(value: object, most: int) -> bool:
-    """A lone surrogate, which no file can keep, is not printable."""
+def _is_storable(value: object, most: int) -> bool:
+    """Whether it is printable text within the limit; a lone surrogate, which no file can hold, is not printable."""
     return isinstance(value, str) and len(value) <= most and value.isprintable()

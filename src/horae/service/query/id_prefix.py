@@ -1,4 +1,4 @@
-"""Lookup of ids by unique prefix: every operation accepts what a list shows shortened.
+"""Lookup of ids by unique prefix: every operation accepts the shortened ids that lists show.
 
 A whole id passes through unchanged and costs nothing. A prefix is resolved among what the principal may see, so that a
 foreign id and an absent one give the same answer.
@@ -22,11 +22,11 @@ from ..accounts.rights import sees
 TASK: Final = "tsk"
 RUN: Final = "run"
 CANDIDATES: Final = 5
-"""So many are listed where a prefix is ambiguous."""
+"""Number of candidates that a refusal of an ambiguous prefix lists."""
 
 
 async def resolve_task(book: Book, who: Principal, text: str) -> str:
-    """The id of the task whose id begins so; the text itself where there is none."""
+    """Return the id of the task with this prefix, or the text itself if there is none; an ambiguous prefix is refused."""
     if not is_shortened(TASK, text):
         return text
     tasks = [facts.task for facts in await tasks_by_prefix(book, who, text)]
@@ -36,66 +36,69 @@ async def resolve_task(book: Book, who: Principal, text: str) -> str:
 
 
 async def tasks_by_prefix(book: Book, who: Principal, prefix: str) -> list[Facts]:
-    """The first few tasks whose id begins so, of those that the principal may see; the one with exactly this id alone."""
-    found = await book.task_ids(prefix, who.scope, _most(who))
-    return await _visible(book, who, (prefix,) if prefix in found else found)
+    """Return the first few visible tasks with this prefix; a task with exactly this id is returned alone."""
+    ids = await book.task_ids(prefix, who.scope, _candidate_limit(who))
+    return await _load_visible(book, who, (prefix,) if prefix in ids else ids)
 
 
 async def resolve_run(book: Book, who: Principal, text: str) -> str:
+    """Return the id of the run with this prefix, or the text itself if there is none; an ambiguous prefix is refused."""
     if not is_shortened(RUN, text):
         return text
-    found = await book.run_ids(text, who.scope, _most(who))
+    ids = await book.run_ids(text, who.scope, _candidate_limit(who))
     if who.agent is not None:
-        found = tuple([each for each in found if await _sees_run(book, who, each)])
-    return _only(text, found)
+        ids = tuple([each for each in ids if await _sees_run(book, who, each)])
+    return _require_unique(text, ids)
 
 
 async def resolve_record(
     records: Records, owner: str | None, kind: str, letters: str, text: str, within: str = ""
 ) -> str:
-    """The id of the record of this kind that begins so; `letters` are how its ids begin, `within` what stands before an
-    id in its key."""
+    """Return the id of the record with this prefix, or the text itself if there is none.
+
+    `letters` is the type prefix of its ids, `within` the part of the key before the id.
+    """
     if not is_shortened(letters, text):
         return text
-    page = await records.records(kind, owner, within + _before(text), CANDIDATES + 1)
+    page = await records.records(kind, owner, within + _key_before(text), CANDIDATES + 1)
     keys = [record.key.removeprefix(within) for record in page.items if record.key.startswith(within + text)]
-    return _only(text, keys)
+    return _require_unique(text, keys)
 
 
 def list_tasks(tasks: Sequence[Task]) -> str:
-    """`tsk_0199f3… report (ada)`: what tells the candidates apart."""
+    """Describe candidates such as `tsk_0199f3… report (ada)`."""
     short = short_ids((task.id for task in tasks), SHORT_TASK_DIGITS)
     return ", ".join(f"{short[task.id]} {task.name} ({task.owner})" for task in tasks[:CANDIDATES])
 
 
-def _only(text: str, found: Sequence[str]) -> str:
-    if text in found:
+def _require_unique(text: str, ids: Sequence[str]) -> str:
+    if text in ids:
         return text
-    if len(found) > 1:
-        short = short_ids(found, max(LEAST_DIGITS, len(text.partition("_")[2])))
-        raise refuse("ambiguous_id", id=text, found=", ".join(short[each] for each in found[:CANDIDATES]))
-    return found[0] if found else text
+    if len(ids) > 1:
+        short = short_ids(ids, max(LEAST_DIGITS, len(text.partition("_")[2])))
+        raise refuse("ambiguous_id", id=text, found=", ".join(short[each] for each in ids[:CANDIDATES]))
+    return ids[0] if ids else text
 
 
-def _before(text: str) -> str:
-    """A key just before this one: pages of records begin after a key."""
+def _key_before(text: str) -> str:
+    """Return a key just before this one, because pages of records begin after a key."""
     return text[:-1] + chr(ord(text[-1]) - 1) + "~"
 
 
-def _most(who: Principal) -> int:
-    """An agent sees a part of its owner's tasks: all candidates are read, and those that it sees are kept."""
+def _candidate_limit(who: Principal) -> int:
+    """An agent sees a part of its owner's tasks, so for an agent all candidates are read and then filtered."""
     return CANDIDATES + 1 if who.agent is None else LARGEST_PAGE
 
 
-async def _visible(book: Book, who: Principal, ids: Iterable[str]) -> list[Facts]:
-    found: list[Facts] = []
+async def _load_visible(book: Book, who: Principal, ids: Iterable[str]) -> list[Facts]:
+    visible: list[Facts] = []
     for each in ids:
         facts = await book.facts(each, who.scope)
         if facts is not None and sees(who, facts.task):
-            found.append(facts)
-    return found
+            visible.append(facts)
+    return visible
 
 
 async def _sees_run(book: Book, who: Principal, run_id: str) -> bool:
     run = await book.run(run_id, who.scope)
-    return run is not None and bool(await _visible(book, who, (run.task_id,)))
+    return run is not None and bool(await _load_visible(book, who, (run.task_id,)))

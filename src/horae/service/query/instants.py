@@ -1,4 +1,4 @@
-"""Moments in words: instants and days that a question asks about, and moments to come."""
+"""Parsing of times in queries: past or present instants and days, and instants to come."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ __all__ = ["Stretch", "asked_stretch", "coming_moment"]
 
 
 def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
-    """`2026-11-15T02:00Z`, `2026-11-15`, `02:00`, `now`, `5m ago`, and the words of a schedule that comes once, past days
-    included: `today at 9am`, `yesterday`, `last Monday 18:00`, `昨天早上9点`."""
+    """Parse an instant or a day, past ones included, in the given zone.
+
+    Accepts `2026-11-15T02:00Z`, `2026-11-15`, `02:00`, `now`, `5m ago`, and the words of a one-time schedule: `today at
+    9am`, `yesterday`, `last Monday 18:00`, `昨天早上9点`.
+    """
     if isinstance(text, datetime):
         if text.tzinfo is None:
             raise refuse("naive_instant", value=text)
         return Stretch(text.astimezone(UTC), text.astimezone(UTC))
-    found = read_stretch(text, zone, now)
-    if found is None:
+    span = read_stretch(text, zone, now)
+    if span is None:
         raise refuse("unclear_moment", value=text)
-    return found
+    return span
 
 
 def coming_moment(text: str, zone: str, now: datetime) -> datetime:
-    """A moment that is still to come, as somebody says it: `2026-12-01`, `tomorrow at 9am`, `in 2h`, `明天早上9点`."""
-    stretch = read_exact_stretch(text, zone, now)
-    if stretch is not None:
-        return stretch.first
-    unclear = refuse("unclear_moment", value=text)
+    """Parse an instant to come: `2026-12-01`, `tomorrow at 9am`, `in 2h`, `明天早上9点`."""
+    span = read_exact_stretch(text, zone, now)
+    if span is not None:
+        return span.first
+    refusal = refuse("unclear_moment", value=text)
     try:
         schedule = read(text, zone=zone, now=now).schedule
     except InvalidSchedule:
-        raise unclear from None
-    found = next_of(schedule, now, Past(anchor=now)) if isinstance(schedule, Once) else None
-    if found is None:
-        raise unclear
-    return found
+        raise refusal from None
+    instant = next_of(schedule, now, Past(anchor=now)) if isinstance(schedule, Once) else None
+    if instant is None:
+        raise refusal
+    return instant

@@ -1,7 +1,7 @@
-"""The language in which people say what they look for: `state:failed,paused -kind:http label:team=ops "morning report"`.
+"""Parser of the query language: `state:failed,paused -kind:http label:team=ops "morning report"`.
 
-A space says and, a comma or, a minus not; quotes keep spaces, commas and colons; words without a key are a text. What a key
-means, and whether it can be answered, is not known here.
+A space means and, a comma or, a minus not; quotes keep spaces, commas and colons; words without a key are a text. The
+parser does not know which keys exist.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ TEXT: Final = "text"
 _KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_.]*):")
 _QUOTE: Final = '"'
 _ESCAPE: Final = "\\"
-_ESCAPED: Final = (_QUOTE, _ESCAPE)
+_ESCAPABLE: Final = (_QUOTE, _ESCAPE)
 
 
 class Term(NamedTuple):
-    """One condition. `at` is where it stands, `places` where each of its values does; `bare` is text without a key, and
-    without quotes: such words that follow each other are one text."""
+    """One condition.
+
+    `at` is its offset, `places` are the offsets of its values. `bare`: text without a key and without quotes; adjacent
+    bare words are one text.
+    """
 
     key: str
     values: tuple[str, ...]
@@ -32,85 +35,85 @@ class Term(NamedTuple):
 
 
 def read_terms(source: str) -> tuple[Term, ...]:
-    """What was said, term by term; a refusal that points to the place where it cannot be understood."""
+    """Parse a query into terms; a refusal points to the offset that cannot be parsed."""
     if len(source) > LONGEST:
         raise refuse("query_too_long", source, LONGEST, most=LONGEST)
     terms: list[Term] = []
-    at = _after_spaces(source, 0)
+    at = _skip_spaces(source, 0)
     while at < len(source):
-        term, at = _term(source, at)
+        term, at = _read_term(source, at)
         if terms and term.bare and terms[-1].bare:
             before = terms.pop()
             term = before._replace(values=(f"{before.values[0]} {term.values[0]}",))
         terms.append(term)
-        at = _after_spaces(source, at)
+        at = _skip_spaces(source, at)
     return tuple(terms)
 
 
 def spelled(terms: tuple[Term, ...]) -> str:
-    """A text that is read as these terms."""
-    return " ".join(_spelled(term) for term in terms)
+    """Return a query text that parses into these terms."""
+    return " ".join(_spell_term(term) for term in terms)
 
 
-def _spelled(term: Term) -> str:
+def _spell_term(term: Term) -> str:
     if term.bare:
         return term.values[0]
-    said = ",".join(_QUOTE + re.sub(r'(["\\])', r"\\\1", value) + _QUOTE for value in term.values)
-    return f"{'-' if term.negated else ''}{term.key}:{said}"
+    values = ",".join(_QUOTE + re.sub(r'(["\\])', r"\\\1", value) + _QUOTE for value in term.values)
+    return f"{'-' if term.negated else ''}{term.key}:{values}"
 
 
-def _after_spaces(source: str, at: int) -> int:
+def _skip_spaces(source: str, at: int) -> int:
     while at < len(source) and source[at].isspace():
         at += 1
     return at
 
 
-def _term(source: str, at: int) -> tuple[Term, int]:
-    """The one that begins here, and where it ends."""
-    # A minus that stands alone is a word.
+def _read_term(source: str, at: int) -> tuple[Term, int]:
+    """Return the term that begins here, and its end."""
+    # A separate minus is a word.
     negated = source[at] == "-" and not source[at + 1 : at + 2].isspace() and at + 1 < len(source)
     start = at + negated
     key = _KEY.match(source, start)
     if key is not None:
-        values, places, end = _values(source, key.end())
+        values, places, end = _read_values(source, key.end())
         return Term(key[1].lower(), values, negated, at, places), end
-    value, end = _piece(source, start, "")
+    value, end = _read_value(source, start, "")
     if not value:
         raise refuse("query_unreadable", source, start, value=source[at:])
     bare = not negated and _QUOTE not in source[start:end]
     return Term(TEXT, (value,), negated, at, (start,), bare), end
 
 
-def _values(source: str, at: int) -> tuple[tuple[str, ...], tuple[int, ...], int]:
-    """All that stands behind a colon, with commas in between."""
-    found: list[tuple[str, int]] = []
+def _read_values(source: str, at: int) -> tuple[tuple[str, ...], tuple[int, ...], int]:
+    """Return the values after a colon, separated by commas, with their offsets and the end."""
+    pairs: list[tuple[str, int]] = []
     while True:
-        value, end = _piece(source, at, ",")
+        value, end = _read_value(source, at, ",")
         if not value:
             raise refuse("query_unreadable", source, at, value=source[at:] or source)
-        found.append((value, at))
+        pairs.append((value, at))
         if source[end : end + 1] != ",":
-            values, places = zip(*found, strict=True)
+            values, places = zip(*pairs, strict=True)
             return values, places, end
         at = end + 1
 
 
-def _piece(source: str, at: int, stops: str) -> tuple[str, int]:
-    """Up to the next space or stop that is not in quotes."""
-    found: list[str] = []
-    opened: int | None = None
+def _read_value(source: str, at: int, stops: str) -> tuple[str, int]:
+    """Read up to the next space or stop character that is not in quotes."""
+    characters: list[str] = []
+    quote_at: int | None = None
     while at < len(source):
-        letter = source[at]
-        if opened is None and (letter.isspace() or letter in stops):
+        character = source[at]
+        if quote_at is None and (character.isspace() or character in stops):
             break
-        if letter == _QUOTE:
-            opened = at if opened is None else None
-        elif letter == _ESCAPE and opened is not None and source[at + 1 : at + 2] in _ESCAPED:
+        if character == _QUOTE:
+            quote_at = at if quote_at is None else None
+        elif character == _ESCAPE and quote_at is not None and source[at + 1 : at + 2] in _ESCAPABLE:
             at += 1
-            found.append(source[at])
+            characters.append(source[at])
         else:
-            found.append(letter)
+            characters.append(character)
         at += 1
-    if opened is not None:
-        raise refuse("query_unreadable", source, opened, value=source[opened:])
-    return "".join(found), at
+    if quote_at is not None:
+        raise refuse("query_unreadable", source, quote_at, value=source[quote_at:])
+    return "".join(characters), at

@@ -1,5 +1,4 @@
-"""Runs per day, of owners and agents, and stored bytes, of owners: while one of them is used up, occurrences are skipped on
-record."""
+"""Quotas of runs per day (owners and agents) and of stored bytes (owners): while one is used up, occurrences are skipped."""
 
 from __future__ import annotations
 
@@ -33,8 +32,10 @@ _MOST_ERRORS: Final = 3
 
 
 class Daily:
-    """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
-    has not less."""
+    """`enforce` is called about once a minute, by any number of processes.
+
+    `agents` are the default quotas of agents, where the owner has no lower ones.
+    """
 
     def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep, storage: StorageLimit) -> None:
         self._store = store
@@ -44,11 +45,11 @@ class Daily:
         self.agents = AGENT_QUOTAS
 
     async def enforce(self, now: datetime) -> int:
-        """Bar whoever has reached their limit of this day (UTC) or of stored bytes, and lift what another day, retention or
-        deleted tasks have left. How many changed.
+        """Block owners and agents that have reached their limit of this day (UTC) or of stored bytes, and unblock the others.
 
-        It costs three reads, another one of each owner whose limit, or whose agents', all together have reached, and a
-        measurement of each owner whose stored bytes are due for one. Those come last: they may take seconds.
+        Returns how many changed. It costs three reads, another one for each owner whose limit, or whose agents' limit, the
+        total of all owners has reached, and a measurement of each owner whose stored bytes are due for one. Measurements
+        come last: they may take seconds.
         """
         await self._sweeps.sweep_all()
         changed, day = 0, _Day(self._store, now)
@@ -72,7 +73,7 @@ class Daily:
         return changed
 
     async def enforce_owner(self, name: str, now: datetime) -> int:
-        """The same for one owner, whose quotas have just changed."""
+        """Enforce the quota of one owner whose quotas have just changed."""
         owner = await self._accounts.find(name)
         if owner is None:
             return 0
@@ -97,7 +98,7 @@ class Daily:
         return await self._accounts.fill_storage(owner, day.now, used)
 
     async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
-        """As it is now, where that has changed."""
+        """Return the owner after the change, or None if nothing changed."""
         most = owner.quotas.runs_per_day
         if most is not None and await day.has_reached(owner, most):
             known = owner.exhausted == day.date or owner.revoked is not None
@@ -105,7 +106,7 @@ class Daily:
         return None if owner.exhausted is None else await self._accounts.refresh(owner)
 
     async def _agents_settled(self, owner: Owner, day: _Day, chosen: Mapping[str, Limits]) -> int:
-        """`chosen` are the limits that were set for agents of this owner, by name."""
+        """Block or unblock agents; `chosen` are the limits that were set for agents of this owner, by name."""
         changed = 0
         limits = {agent: self._runs_per_day(owner, chosen, agent) for agent in (ALL_AGENTS, *chosen)}
         least = min((each for each in limits.values() if each is not None), default=None)
@@ -125,7 +126,7 @@ class Daily:
         return agent_quotas(owner.quotas, tuple(both.items()), self.agents).runs_per_day
 
     async def _chosen(self) -> dict[str, dict[str, Limits]]:
-        """What was chosen for agents, by owner and agent; most deployments have none of it."""
+        """Return the limits that were set for agents, by owner and agent; most deployments have none."""
         found: dict[str, dict[str, Limits]] = {}
         after: str | None = None
         while True:
@@ -149,7 +150,7 @@ class Daily:
 
 
 class _Day:
-    """What began and ended since midnight, read no more often than it is needed."""
+    """Counters of runs since midnight (UTC), each read at most once."""
 
     def __init__(self, store: Keeping, now: datetime) -> None:
         self.now = now
@@ -159,11 +160,11 @@ class _Day:
         self._added_up: dict[str | None, Counter[str]] = {}
 
     async def has_reached(self, owner: Owner, most: int, agent: str | None = None) -> bool:
-        """Nobody has more than all together have."""
+        """Compare with the total of all owners first, which is read once."""
         return await self._runs(None, agent) >= most and await self._runs(owner.name, agent) >= most
 
     async def agents(self, most: int | None) -> set[str]:
-        """Those that may have reached it: of all owners together, agents of that name have."""
+        """Return the agents that may have reached the limit: agents of that name of all owners together have."""
         if most is None:
             return set()
         return {agent for agent, number in (await self._runs_of_agents(None)).items() if number >= most}
@@ -174,7 +175,7 @@ class _Day:
         return (await self._runs_of_agents(owner))[agent]
 
     async def _runs_of_agents(self, owner: str | None) -> Counter[str]:
-        """Added up once: there may be hundreds of agents, and hundreds of owners to look at."""
+        """Summed up once per owner, because there may be hundreds of agents and owners."""
         if owner not in self._added_up:
             found: Counter[str] = Counter()
             for (_, name), number in (await self._counts(owner)).items():

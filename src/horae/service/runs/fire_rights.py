@@ -1,4 +1,4 @@
-"""The last look before an agent's task runs: it runs with at most the rights that its agent and its owner have now."""
+"""Check of rights before a run of an agent's task starts: the agent and its owner must have them now."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..tasks.task_quota import SEATS, guest_key
 class FireRights:
     def __init__(self, records: Records, gate: Gate) -> None:
         self._records = records
-        self._gate = gate
+        self._policy = gate
         self._grants = SecretGrants(records)
 
     async def refused(self, task: Task) -> Outcome | None:
-        """How a run ends that may not start any more; None where it may. Tasks that no agent made always may."""
+        """Return the outcome of a run that may not start, or None if it may. Tasks that no agent made always may."""
         agent = agent_of(task)
         if agent is None:
             return None
-        if self._gate.is_closed(task):
+        if self._policy.is_closed(task):
             return Skipped(sentence(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
         if await self._is_revoked(task.owner, agent):
             return Skipped(sentence(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)
@@ -38,8 +38,8 @@ class FireRights:
         return None
 
     async def _is_revoked(self, owner: str, agent: str) -> bool:
-        seat = await self._records.get_record(SEATS, guest_key(owner, agent))
-        if seat is not None and json.loads(seat.body).get("revoked"):
+        quota_record = await self._records.get_record(SEATS, guest_key(owner, agent))
+        if quota_record is not None and json.loads(quota_record.body).get("revoked"):
             return True
         account = await self._records.get_record(OWNER_KIND, owner) if is_owner_name(owner) else None
         return account is not None and loses_right_to_run(owner_from(account))

@@ -1,4 +1,4 @@
-"""Lanes: how many runs of each may go on at once."""
+"""Lanes: list them, and limit how many runs of a lane go on at once."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ from ..accounts.rights import lane_of, refuse_agent
 
 MOST_IN_LANE: Final = 1_000_000
 MOST_LANES: Final = 100
-"""Of an owner that is no admin."""
+"""Limit for an owner that is no admin."""
 
 
 class Keeping(Book, Records, Protocol):
-    """What it asks of the store."""
+    """The store operations that lanes need."""
 
 
 class Lanes:
-    """Lanes of everybody, and the quotas of owners, are an admin's business; others have lanes of their own."""
+    """Shared lanes and the quotas of owners are for admins only; other owners have lanes of their own."""
 
     def __init__(
         self, store: Keeping, clock: Clock, told: Callable[[datetime | None], None] = lambda _due: None
     ) -> None:
         self._store = store
         self._audit = Audit(store, clock)
-        self._told = told
+        self._on_write = told
 
     async def all(self, who: Principal) -> tuple[LaneUse, ...]:
-        """Every lane that has a limit or somebody in it, by name; of others than admins, their own."""
+        """Return every lane that has a limit or a live run, by name; for owners that are no admins, their own."""
         refuse_agent(who, "lanes")
         who.must(Scope.READ)
         return tuple(each for each in await self._store.lanes() if _sees(who, each.name))
 
     async def limit(self, who: Principal, name: str, limit: int) -> LaneUse:
-        """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts."""
+        """Limit the runs of this lane that go on at once, across all nodes; with 0 none starts."""
         refuse_agent(who, "lanes")
         who.must(Scope.WRITE)
         check_lane(name)
         check_number("limit", limit, 0, MOST_IN_LANE)
-        meant = lane_of(who, who.owner, name)
-        if not _sees(who, meant):
+        lane = lane_of(who, who.owner, name)
+        if not _sees(who, lane):
             who.must(Scope.ADMIN)
-        check_lane(meant)
-        await self._refuse_too_many(who, meant)
-        await self._store.set_lane(meant, limit, beside=self._audit.row(who, "lane.limit", meant, {"limit": limit}))
-        # A higher limit may have let somebody in.
-        self._told(None)
-        return next((each for each in await self._store.lanes() if each.name == meant), LaneUse(meant, limit, 0))
+        check_lane(lane)
+        await self._check_count(who, lane)
+        await self._store.set_lane(lane, limit, beside=self._audit.row(who, "lane.limit", lane, {"limit": limit}))
+        # A higher limit may have freed lane slots.
+        self._on_write(None)
+        return next((each for each in await self._store.lanes() if each.name == lane), LaneUse(lane, limit, 0))
 
-    async def _refuse_too_many(self, who: Principal, meant: str) -> None:
-        """Everybody's lanes are looked at together, so nobody may have any number of them."""
+    async def _check_count(self, who: Principal, lane: str) -> None:
+        """Bound the number of lanes per owner, because the store reads the lanes of all owners together."""
         if who.scope is None:
             return
         own = [each.name for each in await self._store.lanes() if _sees(who, each.name)]
-        if len(own) >= MOST_LANES and meant not in own:
+        if len(own) >= MOST_LANES and lane not in own:
             raise refuse("too_many_lanes", most=MOST_LANES)
 
 

@@ -1,4 +1,4 @@
-"""The missed-run alarm: what was due and has not started within a grace is told of, also while no engine lives."""
+"""Alarm for missed runs: an event for each occurrence that did not start within a grace period, even without an engine."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from ...store_retry import StoreRetry, repeat
 
 KIND: Final = "overdue"
 KEPT: Final = timedelta(days=7)
-"""How long it is remembered that an occurrence was told of."""
+"""Retention of the record that an occurrence was reported."""
 LOOK_SECONDS: Final = 5.0
 MOST_AT_ONCE: Final = 100
-_REMEMBERED: Final = 20_000
-_STARTS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL})
-_ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
+_MAX_REPORTED: Final = 20_000
+_START_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL})
+_ACTIVE_TASKS: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
 
 
 class Keeping(Book, Records, Protocol):
-    """What is asked of the store."""
+    """The store operations that the alarm needs."""
 
 
 class Late(NamedTuple):
@@ -46,82 +46,82 @@ class Late(NamedTuple):
 
 
 class Overdue:
-    """Many processes may look at once: the first one tells."""
+    """Several processes may check at once: a record lets only the first one report."""
 
     def __init__(self, store: Keeping, clock: Clock, grace: timedelta) -> None:
         self._store = store
         self._clock = clock
         self._grace = grace
-        self._told: OrderedDict[str, None] = OrderedDict()
+        self._reported: OrderedDict[str, None] = OrderedDict()
         self._after: str | None = None
-        """Where to go on among all tasks, when more are overdue than one look shows."""
+        """Cursor among all tasks, if more are overdue than one check shows."""
 
     async def step(self) -> int:
-        """One look at the head of the agenda; of how many occurrences it told."""
+        """Check the head of the agenda once; return how many occurrences were reported."""
         now = self._clock.now()
-        told = 0
-        for late in self._late(await self._seen(now), now):
-            told += await self._tell(late, now)
-            if told == MOST_AT_ONCE:
+        reported = 0
+        for late in self._find_late(await self._load_candidates(now), now):
+            reported += await self._report(late, now)
+            if reported == MOST_AT_ONCE:
                 break
-        return told
+        return reported
 
-    async def _seen(self, now: datetime) -> list[Facts]:
-        """Those that come due next, and those that wait for a node that can run them."""
+    async def _load_candidates(self, now: datetime) -> list[Facts]:
+        """Return the tasks that come due next, and those that wait for a node that can run them."""
         heads = await self._store.upcoming(None, LARGEST_PAGE if self._after is not None else MOST_AT_ONCE)
-        seen = [*heads, *await self._store.stranded(None, MOST_AT_ONCE)]
-        many = len(heads) >= MOST_AT_ONCE and next(iter(self._late(heads[-1:], now)), None) is not None
-        if many or self._after is not None:
-            page = await self._store.tasks(_ACTIVE, self._after or None, LARGEST_PAGE)
-            self._after = (page.after or "") if many else page.after
-            seen += page.items
-        return seen
+        candidates = [*heads, *await self._store.stranded(None, MOST_AT_ONCE)]
+        has_many = len(heads) >= MOST_AT_ONCE and next(iter(self._find_late(heads[-1:], now)), None) is not None
+        if has_many or self._after is not None:
+            page = await self._store.tasks(_ACTIVE_TASKS, self._after or None, LARGEST_PAGE)
+            self._after = (page.after or "") if has_many else page.after
+            candidates += page.items
+        return candidates
 
-    def _late(self, seen: Iterable[Facts], now: datetime) -> Iterable[Late]:
-        for facts in seen:
-            found = min((each for each in facts.entries if self._is_late(each, now)), key=_due, default=None)
-            if found is not None:
-                key = occurrence_key(facts.task.id, found.origin, found.planned)
-                yield Late(facts.task.id, key, found.due)
+    def _find_late(self, tasks: Iterable[Facts], now: datetime) -> Iterable[Late]:
+        for facts in tasks:
+            entry = min((each for each in facts.entries if self._is_late(each, now)), key=_due, default=None)
+            if entry is not None:
+                key = occurrence_key(facts.task.id, entry.origin, entry.planned)
+                yield Late(facts.task.id, key, entry.due)
 
     def _is_late(self, entry: Entry, now: datetime) -> bool:
-        """Whoever waits for a seat in a lane, or for another run to end, does so by the rules, and is not late."""
-        waits = entry.stand in CLAIMABLE or (entry.stand is Stand.PARKED and is_route(entry.lane))
-        return waits and entry.kind in _STARTS and now - entry.due > self._grace
+        """Whether an entry should have started. Waiting for a lane slot, or for another run to end, is by the rules."""
+        is_waiting = entry.stand in CLAIMABLE or (entry.stand is Stand.PARKED and is_route(entry.lane))
+        return is_waiting and entry.kind in _START_KINDS and now - entry.due > self._grace
 
-    async def _tell(self, late: Late, now: datetime) -> bool:
-        if late.key in self._told or await self._store.get_record(KIND, late.key) is not None:
-            self._remember(late.key)
+    async def _report(self, late: Late, now: datetime) -> bool:
+        if late.key in self._reported or await self._store.get_record(KIND, late.key) is not None:
+            self._mark_reported(late.key)
             return False
         is_late = False
 
         def decide(facts: Facts) -> Change:
             nonlocal is_late
-            is_late = any(each.key == late.key for each in self._late([facts], now))
+            is_late = any(each.key == late.key for each in self._find_late([facts], now))
             if not is_late:
                 return NOTHING  # it has started meanwhile
-            told = task_event(EventKind.TASK_OVERDUE, facts.task, now, late.due.isoformat())
+            event = task_event(EventKind.TASK_OVERDUE, facts.task, now, late.due.isoformat())
             body = json.dumps({"task": facts.task.id, "due": late.due.isoformat()})
             return Change(
-                events=(told,), beside=(Writing(Record(KIND, late.key, facts.task.owner, body, expires=now + KEPT)),)
+                events=(event,), beside=(Writing(Record(KIND, late.key, facts.task.owner, body, expires=now + KEPT)),)
             )
 
         try:
             await self._store.change(late.task_id, None, decide)
         except Conflict:
-            is_late = False  # another process was faster, and has told of it
-        self._remember(late.key)
+            is_late = False  # another process has reported it
+        self._mark_reported(late.key)
         return is_late
 
-    def _remember(self, key: str) -> None:
-        self._told[key] = None
-        self._told.move_to_end(key)
-        if len(self._told) > _REMEMBERED:
-            self._told.popitem(last=False)
+    def _mark_reported(self, key: str) -> None:
+        self._reported[key] = None
+        self._reported.move_to_end(key)
+        if len(self._reported) > _MAX_REPORTED:
+            self._reported.popitem(last=False)
 
 
 async def watch_overdue(store: Keeping, clock: Clock, grace: timedelta) -> None:
-    """Looks on and on; an outage of the store is waited out."""
+    """Check periodically until cancelled; waits out an outage of the store."""
     overdue = Overdue(store, clock, grace)
     pause = min(LOOK_SECONDS, max(0.1, grace.total_seconds() / 4))
 

@@ -1,4 +1,4 @@
-"""When nothing ran: the stretches between the last node that went and the next one that came."""
+"""Outages of the engine: records of the spans between the last node that left and the next one that joined."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from ...ports.records import Record, Records
 from ...ports.store import STANDARD_TERMS, Store
 
 _KIND: Final = "outage"
-_STOPPED: Final = "stopped_at"
-_WORTH_TELLING: Final = timedelta(seconds=2)
-_KEPT: Final = 200
-_LAST_WORDS: Final = 100
+_STOPPED_AT: Final = "stopped_at"
+_SHORTEST: Final = timedelta(seconds=2)
+_MAX_RECORDS: Final = 200
+_EVENT_WINDOW: Final = 100
 
 
 class Outage(NamedTuple):
-    """No engine ran from `since` to `until`. `clean` tells a stop in good order from a death: then `since` is the last
-    sign of life."""
+    """No engine ran from `since` to `until`.
+
+    `clean`: the last node shut down; otherwise it died, and `since` is its last sign of life.
+    """
 
     since: datetime
     until: datetime
@@ -40,46 +42,46 @@ class Outages:
     async def starting(
         self, is_gone: Callable[[str], bool] = lambda _home: False, lease: timedelta = STANDARD_TERMS.lease
     ) -> Outage | None:
-        """Called before a node joins: if it is the first one, what lies behind is written down.
+        """Record the outage that ends now, if the joining node is the first one; call it before a node joins.
 
-        Of a node that has not renewed for less than a lease nobody can say that it is dead, unless `is_gone` can.
+        A node whose last renewal is less than a lease ago may be alive, unless `is_gone` knows better.
         """
         now = self._clock.now()
         nodes = await self._store.nodes()
         if any(now - node.renewed < lease and not is_gone(node.home) for node in nodes):
             return None
-        stopped = await self._store.recall(_STOPPED)
-        clean = None if stopped is None else datetime.fromisoformat(stopped)
+        stopped_at = await self._store.recall(_STOPPED_AT)
+        clean_stop = None if stopped_at is None else datetime.fromisoformat(stopped_at)
         last = max([node.renewed for node in nodes], default=None)
         if last is not None:
-            # Between two renewals it still ran things, and told of them.
-            last = max([last, *await self._last_words()])
-        since = max([each for each in (clean, last) if each is not None], default=None)
-        if since is None or now - since < _WORTH_TELLING:
+            # After its last renewal the node may have executed runs, and written events of them.
+            last = max([last, *await self._last_run_events()])
+        since = max([each for each in (clean_stop, last) if each is not None], default=None)
+        if since is None or now - since < _SHORTEST:
             return None
-        outage = Outage(since, now, clean=since == clean)
+        outage = Outage(since, now, clean=since == clean_stop)
         body = json.dumps({"since": since.isoformat(), "until": now.isoformat(), "clean": outage.clean})
-        # Keys rise with time; whoever else starts at the same moment writes the same one, and that is as good.
+        # Keys rise with time; another node that starts at the same moment writes the same key.
         key = f"{microseconds(since) - microseconds(EPOCH):020d}"
         await self._records.put_record(Record(_KIND, key, "", body), replacing=None)
         await self._trim()
         return outage
 
-    async def _last_words(self) -> list[datetime]:
-        """When a run was told of for the last time, as far as that is among the newest events."""
+    async def _last_run_events(self) -> list[datetime]:
+        """Return the times of events of runs among the newest events."""
         number = await self._store.last_event()
-        newest = await self._store.events(max(0, number - _LAST_WORDS), _LAST_WORDS)
+        newest = await self._store.events(max(0, number - _EVENT_WINDOW), _EVENT_WINDOW)
         return [event.at for _, event in newest if event.run_id is not None]
 
     async def stopped(self) -> None:
-        """Called after a node has left: if it was the last one, this is when."""
+        """Record the time if no node is left; call it after a node has left."""
         if not await self._store.nodes():
-            await self._store.remember(_STOPPED, self._clock.now().isoformat())
+            await self._store.remember(_STOPPED_AT, self._clock.now().isoformat())
 
     async def all(self) -> tuple[Outage, ...]:
-        """Oldest first, as far as they are kept."""
-        page = await self._records.records(_KIND, limit=_KEPT + 1)
-        return tuple(_read(record.body) for record in page.items)
+        """Return the recorded outages, oldest first."""
+        page = await self._records.records(_KIND, limit=_MAX_RECORDS + 1)
+        return tuple(_parse(record.body) for record in page.items)
 
     async def at(self, instant: datetime) -> Outage | None:
         for outage in await self.all():
@@ -88,11 +90,11 @@ class Outages:
         return None
 
     async def _trim(self) -> None:
-        page = await self._records.records(_KIND, limit=_KEPT + 1)
-        for record in page.items[: max(0, len(page.items) - _KEPT)]:
+        page = await self._records.records(_KIND, limit=_MAX_RECORDS + 1)
+        for record in page.items[: max(0, len(page.items) - _MAX_RECORDS)]:
             await self._records.drop_record(record.kind, record.key, record.version)
 
 
-def _read(body: str) -> Outage:
+def _parse(body: str) -> Outage:
     value = json.loads(body)
     return Outage(datetime.fromisoformat(value["since"]), datetime.fromisoformat(value["until"]), value["clean"])

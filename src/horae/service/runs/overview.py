@@ -1,4 +1,4 @@
-"""How it stands, at a glance: alive, on time, what broke, what is next. It costs the same however long the history is."""
+"""Overview of a deployment (state, lateness, failures, upcoming tasks) from a fixed number of indexed reads."""
 
 from __future__ import annotations
 
@@ -26,37 +26,36 @@ from ..accounts.rights import refuse_agent
 
 ON_TIME: Final = timedelta(seconds=1)
 _HOURS: Final = 24
-_SHOWN: Final = 20
-_MOST_NEEDS: Final = 3 * _SHOWN
-_LOOKED_AT: Final = 200
+_MAX_SHOWN: Final = 20
+_MAX_NEEDS: Final = 3 * _MAX_SHOWN
+_MAX_PAUSED: Final = 200
 
 
 class NeedKind(StrEnum):
     FAILED = "failed"
     """The task has given up."""
     FAILING = "failing"
-    """Its last occurrences failed, and it goes on trying."""
+    """Its last occurrences failed, and it is still active."""
     ORPHANED = "orphaned"
     """The code that declared it is gone."""
     AWAITING_APPROVAL = "awaiting_approval"
     STRANDED = "stranded"
     """Due, and no running node can run it."""
     OVERDUE = "overdue"
-    """Due, and nobody has claimed it."""
+    """Due, and no node has claimed it."""
     OWNER_REVOKED = "owner_revoked"
-    """Nothing of it starts: its owner was revoked or is a viewer, or its agent has lost its last token."""
+    """No run of it starts: its owner was revoked or is a viewer, or its agent has lost its last token."""
 
 
 class Need(NamedTuple):
-    """Something that waits for a person."""
+    """A task that needs the attention of a person."""
 
     kind: NeedKind
     facts: Facts
 
 
 class Overview(NamedTuple):
-    """`outcomes` counts the runs that ended in the last 24 full hours and in the current one, by state or by state and
-    reason."""
+    """`outcomes` counts runs that ended in the current hour and the 24 before it, by state, or state and reason."""
 
     at: datetime
     tasks: dict[TaskState, int]
@@ -69,20 +68,20 @@ class Overview(NamedTuple):
     lanes: tuple[LaneUse, ...]
     nodes: tuple[Node, ...]
     alive: bool
-    """Whether some node lives, for those too who may not see which."""
+    """Whether any node is alive; also for principals that may not see the nodes."""
     settlement_delay: SettlementDelay = SettlementDelay()
-    """How long after the end of a run this end was recorded, in the last five minutes."""
+    """Time from the end of a run to the commit that records it, in the last five minutes."""
     clock_steps: tuple[ClockStep, ...] = ()
-    """Of the last day; for admins."""
+    """Of the last day; for admins only."""
 
     @property
     def on_time(self) -> float | None:
-        """The share of runs that started within a second of their due instant; None when nothing ran."""
+        """Share of runs that started within a second of their due instant; None without runs."""
         return self.lateness.on_time / self.lateness.counted if self.lateness.counted else None
 
 
 class Keeping(Book, Records, Protocol):
-    """What it asks of the store."""
+    """The store operations that the overview needs."""
 
 
 class Overviews:
@@ -91,30 +90,30 @@ class Overviews:
         self._clock = clock
 
     async def now(self, who: Principal) -> Overview:
-        """A fixed number of indexed reads. Lanes and nodes are the operator's business, and only an admin sees them."""
+        """Return the current overview, with a fixed number of indexed reads. Only an admin sees lanes and nodes."""
         refuse_agent(who, "overviews")
         who.must(Scope.READ)
         book, scope, now = self._book, who.scope, self._clock.now()
         hour = hour_of(now)
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
-        upcoming = await book.upcoming(scope, _SHOWN)
-        # One by one: many that somebody has paused must not hide the one that has given up.
+        upcoming = await book.upcoming(scope, _MAX_SHOWN)
+        # One query per state: many paused tasks must not hide a failed one.
         states = {state: counts.get((NO_HOUR, STATE + state), 0) for state in TaskState}
-        failed = await self._those(scope, TaskState.FAILED, states, _SHOWN)
-        paused = await self._those(scope, TaskState.PAUSED, states, _LOOKED_AT)
-        stranded = await book.stranded(scope, _SHOWN)
-        running = await book.runs(RunFilter(scope, states=LIVE), limit=_SHOWN)
+        failed = await self._load_tasks(scope, TaskState.FAILED, states, _MAX_SHOWN)
+        paused = await self._load_tasks(scope, TaskState.PAUSED, states, _MAX_PAUSED)
+        stranded = await book.stranded(scope, _MAX_SHOWN)
+        running = await book.runs(RunFilter(scope, states=LIVE), limit=_MAX_SHOWN)
         nodes = await book.nodes()
         lease = await agreed_lease(book)
         return Overview(
             now,
             states,
-            _outcomes(counts),
+            _sum_outcomes(counts),
             lateness_in(counts, ON_TIME),
             await book.waiting(scope, now),
             running.items,
             upcoming,
-            needs_of((*failed, *stranded, *paused, *upcoming), now)[:_MOST_NEEDS],
+            needs_of((*failed, *stranded, *paused, *upcoming), now)[:_MAX_NEEDS],
             await book.lanes() if scope is None else (),
             nodes if scope is None else (),
             any(now - node.renewed <= lease for node in nodes),
@@ -122,38 +121,38 @@ class Overviews:
             await clock_steps(book, now) if scope is None else (),
         )
 
-    async def _those(
+    async def _load_tasks(
         self, scope: str | None, state: TaskState, counted: Mapping[TaskState, int], most: int
     ) -> tuple[Facts, ...]:
-        """An owner who has none would be looked for among everybody's."""
+        """Return tasks in a state. Without any, the query is skipped: it would scan the tasks of all owners."""
         if not counted[state]:
             return ()
         return (await self._book.tasks(TaskFilter(scope, frozenset({state})), limit=most)).items
 
 
-def _outcomes(counts: Counts) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _sum_outcomes(counts: Counts) -> dict[str, int]:
+    outcomes: dict[str, int] = {}
     for (_, name), number in sorted(counts.items()):
         if name.startswith(OUTCOME):
-            short = name.removeprefix(OUTCOME)
-            found[short] = found.get(short, 0) + number
-    return found
+            outcome = name.removeprefix(OUTCOME)
+            outcomes[outcome] = outcomes.get(outcome, 0) + number
+    return outcomes
 
 
 def needs_of(tasks: tuple[Facts, ...], now: datetime) -> tuple[Need, ...]:
-    """What of these waits for a person, each task once."""
-    found: dict[str, Need] = {}
+    """Return the tasks that need the attention of a person, each once."""
+    needs: dict[str, Need] = {}
     for facts in tasks:
-        kind = _need(facts, now)
+        kind = _need_kind(facts, now)
         if kind is not None:
-            found.setdefault(facts.task.id, Need(kind, facts))
-    return tuple(found.values())
+            needs.setdefault(facts.task.id, Need(kind, facts))
+    return tuple(needs.values())
 
 
 _OVERDUE_AFTER: Final = timedelta(seconds=30)
 
 
-def _need(facts: Facts, now: datetime) -> NeedKind | None:
+def _need_kind(facts: Facts, now: datetime) -> NeedKind | None:
     standing = facts.standing
     if standing.state is TaskState.FAILED:
         return NeedKind.FAILED

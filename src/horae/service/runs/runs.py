@@ -1,4 +1,4 @@
-"""Runs in and out: listed, read, tried again, ended, answered from outside; and what they said."""
+"""Runs: list, read, cancel and retry them, read their log lines, and accept their outcome from outside (callback)."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import Committing, Deed
 from ..tasks.task_quota import Seats
 
-_ALL: Final = RunFilter()
+_ALL_RUNS: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
-_READ_AGAIN: Final = 2
-_PAGES_AHEAD: Final = 20
-_READ_AHEAD: Final = 100
-"""How many runs of an owner are read at once to find those of its guest."""
+_MAX_RETRY_READS: Final = 2
+_MAX_PAGES: Final = 20
+_SCAN_PAGE_SIZE: Final = 100
+"""Page size for reading an owner's runs to find those of an agent."""
 
 
 class Keeping(Store, Records, Protocol):
-    """What it asks of the store."""
+    """The store operations that runs need."""
 
 
 class Runs:
@@ -54,75 +54,75 @@ class Runs:
         gate: Gate = STRICT,
     ) -> None:
         self._store = store
-        self._gate = gate
-        self._commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
+        self._policy = gate
+        self._writer = commit or Committing(store, Seats(store, clock), Audit(store, clock))
         self._journal = journal
         self._clock = clock
-        self._told = told
+        self._on_write = told
 
     async def page(
-        self, who: Principal, wanted: RunFilter = _ALL, after: str | None = None, limit: int = 100
+        self, who: Principal, wanted: RunFilter = _ALL_RUNS, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
-        """Newest planned first. Whatever owner is asked for, nobody sees more than is theirs.
+        """Return runs, newest planned instant first, restricted to what the principal may see.
 
-        A guest is given its own alone, as many as were asked for where there are so many.
+        An agent gets only runs of its own tasks, up to `limit` of them if there are so many.
         """
         who.must(Scope.READ)
         check_page(after, limit)
         check_wanted(wanted)
         if is_foreign(who, wanted.owner):
             return Page(())
-        seen = wanted if who.scope is None else wanted._replace(owner=who.scope)
-        if seen.task_id is not None:
-            seen = seen._replace(task_id=await resolve_task(self._store, who, seen.task_id))
+        visible = wanted if who.scope is None else wanted._replace(owner=who.scope)
+        if visible.task_id is not None:
+            visible = visible._replace(task_id=await resolve_task(self._store, who, visible.task_id))
         try:
             if who.agent is None:
-                return await self._store.runs(seen, after, limit)
-            return await self._guests_page(who, seen, after, limit)
+                return await self._store.runs(visible, after, limit)
+            return await self._agent_page(who, visible, after, limit)
         except (ValueError, OverflowError):
-            # No page ever ended there.
+            # Not a cursor of this store.
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
-    async def _guests_page(self, who: Principal, wanted: RunFilter, after: str | None, limit: int) -> Page[Run]:
-        """Pages are read until so many are its own; the last one again, up to the run that ends the answer."""
+    async def _agent_page(self, who: Principal, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
+        """Read pages until `limit` runs are the agent's own; the last page again, up to the run that ends the result."""
         own: tuple[Run, ...] = ()
-        for _ in range(_PAGES_AHEAD):
-            page = await self._store.runs(wanted, after, max(limit, _READ_AHEAD))
-            found = await self._of_guest(who, page.items)
-            room = limit - len(own)
-            if len(found) > room or (len(found) == room and found[-1] != page.items[-1]):
-                last = page.items.index(found[room - 1]) + 1
-                page = await self._store.runs(wanted, after, last)
-                found = await self._of_guest(who, page.items)
-            own += found
+        for _ in range(_MAX_PAGES):
+            page = await self._store.runs(run_filter, after, max(limit, _SCAN_PAGE_SIZE))
+            matching = await self._filter_agent_runs(who, page.items)
+            missing = limit - len(own)
+            if len(matching) > missing or (len(matching) == missing and matching[-1] != page.items[-1]):
+                last = page.items.index(matching[missing - 1]) + 1
+                page = await self._store.runs(run_filter, after, last)
+                matching = await self._filter_agent_runs(who, page.items)
+            own += matching
             if page.after is None or len(own) >= limit:
                 return Page(own, page.after)
             after = page.after
         return Page(own, after)
 
-    async def _of_guest(self, who: Principal, runs: tuple[Run, ...]) -> tuple[Run, ...]:
-        """Those of the tasks that an agent made itself."""
-        own: dict[str, bool] = {}
+    async def _filter_agent_runs(self, who: Principal, runs: tuple[Run, ...]) -> tuple[Run, ...]:
+        """Return the runs of tasks that the agent made itself."""
+        is_visible: dict[str, bool] = {}
         for task_id in {run.task_id for run in runs}:
             facts = await self._store.facts(task_id, who.scope)
-            own[task_id] = facts is not None and sees(who, facts.task)
-        return tuple(run for run in runs if own[run.task_id])
+            is_visible[task_id] = facts is not None and sees(who, facts.task)
+        return tuple(run for run in runs if is_visible[run.task_id])
 
     async def get(self, who: Principal, run_id: str) -> Run:
         who.must(Scope.READ)
-        return await self._found(who, run_id)
+        return await self._get_run(who, run_id)
 
-    async def _found(self, who: Principal, run_id: str) -> Run:
+    async def _get_run(self, who: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")
-        found = await self._store.run(await resolve_run(self._store, who, run_id), who.scope)
-        if found is None or (who.agent is not None and not await self._of_guest(who, (found,))):
+        run = await self._store.run(await resolve_run(self._store, who, run_id), who.scope)
+        if run is None or (who.agent is not None and not await self._filter_agent_runs(who, (run,))):
             raise refuse("no_such_run", id=run_id)
-        return found
+        return run
 
     async def lines(
         self, who: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
     ) -> tuple[NumberedLine, ...]:
-        """What a run said, the line that tells of more included; only to those who may see the run."""
+        """Return the log lines of a visible run, including the line that marks a cut."""
         check_position("after", after)
         if limit != _ALL_LINES:
             check_page(None, limit)
@@ -130,59 +130,59 @@ class Runs:
         return await self._journal.lines(run.id, after, limit)
 
     async def cancel(self, who: Principal, run_id: str) -> Run:
-        """Ask a run to end; what no node holds ends at once."""
+        """Ask a run to end; a run that no node holds ends at once."""
         who.must(Scope.RUN)
-        run, now = await self._found(who, run_id), self._clock.now()
+        run, now = await self._get_run(who, run_id), self._clock.now()
         if not run.live:
             raise refuse("run_over", task=run.task_id, state=run.state.value)
-        deed = Deed("run.cancel", lambda _facts, _change: {"run": run.id})
-        await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), deed)
-        self._told(None)
-        return await self._found(who, run.id)
+        action = Deed("run.cancel", lambda _facts, _change: {"run": run.id})
+        await self._writer.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), action)
+        self._on_write(None)
+        return await self._get_run(who, run.id)
 
     async def retry(self, who: Principal, run_id: str) -> Facts:
-        """The occurrence of this run is attempted once more, with the same idempotency key."""
+        """Attempt the occurrence of this run once more, with the same idempotency key."""
         who.must(Scope.RUN)
-        run = await self._found(who, run_id)
+        run = await self._get_run(who, run_id)
         last = await self._last_attempt(who, run)
-        for _ in range(_READ_AGAIN):
-            facts, made = await self._try_again(who, last)
+        for _ in range(_MAX_RETRY_READS):
+            facts, entry = await self._add_retry(who, last)
             newest = await self._last_attempt(who, run)
-            if made is None or not _came_too_late(made, newest, await self._store.facts(run.task_id, who.scope)):
-                self._told(None)
+            if entry is None or not _is_superseded(entry, newest, await self._store.facts(run.task_id, who.scope)):
+                self._on_write(None)
                 return facts
-            # Another attempt came and went while we looked at the one before it: that one is what is to be tried again.
+            # Another attempt started and ended meanwhile: retry that one.
             last = newest
         raise refuse("nothing_to_retry", state=last.state.value)
 
-    async def _try_again(self, who: Principal, last: Run) -> tuple[Facts, Entry | None]:
-        """The facts after it; and the entry that was made for it, unless there was one that waits."""
+    async def _add_retry(self, who: Principal, last: Run) -> tuple[Facts, Entry | None]:
+        """Return the facts after it, and the new entry, unless one was waiting already."""
         now = self._clock.now()
-        made: list[Entry] = []
+        new_entries: list[Entry] = []
 
         def decide(facts: Facts) -> Change:
-            self._gate.check_open(facts.task)
-            others = tuple(each for each in facts.entries if not _is_late(each, last))
+            self._policy.check_open(facts.task)
+            others = tuple(each for each in facts.entries if not _is_stale(each, last))
             change = try_again(facts._replace(entries=others), last, now)
-            made[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]
+            new_entries[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]
             return change
 
         try:
-            deed = Deed("run.retry", lambda _facts, _change: {"run": last.id})
-            facts = await self._commit.change(who, last.task_id, decide, deed)
+            action = Deed("run.retry", lambda _facts, _change: {"run": last.id})
+            facts = await self._writer.change(who, last.task_id, decide, action)
         except NotFound:
             raise refuse("no_such_run", id=last.id) from None
         except Refusal:
-            await self._drop_late(who, last)
+            await self._drop_stale_entries(who, last)
             raise
-        return facts, made[0] if made else None
+        return facts, new_entries[0] if new_entries else None
 
-    async def _drop_late(self, who: Principal, last: Run) -> None:
-        """What we asked for too late must not stay on the agenda."""
+    async def _drop_stale_entries(self, who: Principal, last: Run) -> None:
+        """Remove entries from the agenda that were added too late."""
         await self._store.change(
             last.task_id,
             who.scope,
-            lambda facts: Change(dropped=tuple(each.slot for each in facts.entries if _is_late(each, last))),
+            lambda facts: Change(dropped=tuple(each.slot for each in facts.entries if _is_stale(each, last))),
         )
 
     async def _last_attempt(self, who: Principal, run: Run) -> Run:
@@ -193,7 +193,7 @@ class Runs:
         return max(same, key=lambda each: each.attempt, default=run)
 
     async def awaiting_answer(self, run_id: str, proves: Callable[[Run], bool]) -> Run:
-        """The run that can still be answered with this proof; a front end asks before it reads the answer itself."""
+        """Return the run that can still be answered with this proof; a front end calls it before reading the body."""
         check_id(run_id, "bad_answer")
         run = await self._store.run(run_id, None)
         if run is None or run.state not in LIVE or not proves(run):
@@ -201,34 +201,34 @@ class Runs:
         return run
 
     async def answer(self, run_id: str, proves: Callable[[Run], bool], outcome: Outcome) -> None:
-        """Somebody else was at work on it, and tells how it ended, or (`Waiting`) that it still is.
+        """Record the outcome that an external worker reports, or (`Waiting`) that it is still working.
 
-        Who answers is no principal: `proves` says whether what came with the answer was given out for this run.
+        The worker is no principal: `proves` says whether the proof in its request was issued for this run.
         """
         run, now = await self.awaiting_answer(run_id, proves), self._clock.now()
         if isinstance(outcome, Waiting) and outcome.deadline <= now:
             raise refuse("deadline_past", until=outcome.deadline)
-        # An answer may overtake the report that there will be one: then the run is still `running`, and ends all the same.
+        # The answer may arrive before the run is recorded as `waiting`: a `running` run ends all the same.
         settlement = Settlement(run.id, run.token, outcome, run.started, now)
         if await self._store.settle([settlement], settle):
             raise refuse("bad_answer", id=run_id)
-        self._told(None)
+        self._on_write(None)
 
 
-def _is_late(entry: Entry, last: Run) -> bool:
-    """It asks for an attempt that the ledger has already, and would come to nothing."""
+def _is_stale(entry: Entry, last: Run) -> bool:
+    """Whether the entry asks for an attempt that the ledger has already, so that its claim would be ignored."""
     same = (entry.origin, entry.planned) == (last.origin, last.planned)
     return same and entry.kind is EntryKind.RETRY and entry.attempt <= last.attempt
 
 
-def _came_too_late(made: Entry, newest: Run, facts: Facts | None) -> bool:
-    """The attempt that we asked for was there before: it is there while our entry still waits, or is not made from it."""
-    waits = facts is not None and any(_is_late(each, newest) for each in facts.entries)
-    return waits or (newest.attempt == made.attempt and newest.forgiven != made.forgiven)
+def _is_superseded(entry: Entry, newest: Run, facts: Facts | None) -> bool:
+    """Whether the requested attempt existed before: our entry still waits, or the attempt was not made from it."""
+    is_waiting = facts is not None and any(_is_stale(each, newest) for each in facts.entries)
+    return is_waiting or (newest.attempt == entry.attempt and newest.forgiven != entry.forgiven)
 
 
 def answered(result: str | None, error: str | None, until: datetime | None) -> Outcome:
-    """How an answer reads as an outcome: an error, a later deadline, or a result; each within its bounds."""
+    """Build the outcome of an answer: an error, a later deadline, or a result; each within its bounds."""
     if error is not None:
         return Failed(shortened(str(error), ERROR_CHARACTERS))
     if until is None:

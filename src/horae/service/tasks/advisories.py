@@ -1,4 +1,4 @@
-"""Warnings about a task that is accepted: a code, and a sentence in English and Chinese."""
+"""Warnings about an accepted task: a code, and a sentence in English and Chinese."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         ),
     ),
     "no_listener": (
-        "No listener is there to receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
+        "No listener would receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
     ),
     "network_refused": (
@@ -61,15 +61,18 @@ _CODES: Final = {
     "function_unknown_near": "function_unknown",
     "function_not_running_anywhere": "function_not_running",
 }
-"""Sentences that share a code."""
+"""Code of each sentence whose code differs from its name."""
 FUNCTION_CODES: Final = frozenset({"function_unknown", "function_not_running", "function_draining"})
 """Warnings that no node can start the function now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advisory:
-    """`source`: the file or module with the missing function. The sentence has only the name of a file, for front ends on
-    other machines; a front end on this machine may show the path."""
+    """A warning. `source` is the file or module with the missing function.
+
+    The sentence contains only the name of a file, for front ends on other machines; a front end on this machine may
+    show the path.
+    """
 
     code: str
     sentences: dict[Language, str]
@@ -80,11 +83,12 @@ class Advisory:
 
 
 def advise(sentence: str, **facts: object) -> Advisory:
+    """Build a warning with the same facts in both languages."""
     return advise_each(sentence, facts, facts)
 
 
 def advise_each(sentence: str, english: dict[str, object], chinese: dict[str, object]) -> Advisory:
-    """For facts that are words themselves."""
+    """Build a warning whose facts are words that differ per language."""
     en, zh = _CATALOGUE[sentence]
     return Advisory(
         _CODES.get(sentence, sentence),

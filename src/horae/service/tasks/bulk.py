@@ -1,4 +1,4 @@
-"""One wish for many tasks: everything that a filter finds, task by task, each in a transaction of its own."""
+"""Bulk actions: apply one action to every task of a filter, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...model.task import Task
 from ...ports.store import TaskFilter
 
 Action: TypeAlias = Callable[[Task], Awaitable[object]]
-_REMEMBERED: Final = 100
+_MAX_REFUSALS: Final = 100
 
 
 class Refused(NamedTuple):
@@ -22,7 +22,7 @@ class Refused(NamedTuple):
 
 
 class BulkReport(NamedTuple):
-    """`refused` holds the first hundred; a refusal keeps nobody else from their turn."""
+    """`refused` holds the first hundred refusals; a refusal does not stop the others."""
 
     matched: int
     done: int
@@ -30,7 +30,7 @@ class BulkReport(NamedTuple):
 
 
 class Listing(Protocol):
-    """Whoever can say which tasks a filter finds."""
+    """Reads tasks by filter, page by page."""
 
     async def page(self, who: Principal, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]: ...
 
@@ -48,20 +48,23 @@ class Bulk:
         dry_run: bool = False,
         progress: Callable[[int], None] = lambda _done: None,
     ) -> BulkReport:
-        """Only what was there at the beginning of each page is touched, in order of creation; a dry run only counts."""
+        """Apply the action page by page, in the order of creation; a task added after its page was read is left out.
+
+        A dry run only counts.
+        """
         matched = 0
         refused: list[Refused] = []
-        async for turned_down in in_turn(self._tasks, who, wanted, _nothing if dry_run else action):
+        async for refusal in in_turn(self._tasks, who, wanted, _do_nothing if dry_run else action):
             matched += 1
-            if turned_down is not None:
-                refused.append(turned_down)
+            if refusal is not None:
+                refused.append(refusal)
             progress(matched)
         done = 0 if dry_run else matched - len(refused)
-        return BulkReport(matched, done, tuple(refused[:_REMEMBERED]))
+        return BulkReport(matched, done, tuple(refused[:_MAX_REFUSALS]))
 
 
 async def in_turn(tasks: Listing, who: Principal, wanted: TaskFilter, action: Action) -> AsyncIterator[Refused | None]:
-    """One after the other, told when it had its turn: None, or how it was refused."""
+    """Apply the action to each task and yield its result: None, or the refusal."""
     after: str | None = None
     while True:
         page = await tasks.page(who, wanted, after, LARGEST_PAGE)
@@ -77,4 +80,4 @@ async def in_turn(tasks: Listing, who: Principal, wanted: TaskFilter, action: Ac
             return
 
 
-async def _nothing(_task: Task) -> None: ...
+async def _do_nothing(_task: Task) -> None: ...

@@ -1,4 +1,4 @@
-"""How every change is written: only what whoever asks may see, within their seats, with the audit row that tells of it."""
+"""Transactional writes of tasks: access check, quota check and audit row belong to the transaction of the change."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .quotas import bytes_of
 from .task_quota import Move, Pass, Seats
 
 Beside: TypeAlias = Callable[[Sequence[Facts]], Sequence[Writing]]
-"""Records that a front end wants to be written with new tasks, or not at all; it sees them as they will stand."""
+"""Returns records to write with new tasks, all or nothing; it gets the tasks as they will be."""
 Detail: TypeAlias = Callable[[Facts | None, Change], Mapping[str, Any]]
 Condition: TypeAlias = Callable[[Facts | None], None]
-"""Refuses to go on when the task that is to be changed (None: that is to be made) is not as somebody expects it."""
+"""Refuses the change if the task (None: it does not exist yet) is not as the caller expects."""
 
 
 class Deed(NamedTuple):
-    """What the audit trail says of a change; `detail` never holds a payload or a secret."""
+    """Audit entry of a change; `detail` never holds a payload or a secret."""
 
     action: str
     detail: Detail = lambda _facts, _change: {}
 
 
 _CREATE: Final = "task.create"
-_GONE: Final = Standing(TaskState.CANCELLED)
-"""Stands for a task that is deleted: it holds no seat any more."""
+_DELETED: Final = Standing(TaskState.CANCELLED)
+"""Status of a deleted task: it no longer counts against the quota."""
 
 
 def nothing_beside(_made: Sequence[Facts]) -> Sequence[Writing]:
@@ -47,63 +47,65 @@ def whatever_it_is(_found: Facts | None) -> None:
 
 
 class Committing:
-    """`condition` is looked at within the write, so that nobody comes in between."""
+    """`condition` is checked within the transaction, so that no other write comes in between."""
 
     def __init__(self, book: Book, seats: Seats, audit: Audit, condition: Condition = whatever_it_is) -> None:
         self._book = book
-        self._seats = seats
+        self._quota = seats
         self._audit = audit
         self._condition = condition
 
     def when(self, condition: Condition) -> Committing:
-        """The same for changes that depend on what is there."""
-        return Committing(self._book, self._seats, self._audit, condition)
+        """Return a writer that also checks this condition."""
+        return Committing(self._book, self._quota, self._audit, condition)
 
     async def change(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> Facts:
-        """One task, decided on and written; what is not theirs answers like what is not there."""
+        """Decide on one task and write the change; a foreign task is refused like an absent one."""
         check_id(task_id, "no_such_task")
         task_id = await resolve_task(self._book, who, task_id)
 
         is_deletion = False
 
-        async def write(room: Pass) -> Facts | None:
-            def whole(facts: Facts) -> Change:
+        async def write(quota_check: Pass) -> Facts | None:
+            def decide_with_records(facts: Facts) -> Change:
                 nonlocal is_deletion
                 if not sees(who, facts.task):
                     raise refuse("no_such_task", id=task_id)
                 self._condition(facts)
-                change = self._whole(who, room, facts, decide(facts), deed)
+                change = self._with_records(who, quota_check, facts, decide(facts), deed)
                 is_deletion = change.deleted
                 return change
 
-            return await self._book.change(task_id, who.scope, whole)
+            return await self._book.change(task_id, who.scope, decide_with_records)
 
-        facts = await self._seats.within(who, write)
+        facts = await self._quota.within(who, write)
         if facts is None:
             raise refuse("no_such_task", id=task_id)
         if is_deletion:
-            self._seats.forget_output(facts.task.owner)
+            self._quota.forget_output(facts.task.owner)
         return facts
 
     async def upsert(
         self, who: Principal, owner: str, key: str, decide: Callable[[Facts | None], Change], beside: Beside
     ) -> Facts:
-        async def write(room: Pass) -> Facts:
-            def whole(found: Facts | None) -> Change:
-                if found is not None and not sees(who, found.task):
+        """Create or edit the task with this key; a task that the principal may not see is refused as a taken key."""
+
+        async def write(quota_check: Pass) -> Facts:
+            def decide_with_records(current: Facts | None) -> Change:
+                if current is not None and not sees(who, current.task):
                     raise refuse("key_taken", key=key)
-                self._condition(found)
-                change = self._whole(who, room, found, decide(found), _made_or_edited(found))
-                after = _after(found, change)
-                return change if after is None else _with(change, beside((after,)))
+                self._condition(current)
+                change = self._with_records(who, quota_check, current, decide(current), _upsert_action(current))
+                after = _facts_after(current, change)
+                return change if after is None else _attach(change, beside((after,)))
 
-            return await self._book.upsert(owner, key, whole)
+            return await self._book.upsert(owner, key, decide_with_records)
 
-        return await self._seats.within(who, write)
+        return await self._quota.within(who, write)
 
     async def check_room(self, who: Principal, wanted: int) -> None:
-        """Refuses what `add` would refuse of so many new tasks, whatever they are."""
-        await self._seats.check(who, wanted)
+        """Refuse so many new tasks if `add` would refuse them for the quota."""
+        await self._quota.check(who, wanted)
 
     async def add(
         self,
@@ -112,45 +114,48 @@ class Committing:
         beside: Beside,
         add: Callable[[Sequence[Change]], Any] | None = None,
     ) -> None:
-        """New tasks, all or none: one row of the audit trail for all of an owner's."""
+        """Insert new tasks, all or none, with one audit row per owner."""
         tasks = [change.task for change in changes if change.task is not None]
 
-        async def write(room: Pass) -> None:
-            seats = room.admit(
-                Move(_id(change), None, change.standing or FRESH, _growth(None, change.task)) for change in changes
+        async def write(quota_check: Pass) -> None:
+            quota_writings = quota_check.admit(
+                Move(_task_id(change), None, change.standing or FRESH, _growth(None, change.task)) for change in changes
             )
-            more = (*seats, *self._rows_of(who, tasks), *_wanted_beside(beside, changes))
+            attached = (*quota_writings, *self._audit_rows(who, tasks), *_build_attached(beside, changes))
             first, *rest = changes
-            await (add or self._book.add)([_with(first, more), *rest])
+            await (add or self._book.add)([_attach(first, attached), *rest])
 
-        await self._seats.within(who, write)
+        await self._quota.within(who, write)
 
-    def _rows_of(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
+    def _audit_rows(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
         if not who.actor:
             return ()
         by_owner: dict[str, list[Task]] = {}
         for task in tasks:
             by_owner.setdefault(task.owner, []).append(task)
-        return tuple(row for owned in by_owner.values() for row in self._row_of(who, owned))
+        return tuple(row for owner_tasks in by_owner.values() for row in self._audit_row(who, owner_tasks))
 
-    def _row_of(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
+    def _audit_row(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
         detail = {} if len(tasks) == 1 else {"tasks": len(tasks), "last": tasks[-1].id}
         return self._audit.row(who, _CREATE, tasks[0].id, detail, owner=tasks[0].owner)
 
-    def _whole(self, who: Principal, room: Pass, found: Facts | None, change: Change, deed: Deed) -> Change:
+    def _with_records(
+        self, who: Principal, quota_check: Pass, current: Facts | None, change: Change, action: Deed
+    ) -> Change:
+        """Attach the quota record and the audit row to a change; an empty change stays empty."""
         if change == Change():
             return change
-        task = change.task or (None if found is None else found.task)
+        task = change.task or (None if current is None else current.task)
         if task is None:
             return change
-        seats: tuple[Writing, ...] = ()
-        if room.rooms:
-            before = None if found is None else found.standing
-            growth = _growth(None if found is None else found.task, None if change.deleted else task)
-            after = _GONE if change.deleted else change.standing or before or FRESH
-            seats = room.admit([Move(task.id, before, after, growth)])
-        row = self._audit.row(who, deed.action, task.id, deed.detail(found, change), owner=task.owner)
-        return _with(change, (*seats, *row))
+        quota_writings: tuple[Writing, ...] = ()
+        if quota_check.rooms:
+            before = None if current is None else current.standing
+            growth = _growth(None if current is None else current.task, None if change.deleted else task)
+            after = _DELETED if change.deleted else change.standing or before or FRESH
+            quota_writings = quota_check.admit([Move(task.id, before, after, growth)])
+        row = self._audit.row(who, action.action, task.id, action.detail(current, change), owner=task.owner)
+        return _attach(change, (*quota_writings, *row))
 
 
 def _growth(before: Task | None, after: Task | None) -> int:
@@ -159,34 +164,34 @@ def _growth(before: Task | None, after: Task | None) -> int:
     return (0 if after is None else bytes_of(after)) - (0 if before is None else bytes_of(before))
 
 
-def _with(change: Change, more: Sequence[Writing]) -> Change:
-    return change._replace(beside=(*change.beside, *more)) if more else change
+def _attach(change: Change, writings: Sequence[Writing]) -> Change:
+    return change._replace(beside=(*change.beside, *writings)) if writings else change
 
 
-def _wanted_beside(beside: Beside, changes: Sequence[Change]) -> Sequence[Writing]:
-    """Nobody needs to see a million tasks as they will stand when nothing is to be written with them."""
+def _build_attached(beside: Beside, changes: Sequence[Change]) -> Sequence[Writing]:
+    """Build attached records only if requested: for many tasks, computing the facts costs time."""
     if beside is nothing_beside:
         return ()
-    return beside([after for change in changes if (after := _after(None, change)) is not None])
+    return beside([after for change in changes if (after := _facts_after(None, change)) is not None])
 
 
-def _after(found: Facts | None, change: Change) -> Facts | None:
-    """The task as it will stand."""
-    if found is None:
+def _facts_after(current: Facts | None, change: Change) -> Facts | None:
+    """Return the facts of the task after the change."""
+    if current is None:
         return None if change.task is None else facts_after(Facts(change.task, FRESH), change)
-    return facts_after(found, change)
+    return facts_after(current, change)
 
 
-def _id(change: Change) -> str:
+def _task_id(change: Change) -> str:
     return "" if change.task is None else change.task.id
 
 
-def _made_or_edited(found: Facts | None) -> Deed:
-    return Deed(_CREATE) if found is None else Deed("task.edit", changed_fields)
+def _upsert_action(current: Facts | None) -> Deed:
+    return Deed(_CREATE) if current is None else Deed("task.edit", changed_fields)
 
 
 def changed_fields(facts: Facts | None, change: Change) -> Mapping[str, Any]:
-    """The names of what an edit changed, never what stands in there."""
+    """Return the names of edited fields, never their values."""
     if facts is None or change.task is None:
         return {}
     before, after = facts.task, change.task

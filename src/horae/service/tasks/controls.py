@@ -1,4 +1,4 @@
-"""What may be done to a task that is there: edited, paused, resumed, cancelled, removed, run now, skipped, backfilled."""
+"""Operations on an existing task: edit, pause, resume, cancel, delete, run now, skip, backfill."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .task_quota import Keeping
 
 
 class Controls(Finding):
-    """`told` is called after each write with the first instant at which something may be due: the engine listens."""
+    """`on_write` is called after each write with the first instant at which something may be due, to wake the engine."""
 
     def __init__(
         self,
@@ -48,23 +48,23 @@ class Controls(Finding):
     ) -> None:
         super().__init__(store)
         self._clock = clock
-        self._told = told
+        self._on_write = told
         self.drafting = drafting
-        self._commit = commit
+        self._writer = commit
         self._grants = SecretGrants(store)
         self._functions = functions
 
     def when(self, condition: Condition) -> Self:
-        """The same for whoever wants a change only if the task is as they expect it: looked at within the write."""
-        twin = object.__new__(type(self))
-        # What `copy` would do, which asks first in how many other ways it could be done.
-        twin.__dict__.update(self.__dict__, _commit=self._commit.when(condition))
-        return twin
+        """Return the same service for conditional changes: the condition is checked within the transaction."""
+        conditional = object.__new__(type(self))
+        # A shallow copy, faster than `copy.copy`.
+        conditional.__dict__.update(self.__dict__, _writer=self._writer.when(condition))
+        return conditional
 
     async def edit(
         self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
     ) -> Edited:
-        """Only what is said changes. `expected` is the version that whoever edits has seen; other ones are refused."""
+        """Change only the given fields. `expected` is the version that the caller has read; another one is refused."""
         who.must(Scope.WRITE)
         await self._check_secrets_of_edit(who, task_id, edits)
         if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
@@ -72,7 +72,7 @@ class Controls(Finding):
             await self._functions.check_edits(before.target, before.payload, edits)
             edits = await self._functions.complete_edits(before.target, edits)
         now = self._clock.now()
-        seen: list[Edited] = []
+        results: list[Edited] = []
 
         def decide(facts: Facts) -> Change:
             before = facts.task
@@ -80,17 +80,17 @@ class Controls(Finding):
                 raise refuse_task("stale_version", version=before.version, expected=expected)
             change = self.drafting.edited(who, facts, edits, now)
             after = change.task or before
-            seen[:] = [Edited(before, after, fire_changes(before, after, facts.standing, now))]
+            results[:] = [Edited(before, after, fire_changes(before, after, facts.standing, now))]
             return change
 
         if dry_run:
             decide(await self.get(who, task_id))
         else:
             await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
-        return seen[0]
+        return results[0]
 
     async def rename_declared(self, who: Principal, task_id: str, key: str, former: FormerName) -> None:
-        """The declared task of a function gets the key, target and name that belong to the function's present name."""
+        """Give the declared task of a renamed function the key, target and name of the new function name."""
         refuse_agent(who, "declared functions")
         who.must(Scope.WRITE)
         now = self._clock.now()
@@ -100,16 +100,16 @@ class Controls(Finding):
             if function_of(task.target) != former.name:
                 return Change()
             name = former.current if task.name == former.name else task.name
-            wanted = task._replace(key=key, name=name, target=with_function(task.target, former.current))
+            renamed = task._replace(key=key, name=name, target=with_function(task.target, former.current))
             if facts.standing.state is TaskState.CANCELLED:
-                # It stays cancelled under its new key: otherwise the declaration would make it anew.
-                return Change(task=wanted._replace(version=task.version + 1))
-            return edit.edit(facts, wanted, now)
+                # It stays cancelled under its new key: otherwise the declaration would create it again.
+                return Change(task=renamed._replace(version=task.version + 1))
+            return edit.edit(facts, renamed, now)
 
         await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
 
     async def _check_secrets_of_edit(self, who: Principal, task_id: str, edits: Edits) -> None:
-        """What an agent made stays the agent's, whoever edits it: it references only what the agent was granted."""
+        """Check that a task of an agent references only secrets granted to it, also if its owner edits it."""
         if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
             return
         task = (await self.get(who, task_id)).task
@@ -126,27 +126,27 @@ class Controls(Finding):
         note: str = "",
         until: datetime | None = None,
     ) -> Facts:
-        """What waits for approval, or was stopped with its agent, stays as it is."""
+        """Pause a task; one that waits for approval, or was stopped with its agent, stays as it is."""
         who.must(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            if cause is PauseCause.REQUESTED and _is_kept(who, facts.standing.pause):
+            if cause is PauseCause.REQUESTED and _is_locked_pause(who, facts.standing.pause):
                 if until is not None:
-                    self._refuse_to_wake(who, facts)
+                    self._check_may_run(who, facts)
                 return Change()
             if until is not None:
                 self.drafting.check_carried(facts.task)
             return control.pause(facts, now, cause=cause, note=note, until=until)
 
-        return await self._change(who, task_id, decide, Deed("task.pause", _paused_how))
+        return await self._change(who, task_id, decide, Deed("task.pause", _pause_detail))
 
     async def resume(self, who: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
         who.must(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            self._refuse_to_wake(who, facts)
+            self._check_may_run(who, facts)
             change = control.resume(facts, now, missed)
             if change != Change():
                 self.drafting.check_carried(facts.task)
@@ -167,19 +167,19 @@ class Controls(Finding):
         await self._change(who, task_id, lambda facts: control.delete(facts, now), Deed("task.delete"))
 
     async def run_now(self, who: Principal, task_id: str) -> str:
-        """One extra occurrence; the id that its first run will have."""
+        """Add one extra occurrence; return the id that its first run will have."""
         task_id = await resolve_task(self._book, who, task_id)
         planned = await self.queue_now(who, task_id)
         return run_id(task_id, Origin.MANUAL, planned, 1)
 
     async def queue_now(self, who: Principal, task_id: str) -> datetime:
-        """One extra occurrence; the instant that it is planned for."""
+        """Add one extra occurrence; return its planned instant."""
         who.must(Scope.RUN)
         now = self._clock.now()
         planned: list[datetime] = []
 
         def decide(facts: Facts) -> Change:
-            self._refuse_to_wake(who, facts)
+            self._check_may_run(who, facts)
             self.drafting.check_carried(facts.task)
             change = control.run_now(facts, now)
             planned[:] = [entry.planned for entry in change.put]
@@ -190,29 +190,31 @@ class Controls(Finding):
 
     async def skip_next(self, who: Principal, task_id: str, wanted: int = 1) -> Facts:
         who.must(Scope.RUN)
-        deed = Deed("task.skip", lambda _facts, _change: {"skips": wanted})
-        return await self._change(who, task_id, lambda facts: control.skip_next(facts, wanted), deed)
+        action = Deed("task.skip", lambda _facts, _change: {"skips": wanted})
+        return await self._change(who, task_id, lambda facts: control.skip_next(facts, wanted), action)
 
     async def backfill(
         self, who: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
     ) -> Facts:
-        """Occurrences for a past range, one by one. What was backfilled before is left as it is, or (`again`) is attempted
-        once more."""
+        """Add occurrences for a past range, executed one by one.
+
+        Occurrences that were backfilled before stay as they are, or (`again`) are attempted once more.
+        """
         who.must(Scope.RUN)
         now = self._clock.now()
         task_id = await resolve_task(self._book, who, task_id)
-        before = await self._backfilled_before(who, task_id, first, last) if again else 0
+        last_attempt = await self._last_backfill_attempt(who, task_id, first, last) if again else 0
 
         def decide(facts: Facts) -> Change:
-            self._refuse_to_wake(who, facts)
+            self._check_may_run(who, facts)
             self.drafting.check_carried(facts.task)
-            return edit.backfill(facts, first, last, now, before)
+            return edit.backfill(facts, first, last, now, last_attempt)
 
         span = {"first": first.isoformat(), "last": last.isoformat()}
         return await self._change(who, task_id, decide, Deed("task.backfill", lambda _facts, _change: span))
 
-    async def _backfilled_before(self, who: Principal, task_id: str, first: datetime, last: datetime) -> int:
-        """The highest attempt that the ledger has of a backfilled occurrence in this range."""
+    async def _last_backfill_attempt(self, who: Principal, task_id: str, first: datetime, last: datetime) -> int:
+        """Return the highest attempt of a backfilled occurrence in this range."""
         highest, after = 0, None
         while True:
             page = await self._book.runs(RunFilter(who.scope, task_id, None, first, last), after, LARGEST_PAGE)
@@ -225,11 +227,11 @@ class Controls(Finding):
         who.must(Scope.RUN)
         now = self._clock.now()
         run_id = await resolve_run(self._book, who, run_id)
-        deed = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
-        return await self._change(who, task_id, lambda facts: control.cancel_run(facts, run_id, now), deed)
+        action = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
+        return await self._change(who, task_id, lambda facts: control.cancel_run(facts, run_id, now), action)
 
-    def _refuse_to_wake(self, who: Principal, facts: Facts) -> None:
-        """What waits for approval stays as it is, and so does what was stopped with its agent."""
+    def _check_may_run(self, who: Principal, facts: Facts) -> None:
+        """Refuse to run a task that waits for approval, or was stopped or revoked with its agent."""
         self.drafting.gate.check_open(facts.task)
         pause = facts.standing.pause
         if pause is None:
@@ -239,27 +241,30 @@ class Controls(Finding):
         if pause.cause is PauseCause.OWNER_REVOKED and (who.agent is not None or not _is_restored(facts)):
             raise refuse("agent_revoked", agent=agent_of(facts.task) or "", owner=facts.task.owner)
 
-    async def _change(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> Facts:
-        facts = await self._commit.change(who, task_id, decide, deed)
-        self._told(None)
+    async def _change(self, who: Principal, task_id: str, decide: ControlDecision, action: Deed) -> Facts:
+        facts = await self._writer.change(who, task_id, decide, action)
+        self._on_write(None)
         return facts
 
 
-def _is_kept(who: Principal, pause: Pause | None) -> bool:
-    """Whether this pause is not for whoever asks to change: nothing wakes by itself what somebody else must look at."""
+def _is_locked_pause(who: Principal, pause: Pause | None) -> bool:
+    """Whether the principal may not change this pause, because another person must act first."""
     if pause is None:
         return False
-    stopped = pause.cause in (PauseCause.AGENT_STOPPED, PauseCause.QUOTA) and who.agent is not None
-    return stopped or pause.cause in (PauseCause.AWAITING_APPROVAL, PauseCause.OWNER_REVOKED)
+    is_stopped = pause.cause in (PauseCause.AGENT_STOPPED, PauseCause.QUOTA) and who.agent is not None
+    return is_stopped or pause.cause in (PauseCause.AWAITING_APPROVAL, PauseCause.OWNER_REVOKED)
 
 
 def _is_restored(facts: Facts) -> bool:
-    """Whether the agent of this task has a token again. In its own lane the bar says so; elsewhere a restart has to look."""
+    """Whether the agent of this task has a token again.
+
+    The block of its own lane says so; in other lanes only a restart does.
+    """
     task, agent = facts.task, agent_of(facts.task)
     return agent is not None and task.lane == agent_lane(task.owner, agent) and facts.barred is not Reason.OWNER_REVOKED
 
 
-def _paused_how(_facts: Facts | None, change: Change) -> dict[str, Any]:
+def _pause_detail(_facts: Facts | None, change: Change) -> dict[str, Any]:
     pause = None if change.standing is None else change.standing.pause
     if pause is None:
         return {}

@@ -1,4 +1,4 @@
-"""Tasks that code declares: made or edited when it starts, set aside when the code that declared them is gone."""
+"""Tasks declared in code: created or edited when a process starts, paused as orphaned when their declaration is gone."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .functions import Functions, function_of
 from .tasks import Tasks
 
 CODE_KEY: Final = "code:"
-"""The natural key of a task that a decorator declares begins with this."""
+"""Prefix of the natural key of a task that a decorator declares."""
 _KIND: Final = "code"
-_NOTE: Final = "no function of this name is declared any more"
+_ORPHAN_NOTE: Final = "no function of this name is declared any more"
 
 
 class Code:
-    """Which tasks each module declared is kept as a record: what was there at the last start and is not now, is gone.
+    """Compares declarations with the record of the last start, per module: a name that is missing now is orphaned.
 
-    A module that is not loaded says nothing about its tasks: another process may have it.
+    A module that is not loaded leaves its tasks alone: another process may have it.
     """
 
     def __init__(self, tasks: Tasks, book: Book, records: Records, functions: Functions) -> None:
@@ -43,34 +43,36 @@ class Code:
         alone: bool = True,
         former_modules: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> tuple[str, ...]:
-        """`declared` are the names of the tasks by module; the names that are orphaned by this start.
+        """Process the declarations of a start: `declared` are task names by module.
 
-        While other nodes run (not `alone`), one of them may have what is not declared here: then nothing is set aside, and
-        a later start looks again. `former_modules` are other identities that earlier versions noted for a module.
+        Returns the names that became orphans.
+
+        While other nodes run (not `alone`), one of them may have a declaration that is missing here: then nothing is
+        orphaned, and a later start checks again. `former_modules` are identities of a module in earlier versions.
         """
         refuse_agent(who, "declared functions")
         who.must(Scope.WRITE)
-        gone: list[str] = []
+        orphaned: list[str] = []
         by_module = {module: set(names) for module, names in declared.items()}
-        # What has moved to another module is still there.
+        # A declaration that moved to another module is still there.
         declared_somewhere = set().union(*by_module.values())
         for module, names in by_module.items():
-            before = await self._known(who, module)
+            before = await self._read_names(who, module)
             for former in former_modules.get(module, ()):
-                before |= await self._known(who, former)
-            left_out = before - names
+                before |= await self._read_names(who, former)
+            missing = before - names
             if alone:
-                gone += [name for name in sorted(left_out - declared_somewhere) if await self._orphan(who, name)]
-            # Last: whoever dies before this finds the same left out again.
-            await self._know(who, module, names if alone else names | before)
+                orphaned += [name for name in sorted(missing - declared_somewhere) if await self._orphan(who, name)]
+            # Written last: after a crash before this, the next start finds the same names missing.
+            await self._write_names(who, module, names if alone else names | before)
             for former in former_modules.get(module, ()):
-                await self._forget(who, former)
-        return tuple(gone)
+                await self._drop_names(who, former)
+        return tuple(orphaned)
 
     async def rename(self, who: Principal, former: FormerName) -> None:
-        """The declared task of a function that an earlier version registered under another name goes on under the new one.
+        """Move the declared task of a function to its new name.
 
-        Where both exist, the former one is set aside, so that the function is not run twice.
+        If tasks of both names exist, the former one is paused as orphaned, so that the function is not run twice.
         """
         refuse_agent(who, "declared functions")
         who.must(Scope.WRITE)
@@ -85,13 +87,13 @@ class Code:
     async def _is_declared_by(self, who: Principal, task: Task, former: FormerName) -> bool:
         if function_of(task.target) != former.name:
             return False
-        noted = [await self._known(who, module) for module in former.modules]
-        return any(former.name in names for names in noted) or (
+        recorded = [await self._read_names(who, module) for module in former.modules]
+        return any(former.name in names for names in recorded) or (
             (await self._functions.load()).aliases.get(former.name) == former.current
         )
 
     async def found_again(self, who: Principal, name: str) -> None:
-        """It is declared once more: what was set aside for want of code goes on."""
+        """Resume the orphaned task of a function that is declared again."""
         refuse_agent(who, "declared functions")
         who.must(Scope.WRITE)
         facts = await self._book.find(who.owner, CODE_KEY + name)
@@ -99,11 +101,11 @@ class Code:
         if facts is not None and pause is not None and pause.cause is PauseCause.ORPHANED:
             await self._tasks.resume(who, facts.task.id)
 
-    async def _known(self, who: Principal, module: str) -> set[str]:
+    async def _read_names(self, who: Principal, module: str) -> set[str]:
         record = await self._records.get_record(_KIND, _key(who, module), who.owner)
         return set() if record is None else set(json.loads(record.body))
 
-    async def _know(self, who: Principal, module: str, names: set[str]) -> None:
+    async def _write_names(self, who: Principal, module: str, names: set[str]) -> None:
         body = json.dumps(sorted(names))
         while True:
             record = await self._records.get_record(_KIND, _key(who, module), who.owner)
@@ -114,12 +116,12 @@ class Code:
             if await self._records.put_record(fresh, replacing=version):
                 return
 
-    async def _forget(self, who: Principal, module: str) -> None:
+    async def _drop_names(self, who: Principal, module: str) -> None:
         record = await self._records.get_record(_KIND, _key(who, module), who.owner)
         if record is not None:
             await self._records.drop_record(_KIND, record.key, record.version)
 
-    async def _orphan(self, who: Principal, name: str, note: str = _NOTE) -> bool:
+    async def _orphan(self, who: Principal, name: str, note: str = _ORPHAN_NOTE) -> bool:
         facts = await self._book.find(who.owner, CODE_KEY + name)
         if facts is None or facts.standing.state is not TaskState.ACTIVE:
             return False

@@ -1,4 +1,4 @@
-"""The zone that counts where a request names none, with the reason that is told back."""
+"""Default zone for requests without one, with the reason that is reported to the caller."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ..service import Service
 
 
-_FAR_APART: Final = ("UTC", "Asia/Kolkata")
+_TEST_ZONES: Final = ("UTC", "Asia/Kolkata")
 """Two zones in which no time of day, full or half hour is the same instant."""
 
 
 class AssumedZone(NamedTuple):
-    """`because` completes "… is used, because …", in English and Chinese."""
+    """An assumed zone; `because` completes "… is used, because …", in English and Chinese."""
 
     name: str
     because: tuple[str, str]
@@ -31,17 +31,16 @@ class AssumedZone(NamedTuple):
 
 
 def needs_zone(text: str, now: datetime) -> bool:
-    """Whether these words name no zone and would mean other instants in another one: `every day at 9am` does, `every 10s`
-    does not."""
-    here, there = (read(text, zone=zone, now=now) for zone in _FAR_APART)
-    if here.named_zone:
+    """Whether the text names no zone and depends on one: `every day at 9am` does, `every 10s` does not."""
+    first, second = (read(text, zone=zone, now=now) for zone in _TEST_ZONES)
+    if first.named_zone:
         return False
-    fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (here, there)]
+    fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (first, second)]
     return fires[0] != fires[1]
 
 
 def zone_of_owner(owner: str, zone: str, *, own: bool) -> AssumedZone:
-    """`own`: the owner is the one who asks."""
+    """Return the zone with its reason. `own`: the owner is the caller."""
     if own:
         return AssumedZone(zone, ("it is yours", "这是你的默认时区"))
     return AssumedZone(zone, (f"it is the default zone of {owner}", f"这是 {owner} 的默认时区"))
@@ -54,16 +53,16 @@ def zone_of_deployment(owner: str, zone: str | None) -> AssumedZone:
 
 
 async def assumed_zone(service: Service, who: Principal, owner: str | None = None) -> AssumedZone:
-    """The default zone of the owner of the task, else the deployment's; `owner` None: whoever asks."""
-    wanted = who.owner if owner is None else owner
-    zone = who.zone if wanted == who.owner else await _zone_of_account(service, who, wanted)
+    """Return the default zone of the owner of the task, else the deployment's; `owner` None: the caller."""
+    owner_name = who.owner if owner is None else owner
+    zone = who.zone if owner_name == who.owner else await _zone_of_account(service, who, owner_name)
     if zone is not None:
-        return zone_of_owner(wanted, zone, own=wanted == who.owner)
-    return zone_of_deployment(wanted, service.zone)
+        return zone_of_owner(owner_name, zone, own=owner_name == who.owner)
+    return zone_of_deployment(owner_name, service.zone)
 
 
 async def _zone_of_account(service: Service, who: Principal, owner: str) -> str | None:
-    """None where there is no such account, or where whoever asks may not look at it."""
+    """Return None if there is no such account, or the caller may not see it."""
     try:
         return (await service.accounts.get(who, owner)).zone
     except Refusal:
@@ -71,5 +70,5 @@ async def _zone_of_account(service: Service, who: Principal, owner: str) -> str 
 
 
 async def own_zone(service: Service, who: Principal) -> str | None:
-    """The default zone of the caller."""
+    """Return the default zone of the caller."""
     return await _zone_of_account(service, who, who.owner)

@@ -1,4 +1,4 @@
-"""A wish becomes a change: read for whoever asks, within what they may have, and closed where somebody must approve it."""
+"""Translation of a task request into a change: parsing, checks against quotas, and the pause for approval."""
 
 from __future__ import annotations
 
@@ -25,39 +25,38 @@ from .edits import Edits, Keep, edited_task
 from .quotas import check_task
 from .task_request import Wish, read_policies, read_when
 
-_BETWEEN_TURNS: Final = 64
-"""So many tasks are planned before others have their turn: about two milliseconds."""
-_LONGEST_TURN: Final = 0.005
-"""Seconds: where schedules have to be looked through, which some make last long, the turn is over before."""
+_MAX_UNYIELDED: Final = 64
+"""Tasks that are planned before the event loop gets control: about two milliseconds."""
+_MAX_UNYIELDED_SECONDS: Final = 0.005
+"""For slow schedule checks: seconds after which the event loop gets control."""
 
 
-_SUFFIX: Final = 6
+_SUFFIX_CHARACTERS: Final = 6
 
 
 def another_key(key: str, task_id: str) -> str:
-    """A key to suggest for a successor of this task: derived from the task's id, so that no other task is likely to have
-    it, and short enough."""
-    return f"{key[: KEY_CHARACTERS - _SUFFIX - 1]}-{task_id[-_SUFFIX:]}"
+    """Suggest a key for a successor of this task: derived from its id, so that it is probably free."""
+    return f"{key[: KEY_CHARACTERS - _SUFFIX_CHARACTERS - 1]}-{task_id[-_SUFFIX_CHARACTERS:]}"
 
 
-class _Turn:
-    """How long somebody has been at it without letting others have theirs."""
+class _LoopYield:
+    """Gives control to the event loop at intervals during a long synchronous computation."""
 
     def __init__(self, clock: Clock, *, is_slow: bool) -> None:
         self._clock = clock
         self._is_slow = is_slow
-        self._began = clock.steady()
+        self._since = clock.steady()
 
-    async def given(self, done: int) -> None:
-        """To others, when it was ours for long enough."""
-        is_over = done % _BETWEEN_TURNS == _BETWEEN_TURNS - 1
-        if is_over or (self._is_slow and self._clock.steady() - self._began > _LONGEST_TURN):
+    async def after_task(self, done: int) -> None:
+        """Yield if enough tasks or time have passed since the last time."""
+        is_full = done % _MAX_UNYIELDED == _MAX_UNYIELDED - 1
+        if is_full or (self._is_slow and self._clock.steady() - self._since > _MAX_UNYIELDED_SECONDS):
             await self._clock.pause(0)
-            self._began = self._clock.steady()
+            self._since = self._clock.steady()
 
 
 class Drafting:
-    """`check` looks at the target of each new or edited task, with its payload, and says how it is to be kept."""
+    """`check` checks the target of each new or edited task with its payload, and returns the target to store."""
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class Drafting:
         return named("tsk", now, self.entropy(ENTROPY))
 
     def planned(self, who: Principal, wish: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
-        """A new task."""
+        """Plan a new task from a request."""
         draft = self.draft(who, wish, now, paused)
         return self.planned_from(who, draft, task_id, now, paused, granted_lane=wish.granted_lane)
 
@@ -91,29 +90,30 @@ class Drafting:
         *,
         granted_lane: str | None = None,
     ) -> Change:
+        """Plan a new task from a checked draft."""
         lane = task_lane(who, draft.owner, draft.lane, granted=granted_lane)
         change = plan(draft._replace(lane=lane, labels=task_labels(who, draft.labels)), task_id, now)
         if change.task is not None:
             check_task(who, change.task, None, now)
-        closed = self.gate.gated(change, now)
-        return closed if closed is not change or paused is None else control.made_paused(change, now, paused)
+        checked = self.gate.gated(change, now)
+        return checked if checked is not change or paused is None else control.made_paused(change, now, paused)
 
     async def planned_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Change]:
-        """Read at one instant, so that the same words mean the same; runs that are due have their turn in between."""
+        """Plan tasks at one instant, so that the same words mean the same; due runs can start in between."""
         now = self._clock.now()
         names = rising("tsk", now, self.entropy)
-        known: dict[tuple[str, str | None], Schedule] = {}
+        schedules: dict[tuple[str, str | None], Schedule] = {}
         changes: list[Change] = []
-        turn = _Turn(self._clock, is_slow=who.quotas != NO_QUOTAS)
+        loop_yield = _LoopYield(self._clock, is_slow=who.quotas != NO_QUOTAS)
         try:
-            for wish in wishes:
-                await turn.given(len(changes))
-                if isinstance(wish.when, str):
-                    said = wish.when, self.zone_of(who) if wish.zone is None else wish.zone
-                    if said not in known:
-                        known[said] = read_when(*said, now)
-                    wish = wish._replace(when=known[said])
-                changes.append(self.planned(who, wish, next(names), now))
+            for request in wishes:
+                await loop_yield.after_task(len(changes))
+                if isinstance(request.when, str):
+                    words = request.when, self.zone_of(who) if request.zone is None else request.zone
+                    if words not in schedules:
+                        schedules[words] = read_when(*words, now)
+                    request = request._replace(when=schedules[words])
+                changes.append(self.planned(who, request, next(names), now))
         except Refusal as refusal:
             refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
             refusal.facts["number"] = len(changes) + 1
@@ -124,24 +124,26 @@ class Drafting:
         self,
         who: Principal,
         draft: Draft,
-        found: Facts | None,
+        current: Facts | None,
         now: datetime,
         made: Callable[[], Change],
         *,
         is_new: bool = False,
         granted_lane: str | None = None,
     ) -> Change:
-        """What has this key already is edited into what is wanted now, if it is not that yet. `is_new`: a task that runs
-        is wanted, so that a cancelled one is refused also where nothing would change."""
-        if found is None:
+        """Edit the task that has this key into the requested one, if it differs; without one, call `plan_new`.
+
+        `is_new`: the caller wants a running task, so that a cancelled one is refused even if nothing would change.
+        """
+        if current is None:
             return made()
-        before = found.task
+        before = current.task
         draft = draft._replace(
             lane=task_lane(who, draft.owner, draft.lane, before, granted_lane),
             labels=task_labels(who, draft.labels, before),
         )
-        wanted = drafted(draft, before.id, before.created)._replace(version=before.version)
-        if found.standing.state is TaskState.CANCELLED and (is_new or wanted != before):
+        requested = drafted(draft, before.id, before.created)._replace(version=before.version)
+        if current.standing.state is TaskState.CANCELLED and (is_new or requested != before):
             raise refuse(
                 "key_of_cancelled",
                 key=before.key,
@@ -149,28 +151,30 @@ class Drafting:
                 id=before.id,
                 other=another_key(before.key or "", before.id),
             )
-        return self._edited(who, found, wanted, now)
+        return self._plan_edit(who, current, requested, now)
 
     def edited(self, who: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
-        """Only what is said changes."""
+        """Plan an edit: only the given fields change."""
         before = facts.task
         if not isinstance(edits.lane, Keep):
             edits = edits._replace(lane=task_lane(who, before.owner, edits.lane, before, edits.granted_lane))
         if not isinstance(edits.labels, Keep):
             edits = edits._replace(labels=task_labels(who, edits.labels, before))
-        wanted = edited_task(before, edits, self.zone_of(who), now)
-        kept = wanted.target == before.target
-        wanted = wanted._replace(target=self._checked(wanted.target, wanted.payload, may_wait=kept))
-        return self._edited(who, facts, wanted, now)
+        requested = edited_task(before, edits, self.zone_of(who), now)
+        is_same_target = requested.target == before.target
+        requested = requested._replace(
+            target=self._check_target(requested.target, requested.payload, may_wait=is_same_target)
+        )
+        return self._plan_edit(who, facts, requested, now)
 
-    def _edited(self, who: Principal, facts: Facts, wanted: Task, now: datetime) -> Change:
-        if wanted == facts.task:
+    def _plan_edit(self, who: Principal, facts: Facts, edited: Task, now: datetime) -> Change:
+        if edited == facts.task:
             return Change()
-        check_task(who, wanted, facts.task, now)
-        return self.gate.gated(edit.edit(facts, wanted, now), now, facts)
+        check_task(who, edited, facts.task, now)
+        return self.gate.gated(edit.edit(facts, edited, now), now, facts)
 
-    def _checked(self, target: Target, payload: str, *, may_wait: bool) -> Target:
-        """`may_wait`: a target that nothing here runs is kept, because the task is paused, or has had it before."""
+    def _check_target(self, target: Target, payload: str, *, may_wait: bool) -> Target:
+        """`may_wait`: a target that no node here supports is accepted, because the task is paused, or had it before."""
         try:
             return self._check(target, payload)
         except Refusal as refusal:
@@ -179,8 +183,10 @@ class Drafting:
             return target
 
     def check_carried(self, task: Task) -> None:
-        """Refuses to start a task whose target nothing here runs, as its creation would be refused. What else may be wrong
-        with the target is the node's to say."""
+        """Refuse to start a task whose target kind is not supported here, as its creation would be refused.
+
+        Other problems of the target are reported by the node that runs it.
+        """
         try:
             self._check(task.target, task.payload)
         except Refusal as refusal:
@@ -188,18 +194,19 @@ class Drafting:
                 raise
 
     def draft(self, who: Principal, wish: Wish, now: datetime, paused: str | None = None) -> Draft:
+        """Parse and check a request."""
         owner = who.owner if wish.owner is None else wish.owner
         if owner != who.owner and who.scope is not None:
             raise refuse("foreign_owner", owner=owner)
-        # They are looked for before the rest of the wish is looked at.
+        # Owner and key are used for lookups before the other fields are checked.
         check_text("owner", owner, KEY_CHARACTERS)
         if wish.key is not None:
             check_text("key", wish.key, KEY_CHARACTERS)
         schedule = read_when(wish.when, self.zone_of(who) if wish.zone is None else wish.zone, now)
         policies = read_policies(schedule, wish.options)
-        target = self._checked(wish.target, wish.payload, may_wait=paused is not None)
+        target = self._check_target(wish.target, wish.payload, may_wait=paused is not None)
         return Draft(owner, wish.name, schedule, target, wish.payload, policies, wish.key, wish.lane, wish.labels)
 
     def zone_of(self, who: Principal) -> str | None:
-        """Where whoever asks says none, their own counts before that of the deployment."""
+        """Return the caller's own zone, else the deployment's."""
         return who.zone or self._zone

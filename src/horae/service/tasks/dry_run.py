@@ -1,4 +1,4 @@
-"""What would be: every check is the real one, on what is really there, and nothing is written."""
+"""Store wrapper for a dry run: every decision and check is made on the real data, and nothing is written."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...ports.records import Record, Writing
 
 
 def unwritten(store: Keeping) -> Keeping:
-    """The same store for whoever reads; what is written there is decided, and forgotten."""
-    return cast(Keeping, _Unwritten(store))
+    """Wrap a store so that reads pass through and writes are decided and discarded."""
+    return cast(Keeping, _DryRunStore(store))
 
 
-class _Unwritten:
+class _DryRunStore:
     def __init__(self, store: Keeping) -> None:
         self._store = store
 
@@ -33,17 +33,17 @@ class _Unwritten:
                 raise refuse("key_taken", key=task.key)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        found = await self._store.facts(task_id, owner)
-        return None if found is None else facts_after(found, decide(found))
+        current = await self._store.facts(task_id, owner)
+        return None if current is None else facts_after(current, decide(current))
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        found = await self._store.find(owner, key)
-        change = decide(found)
-        if found is None and change.task is not None:
-            found = Facts(change.task, FRESH)
-        if found is None:
+        current = await self._store.find(owner, key)
+        change = decide(current)
+        if current is None and change.task is not None:
+            current = Facts(change.task, FRESH)
+        if current is None:
             raise refuse("no_such_task", id=key)
-        return facts_after(found, change)
+        return facts_after(current, change)
 
     async def settle(self, *_: object) -> frozenset[str]:
         return frozenset()
@@ -60,15 +60,15 @@ class _Unwritten:
     async def write_lines(self, lines: Sequence[object]) -> None: ...
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        return await self._fits(record, replacing)
+        return await self._is_current(record, replacing)
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
-        found = await self._store.get_record(kind, key)
-        return found is not None and found.version == version
+        known = await self._store.get_record(kind, key)
+        return known is not None and known.version == version
 
     async def write_records(self, writings: Sequence[Writing]) -> bool:
-        return all([await self._fits(each.record, each.replacing) for each in writings])
+        return all([await self._is_current(each.record, each.replacing) for each in writings])
 
-    async def _fits(self, record: Record, replacing: int | None) -> bool:
-        found = await self._store.get_record(record.kind, record.key)
-        return (None if found is None else found.version) == replacing
+    async def _is_current(self, record: Record, replacing: int | None) -> bool:
+        known = await self._store.get_record(record.kind, record.key)
+        return (None if known is None else known.version) == replacing

@@ -1,4 +1,4 @@
-"""An edit says only what is to change; everything else stays as it is."""
+"""Partial edits of a task: fields that an edit does not mention keep their value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _P = TypeVar("_P", Policies, Missed)
 
 
 class Keep(Enum):
-    """The value of a field that an edit does not mention: None is a value of its own."""
+    """Type of the sentinel for a field that an edit does not mention, because None is a value of its own."""
 
     KEEP = "keep"
 
@@ -32,20 +32,20 @@ Kept: TypeAlias = _T | Literal[Keep.KEEP]
 
 
 class Redeclared(NamedTuple):
-    """The declarations of the function that a task had and of the one that it gets."""
+    """Declarations of the former function of a task and of its new one."""
 
     before: Defaults
     after: Defaults
 
     def follow(self, task: Task) -> Task:
-        """What is as the former function declared it, or as is usual, becomes what the new one declares; the rest stays."""
-        usual = policies_for(task.schedule)
-        old, new = (chosen_policies(usual, each.options) for each in self)
-        task = task._replace(policies=_followed(task.policies, old, new))
+        """Replace values that equal the former declaration, or the default, with the new declaration; keep the others."""
+        defaults = policies_for(task.schedule)
+        old, new = (chosen_policies(defaults, each.options) for each in self)
+        task = task._replace(policies=_rebase(task.policies, old, new))
         labels = self.after.labels or {}
         if not task.labels or dict(task.labels) == (self.before.labels or {}):
             task = task._replace(labels=tuple(sorted(labels.items())))
-        # An agent stays in its own lane, which is what limits it.
+        # An agent stays in its own lane, because that limits its concurrency.
         if agent_of(task) is None and task.lane in (None, self.before.lane):
             task = task._replace(lane=self.after.lane)
         return task
@@ -55,20 +55,20 @@ class Edits(NamedTuple):
     name: Kept[str] = KEEP
     when: Kept[When] = KEEP
     zone: str | None = None
-    """Where the new `when` names none; by itself it moves the schedule that the task has."""
+    """Zone for a new `when` without one; alone, it moves the current schedule to this zone."""
     target: Kept[Target] = KEEP
     payload: Kept[str] = KEEP
     lane: Kept[str | None] = KEEP
     labels: Kept[Mapping[str, str] | None] = KEEP
     options: Options = NO_OPTIONS
     granted_lane: str | None = None
-    """The lane that the declaration of a function names, where `lane` is taken from there."""
+    """Lane of the function's declaration, if `lane` comes from there."""
     redeclared: Redeclared | None = None
-    """Where the task gets another function."""
+    """Set if the task gets another function."""
 
 
 class FireChanges(NamedTuple):
-    """What an edit does to the fires ahead: those that go, and those that come."""
+    """Effect of an edit on upcoming fires: removed and added instants."""
 
     removed: tuple[datetime, ...] = ()
     added: tuple[datetime, ...] = ()
@@ -81,7 +81,7 @@ class Edited(NamedTuple):
 
 
 def edited_task(task: Task, edits: Edits, zone: str | None, now: datetime) -> Task:
-    """The task as the edit wants it, checked part by part like a new one."""
+    """Return the task after the edit, checked field by field like a new one."""
     task = task if edits.redeclared is None else edits.redeclared.follow(task)
     schedule = task.schedule
     if not isinstance(edits.when, Keep):
@@ -90,49 +90,49 @@ def edited_task(task: Task, edits: Edits, zone: str | None, now: datetime) -> Ta
         schedule = replace(schedule, zone=None).with_defaults(edits.zone)
     draft = Draft(
         task.owner,
-        _chosen(edits.name, task.name),
+        _value_or(edits.name, task.name),
         schedule,
-        _chosen(edits.target, task.target),
-        _chosen(edits.payload, task.payload),
-        _policies(task, schedule, edits.options),
+        _value_or(edits.target, task.target),
+        _value_or(edits.payload, task.payload),
+        _edited_policies(task, schedule, edits.options),
         task.key,
-        _chosen(edits.lane, task.lane),
+        _value_or(edits.lane, task.lane),
         dict(task.labels) if isinstance(edits.labels, Keep) else edits.labels,
     )
     return drafted(draft, task.id, task.created)._replace(version=task.version)
 
 
 def fire_changes(before: Task, after: Task, standing: Standing, now: datetime, most: int = 10) -> FireChanges:
-    """The next fires of each without those that they share, as far ahead as both were looked at."""
+    """Compare the next fires before and after, as far ahead as both lists reach."""
     if before.schedule == after.schedule:
         return FireChanges()
-    old, new = _ahead(before, standing, now, most), _ahead(after, standing._replace(counted=0), now, most)
-    # Where one was cut off, what the other has beyond that says nothing.
-    seen = min((each[-1] for each in (old, new) if len(each) == most), default=None)
-    if seen is not None:
-        old, new = ([each for each in ahead if each <= seen] for ahead in (old, new))
+    old, new = _next_fires(before, standing, now, most), _next_fires(after, standing._replace(counted=0), now, most)
+    # Beyond the end of a truncated list, the lists cannot be compared.
+    horizon = min((each[-1] for each in (old, new) if len(each) == most), default=None)
+    if horizon is not None:
+        old, new = ([each for each in ahead if each <= horizon] for ahead in (old, new))
     return FireChanges(tuple(each for each in old if each not in new), tuple(each for each in new if each not in old))
 
 
-def _ahead(task: Task, standing: Standing, now: datetime, most: int) -> list[datetime]:
+def _next_fires(task: Task, standing: Standing, now: datetime, most: int) -> list[datetime]:
     return list(islice(iterate(task.schedule, now, past_of(task, standing)), most))
 
 
-def _policies(task: Task, schedule: Schedule, options: Options) -> Policies:
-    """What was never chosen follows the kind of the schedule; what was, stays."""
-    return chosen_policies(_followed(task.policies, policies_for(task.schedule), policies_for(schedule)), options)
+def _edited_policies(task: Task, schedule: Schedule, options: Options) -> Policies:
+    """Policies that were never chosen follow the kind of the schedule; chosen ones stay."""
+    return chosen_policies(_rebase(task.policies, policies_for(task.schedule), policies_for(schedule)), options)
 
 
-def _followed(value: _P, old: _P, new: _P) -> _P:
-    """Each part that is as the old kind has it by default becomes what the new kind has."""
+def _rebase(value: _P, old: _P, new: _P) -> _P:
+    """Replace each part that equals the old default with the new default."""
     if old == new:
         return value
     parts: dict[str, Any] = {}
     for name in (each.name for each in fields(value)):
         mine, before, after = getattr(value, name), getattr(old, name), getattr(new, name)
-        parts[name] = after if mine == before else _followed(mine, before, after) if isinstance(mine, Missed) else mine
+        parts[name] = after if mine == before else _rebase(mine, before, after) if isinstance(mine, Missed) else mine
     return replace(value, **parts)
 
 
-def _chosen(edit: Kept[_T], before: _T) -> _T:
+def _value_or(edit: Kept[_T], before: _T) -> _T:
     return before if isinstance(edit, Keep) else edit

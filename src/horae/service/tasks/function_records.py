@@ -1,4 +1,4 @@
-"""Registrations of functions as JSON: what a decorator declares, and the signature that a payload has to fit."""
+"""JSON form of function registrations: declared defaults of a decorator, and the signature for payloads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INTERACTIVE: Final = "__main__"
 
 
 class Argument(NamedTuple):
-    """`wanted` names its type for people; `accepts` are the JSON types that can fit, None where that is not known."""
+    """One argument: `wanted` names its type in messages; `accepts` are the JSON types that fit, None if unknown."""
 
     name: str
     required: bool
@@ -37,7 +37,7 @@ class Signature(NamedTuple):
 
 
 class Defaults(NamedTuple):
-    """What the decorator of a function declares for its tasks."""
+    """Defaults that the decorator of a function declares for its tasks."""
 
     zone: str | None = None
     lane: str | None = None
@@ -49,7 +49,10 @@ NO_DEFAULTS: Final = Defaults()
 
 
 class Registration(NamedTuple):
-    """`registered` is the moment from which this declaration counts. `alias_of`: an earlier name of that function."""
+    """A registered function.
+
+    `registered` is when this declaration began to count; `alias_of`: an earlier name of that function.
+    """
 
     name: str
     module: str
@@ -60,14 +63,16 @@ class Registration(NamedTuple):
 
     @property
     def source(self) -> str | None:
-        """The path of its file or the dotted name of its module; None for an interactive prompt and for a script that
-        is no `.py` file: no node can be started with those."""
+        """Path of its file or dotted name of its module; None if no node can be started with it.
+
+        That is an interactive prompt, or a script without `.py`.
+        """
         is_script = PurePath(self.module).name != self.module and not self.module.endswith(_PYTHON)
         return None if self.module == _INTERACTIVE or is_script else self.module
 
 
 class FormerName(NamedTuple):
-    """The name that an earlier version may have given to the function `current`, and the modules it may have noted."""
+    """A name that an earlier version may have given to the function `current`, and the modules it may have recorded."""
 
     name: str
     current: str
@@ -76,11 +81,11 @@ class FormerName(NamedTuple):
     def is_from(self, module: str, *, running: bool) -> bool:
         """Whether a registration from this module is the same function.
 
-        It is where the module is the same. A file of the same name elsewhere is taken for an earlier place of this one,
-        unless nodes are running with it.
+        True for the same module. A file of the same name elsewhere counts as an earlier location, unless nodes run with
+        it.
         """
-        same_file = _file_name(module) in {*map(_file_name, self.modules)} - {""}
-        return module in self.modules or (same_file and not running)
+        is_same_file = _file_name(module) in {*map(_file_name, self.modules)} - {""}
+        return module in self.modules or (is_same_file and not running)
 
 
 def _file_name(module: str) -> str:
@@ -102,7 +107,7 @@ def signature_json(signature: Signature) -> dict[str, Any]:
     }
 
 
-def read_signature(said: Mapping[str, Any]) -> Signature:
+def read_signature(body: Mapping[str, Any]) -> Signature:
     arguments = tuple(
         Argument(
             each["name"],
@@ -110,9 +115,9 @@ def read_signature(said: Mapping[str, Any]) -> Signature:
             each["wanted"],
             None if each["accepts"] is None else frozenset(each["accepts"]),
         )
-        for each in said["arguments"]
+        for each in body["arguments"]
     )
-    return Signature(arguments, said["takes_more"])
+    return Signature(arguments, body["takes_more"])
 
 
 def defaults_json(defaults: Defaults) -> dict[str, Any]:
@@ -124,8 +129,8 @@ def defaults_json(defaults: Defaults) -> dict[str, Any]:
     }
 
 
-def read_defaults(said: Mapping[str, Any]) -> Defaults:
-    return Defaults(said["zone"], said["lane"], said["labels"], read_options(said["policies"]))
+def read_defaults(body: Mapping[str, Any]) -> Defaults:
+    return Defaults(body["zone"], body["lane"], body["labels"], read_options(body["policies"]))
 
 
 def registration_json(registration: Registration) -> dict[str, Any]:
@@ -139,22 +144,22 @@ def registration_json(registration: Registration) -> dict[str, Any]:
 
 
 def read_registration(name: str, body: str) -> Registration:
-    said = json.loads(body)
-    registered = datetime.fromisoformat(said["registered"]).astimezone(UTC)
-    defaults = read_defaults(said["defaults"])
-    return Registration(name, said["module"], read_signature(said), defaults, registered, said.get("alias_of"))
+    record = json.loads(body)
+    registered = datetime.fromisoformat(record["registered"]).astimezone(UTC)
+    defaults = read_defaults(record["defaults"])
+    return Registration(name, record["module"], read_signature(record), defaults, registered, record.get("alias_of"))
 
 
 def options_json(options: Options) -> dict[str, Any]:
-    """The policies that were chosen; `never` stays the word that it is. Read and written again, they are the same."""
+    """Return the chosen policies as JSON; `never` stays a word, and a round trip returns the same."""
     if isinstance(options.missed, str):
-        # Text that means nothing is refused where a task is made with it, not where a function is registered.
+        # Invalid text is refused when a task is created with it, not when a function is registered.
         with suppress(Refusal):
             options = options._replace(missed=read_missed_parts(options.missed))
-    return {name: _value(value) for name, value in options._asdict().items() if value is not None}
+    return {name: _value_json(value) for name, value in options._asdict().items() if value is not None}
 
 
-def _value(value: Any) -> Any:
+def _value_json(value: Any) -> Any:
     if isinstance(value, timedelta):
         return iso_duration(value)
     if isinstance(value, Missed):
@@ -163,12 +168,12 @@ def _value(value: Any) -> Any:
         attempts = NEVER if value.attempts is None else value.attempts
         value = RetryWish(attempts, value.backoff, value.factor, value.max)
     if isinstance(value, MissedWish | RetryWish):
-        return {name: _value(part) for name, part in value._asdict().items() if part is not None}
+        return {name: _value_json(part) for name, part in value._asdict().items() if part is not None}
     return value
 
 
-def read_options(said: Mapping[str, Any]) -> Options:
-    chosen = dict(said)
+def read_options(body: Mapping[str, Any]) -> Options:
+    chosen = dict(body)
     if isinstance(chosen.get("missed"), Mapping):
         chosen["missed"] = MissedWish(**chosen["missed"])
     if isinstance(chosen.get("retry"), Mapping):
@@ -177,6 +182,6 @@ def read_options(said: Mapping[str, Any]) -> Options:
 
 
 def digest(value: Mapping[str, Any]) -> str:
-    """Equal exactly when two nodes say the same."""
+    """Return a digest that is equal exactly when two nodes declare the same."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
     return sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]

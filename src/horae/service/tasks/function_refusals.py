@@ -1,4 +1,4 @@
-"""Every way in which the arguments of a registered function are refused: code, sentence and hint in two languages."""
+"""Refusals of function arguments: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registered functions: which nodes have them, what their decorators declare, and which arguments they take."""
+"""Registry of functions: which nodes have them, their declared defaults, and their arguments."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from .task_request import MissedWish, Options, RetryWish, Wish
 
 LOG: Final = logging.getLogger("horae")
 _FUNCTION: Final = "function"
-_OF_NODE: Final = "node_functions"
-_CACHED: Final = 1.0
-"""Seconds for which a process trusts what it has read; an answer that would warn or refuse is read anew."""
-_SHOWN: Final = 80
+_NODE_FUNCTIONS: Final = "node_functions"
+_CACHE_SECONDS: Final = 1.0
+"""Cache lifetime in seconds; a result that would warn or refuse is always read again."""
+_MAX_EXCERPT: Final = 80
 
 
 class Keeping(Book, Records, Protocol):
-    """What it asks of the store."""
+    """The store operations that functions need."""
 
 
 class KnownFunction(NamedTuple):
-    """A registration, how many running nodes have the function, and whether those nodes agree with it."""
+    """A registration, the number of running nodes with the function, and whether those nodes declare the same."""
 
     registration: Registration
     nodes: int = 0
@@ -62,38 +62,38 @@ class KnownFunction(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """A wish with the declaration of its function applied; `declared` names the fields that came from there."""
+    """A request with the declaration of its function applied; `declared` names the fields that came from there."""
 
     wish: Wish
     declared: tuple[str, ...] = ()
     warnings: tuple[Advisory, ...] = ()
 
     def declared_in(self, schedule: Schedule) -> list[str]:
-        """Without the zone where the schedule names one itself."""
+        """Return the declared fields, without the zone if the schedule names one itself."""
         return [name for name in self.declared if name != "zone" or schedule.zone == self.wish.zone]
 
 
 class Catalogue(NamedTuple):
-    """`aliases`: names of earlier versions, each with the name that its function has now."""
+    """All registered functions. `aliases` maps names of earlier versions to current ones."""
 
     functions: Mapping[str, KnownFunction] = {}
     aliases: Mapping[str, str] = {}
     draining: Mapping[str, str] = {}
-    """Functions of draining nodes, each with the id of one."""
+    """Functions of draining nodes, each with the id of one such node."""
 
     def find(self, name: str) -> KnownFunction | None:
         whole = self.whole_name(name)
         return None if whole is None else self.functions[whole]
 
     def whole_name(self, name: str) -> str | None:
-        """The registered name. A name without its module is enough where it is unique."""
+        """Return the registered name; a unique name without its module is enough."""
         if name in self.functions:
             return name
         alias = self.aliases.get(name)
         return alias if alias in self.functions else complete_name(name, self.functions)
 
     def resolve(self, wish: Wish) -> Resolved:
-        """Raises a refusal when the arguments certainly do not fit."""
+        """Apply the declaration of its function to a request; refused if the arguments certainly do not fit."""
         name = function_of(wish.target)
         if name is None or wish.resolved:
             return Resolved(wish)
@@ -105,33 +105,37 @@ class Catalogue(NamedTuple):
         return Resolved(filled._replace(resolved=True, target=self.complete(wish.target)), declared, warnings)
 
     def complete(self, target: Target) -> Target:
-        """The target with the registered name of its function."""
+        """Return the target with the registered name of its function."""
         name = function_of(target)
         whole = None if name is None else self.whole_name(name)
         return target if whole in (None, name) else with_function(target, str(whole))
 
     def check(self, target: Target, payload: str) -> tuple[Advisory, ...]:
-        said = function_of(target)
-        if said is None:
+        """Return warnings about a function and its arguments; refused if the arguments certainly do not fit."""
+        given_name = function_of(target)
+        if given_name is None:
             return ()
-        name = self.whole_name(said)
+        name = self.whole_name(given_name)
         if name is None:
-            return (self._unknown(said),)
+            return (self._unknown(given_name),)
         known = self.functions[name]
-        found = [] if name == said else [advise("function_completed", name=said, whole=name)]
+        warnings = [] if name == given_name else [advise("function_completed", name=given_name, whole=name)]
         if not known.nodes:
-            found.append(self._not_running(known))
+            warnings.append(self._not_running(known))
         try:
             check_arguments(name, known.registration.signature, payload)
         except Refusal as refusal:
             if known.same_signature:
                 raise
             english, chinese = _problem(name, refusal, "en"), _problem(name, refusal, "zh")
-            found.append(advise_each("arguments_unsure", english, chinese))
-        return tuple(found)
+            warnings.append(advise_each("arguments_unsure", english, chinese))
+        return tuple(warnings)
 
     def missing(self, target: Target) -> Advisory | None:
-        """What a stored task waits for: a function that no running node has. A node takes only whole names and aliases."""
+        """Return a warning if no running node has the function of a stored task.
+
+        A node accepts only whole names and aliases.
+        """
         name = function_of(target)
         if name is None:
             return None
@@ -144,46 +148,46 @@ class Catalogue(NamedTuple):
         name, source = known.registration.name, known.registration.source
         node = self.draining.get(name)
         if node is not None:
-            found = advise("function_draining", name=name, node=node, command=start_command(source))
+            warning = advise("function_draining", name=name, node=node, command=start_command(source))
         elif source is None:
-            found = advise("function_not_running_anywhere", name=name)
+            warning = advise("function_not_running_anywhere", name=name)
         else:
-            found = advise("function_not_running", name=name, command=start_command(source))
-        return replace(found, source=source)
+            warning = advise("function_not_running", name=name, command=start_command(source))
+        return replace(warning, source=source)
 
     def _unknown(self, name: str) -> Advisory:
-        near = self.nearest(name)
-        if near is None:
+        nearest = self.nearest(name)
+        if nearest is None:
             return advise("function_unknown", name=name)
-        return advise("function_unknown_near", name=name, near=near)
+        return advise("function_unknown_near", name=name, near=nearest)
 
     def nearest(self, name: str) -> str | None:
         return nearest_function(name, sorted(self.functions))
 
 
 class Functions:
-    """Registrations are records: `function` by name, and `node_functions` by node with the digests of what it has."""
+    """Registrations are records: `function` by name, and `node_functions` by node with digests of its declarations."""
 
     def __init__(self, store: Keeping, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._read: tuple[float, Catalogue] | None = None
+        self._cache: tuple[float, Catalogue] | None = None
 
-    # --- registered ------------------------------------------------------------------------------------------------
+    # --- registration ----------------------------------------------------------------------------------------------
 
     async def register(
         self, who: Principal, registrations: Sequence[Registration], former: Iterable[FormerName] = ()
     ) -> None:
-        """Keep what the code of this process declares; the newest registration of a name counts.
+        """Store the declarations of this process; the newest registration of a name counts.
 
-        A name that its module no longer declares, and that no running node has, is forgotten, unless it is a former name
-        of a function that is declared: then it stays as an alias, because stored tasks have it.
+        A name that its module no longer declares, and that no running node has, is dropped, unless it is a former name
+        of a declared function: then it stays as an alias, because stored tasks use it.
         """
         refuse_agent(who, "declared functions")
         who.must(Scope.ADMIN)
         if not registrations:
             return
-        self._read = None
+        self._cache = None
         catalogue = await self.load()
         known = dict(catalogue.functions)
         declared = {each.name: each for each in registrations}
@@ -194,35 +198,37 @@ class Functions:
                 if before is not None and before.nodes:
                     LOG.warning("running nodes declare the function %s differently: the newest counts", each.name)
         modules = {each.module for each in registrations}
-        for was in former:
-            if was.name not in declared and _is_former(was, known.get(was.name)):
-                await self._put(declared[was.current]._replace(name=was.name, alias_of=was.current))
-                del known[was.name]
-            modules.update(was.modules)
+        for former_name in former:
+            if former_name.name not in declared and _is_former(former_name, known.get(former_name.name)):
+                await self._put(
+                    declared[former_name.current]._replace(name=former_name.name, alias_of=former_name.current)
+                )
+                del known[former_name.name]
+            modules.update(former_name.modules)
         for name, old in known.items():
             if old.registration.module in modules and name not in declared and not old.nodes:
-                for forgotten in (name, *(alias for alias, whole in catalogue.aliases.items() if whole == name)):
-                    await self._forget(forgotten)
-        self._read = None
+                for dropped in (name, *(alias for alias, whole in catalogue.aliases.items() if whole == name)):
+                    await self._drop(dropped)
+        self._cache = None
 
     async def announce(self, node: str, home: str, registrations: Sequence[Registration]) -> None:
-        """This node runs these functions, until it withdraws or its lease ends."""
+        """Record that this node has these functions, until it withdraws or its lease ends."""
         body = {
             "home": home,
             "functions": {each.name: [_signature_digest(each), _defaults_digest(each)] for each in registrations},
         }
-        await self._replace(Record(_OF_NODE, node, "", json.dumps(body)))
-        living = {each.id for each in await self._store.nodes()}
-        for record in await self._all(_OF_NODE):
-            if record.key not in living and record.key != node:
-                await self._store.drop_record(_OF_NODE, record.key, record.version)
-        self._read = None
+        await self._replace(Record(_NODE_FUNCTIONS, node, "", json.dumps(body)))
+        live_ids = {each.id for each in await self._store.nodes()}
+        for record in await self._read_all(_NODE_FUNCTIONS):
+            if record.key not in live_ids and record.key != node:
+                await self._store.drop_record(_NODE_FUNCTIONS, record.key, record.version)
+        self._cache = None
 
     async def withdraw(self, node: str) -> None:
-        record = await self._store.get_record(_OF_NODE, node)
+        record = await self._store.get_record(_NODE_FUNCTIONS, node)
         if record is not None:
-            await self._store.drop_record(_OF_NODE, node, record.version)
-        self._read = None
+            await self._store.drop_record(_NODE_FUNCTIONS, node, record.version)
+        self._cache = None
 
     async def _put(self, registration: Registration) -> None:
         body = json.dumps(registration_json(registration), default=str)
@@ -230,53 +236,53 @@ class Functions:
 
     async def _replace(self, record: Record) -> None:
         while True:
-            found = await self._store.get_record(record.kind, record.key)
-            if await self._store.put_record(record, replacing=None if found is None else found.version):
+            known = await self._store.get_record(record.kind, record.key)
+            if await self._store.put_record(record, replacing=None if known is None else known.version):
                 return
 
-    async def _forget(self, name: str) -> None:
+    async def _drop(self, name: str) -> None:
         record = await self._store.get_record(_FUNCTION, name)
         if record is not None:
             await self._store.drop_record(_FUNCTION, name, record.version)
 
-    # --- looked up -------------------------------------------------------------------------------------------------
+    # --- lookup ----------------------------------------------------------------------------------------------------
 
     async def by_node(self) -> dict[str, tuple[str, ...]]:
-        """The names of the functions that each node has announced, by the id of the node and by its home."""
-        found: dict[str, tuple[str, ...]] = {}
-        for record in await self._all(_OF_NODE):
+        """Return the names of announced functions, by node id and by node home."""
+        functions: dict[str, tuple[str, ...]] = {}
+        for record in await self._read_all(_NODE_FUNCTIONS):
             body = json.loads(record.body)
             names = tuple(sorted(body["functions"]))
             # A node that lost its lease and came back has another id in the same process.
-            found[record.key] = found[body["home"]] = names
-        return found
+            functions[record.key] = functions[body["home"]] = names
+        return functions
 
     async def all(self, who: Principal) -> tuple[KnownFunction, ...]:
-        """Every registered function, by name. Functions belong to the deployment, so every owner sees them."""
+        """Return every registered function, by name. Functions belong to the deployment, so every owner sees them."""
         who.must(Scope.READ)
-        found = (await self.load(fresh=True)).functions
-        return tuple(found[name] for name in sorted(found))
+        functions = (await self.load(fresh=True)).functions
+        return tuple(functions[name] for name in sorted(functions))
 
     async def get(self, who: Principal, name: str) -> KnownFunction:
-        """One function; its name without the module is enough where that is unique."""
+        """Return one function; a unique name without its module is enough."""
         who.must(Scope.READ)
-        found = (await self.load(fresh=True)).find(name)
-        if found is None:
+        function = (await self.load(fresh=True)).find(name)
+        if function is None:
             raise refuse("no_such_function", name=name)
-        return found
+        return function
 
     async def resolve(self, wish: Wish) -> Resolved:
-        """The wish as its function's declaration completes it; nothing is read for other targets."""
+        """Apply the declaration of its function to a request; reads nothing for other targets."""
         if wish.resolved or function_of(wish.target) is None:
             return Resolved(wish)
         try:
-            found = (await self.load()).resolve(wish)
+            resolved = (await self.load()).resolve(wish)
         except Refusal:
             return (await self.load(fresh=True)).resolve(wish)
-        return (await self.load(fresh=True)).resolve(wish) if found.warnings else found
+        return (await self.load(fresh=True)).resolve(wish) if resolved.warnings else resolved
 
     async def check_edits(self, target: Target, payload: str, edits: Edits) -> tuple[Advisory, ...]:
-        """Warnings for a task that gets another target or payload; refused when the arguments certainly do not fit."""
+        """Return warnings for a task that gets another target or payload; refused if its arguments cannot fit."""
         if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
             return ()
         target = target if isinstance(edits.target, Keep) else edits.target
@@ -286,7 +292,7 @@ class Functions:
         return (await self.load(fresh=True)).check(target, payload)
 
     async def complete_edits(self, target: Target, edits: Edits) -> Edits:
-        """With the registered name of a new function, and its declaration in place of the former function's."""
+        """Complete an edit with the registered name of a new function and with its declaration."""
         if isinstance(edits.target, Keep) or function_of(edits.target) is None:
             return edits
         catalogue = await self.load()
@@ -301,30 +307,30 @@ class Functions:
 
     async def load(self, *, fresh: bool = False) -> Catalogue:
         now = self._clock.steady()
-        if not fresh and self._read is not None and now - self._read[0] < _CACHED:
-            return self._read[1]
-        catalogue = await self._load()
-        self._read = now, catalogue
+        if not fresh and self._cache is not None and now - self._cache[0] < _CACHE_SECONDS:
+            return self._cache[1]
+        catalogue = await self._load_catalogue()
+        self._cache = now, catalogue
         return catalogue
 
-    async def _load(self) -> Catalogue:
-        registrations = [read_registration(each.key, each.body) for each in await self._all(_FUNCTION)]
+    async def _load_catalogue(self) -> Catalogue:
+        registrations = [read_registration(each.key, each.body) for each in await self._read_all(_FUNCTION)]
         if not registrations:
             return Catalogue()
-        running, draining = await self._running()
-        functions = {each.name: _known(each, running) for each in registrations if each.alias_of is None}
+        running, draining = await self._load_running()
+        functions = {each.name: _with_node_counts(each, running) for each in registrations if each.alias_of is None}
         aliases = {each.name: each.alias_of for each in registrations if each.alias_of is not None}
         return Catalogue(functions, aliases, draining)
 
-    async def _running(self) -> tuple[list[dict[str, list[str]]], dict[str, str]]:
-        """The functions of each node that holds a lease and is not draining; and those of draining nodes, with the node."""
+    async def _load_running(self) -> tuple[list[dict[str, list[str]]], dict[str, str]]:
+        """Return the functions of each node that holds a lease and is not draining; and those of draining nodes."""
         lease, now = await agreed_lease(self._store), self._clock.now()
         nodes = [each for each in await self._store.nodes() if now - each.renewed <= lease]
         # A node that lost its lease and came back has another id in the same process.
         by_name = {name: each for each in nodes for name in (each.id, each.home)}
-        found: list[dict[str, list[str]]] = []
+        running: list[dict[str, list[str]]] = []
         draining: dict[str, str] = {}
-        for record in await self._all(_OF_NODE):
+        for record in await self._read_all(_NODE_FUNCTIONS):
             body = json.loads(record.body)
             node = by_name.get(record.key) or by_name.get(body["home"])
             if node is None:
@@ -332,33 +338,33 @@ class Functions:
             if node.draining:
                 draining |= dict.fromkeys(body["functions"], node.id)
             else:
-                found.append(body["functions"])
-        return found, draining
+                running.append(body["functions"])
+        return running, draining
 
-    async def _all(self, kind: str) -> list[Record]:
-        found: list[Record] = []
+    async def _read_all(self, kind: str) -> list[Record]:
+        records: list[Record] = []
         after: str | None = None
         while True:
             page = await self._store.records(kind, None, after, LARGEST_PAGE)
-            found += page.items
+            records += page.items
             after = page.after
             if after is None:
-                return found
+                return records
 
 
-def _known(registration: Registration, running: Iterable[Mapping[str, list[str]]]) -> KnownFunction:
-    having = [each[registration.name] for each in running if registration.name in each]
+def _with_node_counts(registration: Registration, running: Iterable[Mapping[str, list[str]]]) -> KnownFunction:
+    digests = [each[registration.name] for each in running if registration.name in each]
     signature, defaults = _signature_digest(registration), _defaults_digest(registration)
     return KnownFunction(
         registration,
-        len(having),
-        all(each[0] == signature for each in having),
-        all(each[1] == defaults for each in having),
+        len(digests),
+        all(each[0] == signature for each in digests),
+        all(each[1] == defaults for each in digests),
     )
 
 
-def _is_former(was: FormerName, old: KnownFunction | None) -> bool:
-    return old is not None and was.is_from(old.registration.module, running=bool(old.nodes))
+def _is_former(former_name: FormerName, old: KnownFunction | None) -> bool:
+    return old is not None and former_name.is_from(old.registration.module, running=bool(old.nodes))
 
 
 def _signature_digest(registration: Registration) -> str:
@@ -382,23 +388,25 @@ def _problem(name: str, refusal: Refusal, language: Language) -> dict[str, objec
 
 
 def start_command(source: str | None, verb: Literal["up", "worker"] = "up", path: str | None = None) -> str:
-    """Starts a node that has the functions of a file or module. Without `path`, of a file only the name: it may be on
-    another machine."""
+    """Return the command that starts a node with the functions of a file or module.
+
+    Without `path`, only the name of a file is shown: it may be on another machine.
+    """
     place = "FILE.py" if source is None else PurePath(source).name if source.endswith(".py") else source
     return f"horae {verb} {shlex.quote(place if path is None else path)}"
 
 
 def nearest_function(name: str, known: Sequence[str]) -> str | None:
-    """The name that was probably meant: the same with or without its module, or a similar one."""
+    """Return the closest name: the same with or without its module, or a similar one."""
     last = name.rpartition(".")[2]
     same = [each for each in known if each.rpartition(".")[2] == last]
     return next(iter(same or get_close_matches(name, known, 1)), None)
 
 
 def complete_name(name: str, known: Iterable[str]) -> str | None:
-    """The one name that is this one with a module before it; None where there is none or several."""
-    found = [each for each in known if each.endswith(f".{name}")]
-    return found[0] if len(found) == 1 else None
+    """Return the one name that is this one with a module before it; None if there is none or several."""
+    matches = [each for each in known if each.endswith(f".{name}")]
+    return matches[0] if len(matches) == 1 else None
 
 
 def with_function(target: Target, name: str) -> Target:
@@ -407,7 +415,7 @@ def with_function(target: Target, name: str) -> Target:
 
 
 def function_of(target: Target) -> str | None:
-    """The name of a target's function; None for other kinds, and for a spec that is refused elsewhere."""
+    """Return the name of a target's function; None for other kinds, and for a spec that is refused elsewhere."""
     if target.kind != "function":
         return None
     try:
@@ -419,7 +427,10 @@ def function_of(target: Target) -> str | None:
 
 
 def apply_defaults(wish: Wish, defaults: Defaults) -> tuple[Wish, tuple[str, ...]]:
-    """What the caller said stays; the rest is as declared. Labels are one field: the caller's replace the declared."""
+    """Fill fields that the caller left out with the declared ones.
+
+    Labels are one field: the caller's replace the declared.
+    """
     filled: dict[str, Any] = {}
     for name in ("zone", "lane", "labels"):
         declared = getattr(defaults, name)
@@ -428,35 +439,35 @@ def apply_defaults(wish: Wish, defaults: Defaults) -> tuple[Wish, tuple[str, ...
     if "lane" in filled:
         filled["granted_lane"] = filled["lane"]
     options = wish.options.over(defaults.options)
-    policies = _from_defaults(wish.options, defaults.options)
+    policies = _defaulted_policies(wish.options, defaults.options)
     named = [name for name in filled if name in ("zone", "lane", "labels")]
     return wish._replace(options=options, **filled), (*named, *policies)
 
 
-def _from_defaults(said: Options, declared: Options) -> list[str]:
-    found: dict[str, None] = {}
-    for name, mine, other in zip(Options._fields, said, declared, strict=True):
-        if other is None:
+def _defaulted_policies(chosen: Options, declared: Options) -> list[str]:
+    names: dict[str, None] = {}
+    for name, value, default in zip(Options._fields, chosen, declared, strict=True):
+        if default is None:
             continue
-        if name == "retries" and said.retry is not None and not _has_gap(said.retry, "attempts"):
+        if name == "retries" and chosen.retry is not None and not _is_part_unset(chosen.retry, "attempts"):
             continue
-        if mine is None or _takes_parts(mine, other):
-            found["policies.retry" if name == "retries" else f"policies.{name}"] = None
-    return list(found)
+        if value is None or _takes_default_parts(value, default):
+            names["policies.retry" if name == "retries" else f"policies.{name}"] = None
+    return list(names)
 
 
-def _has_gap(value: Any, part: str) -> bool:
+def _is_part_unset(value: Any, part: str) -> bool:
     return isinstance(value, RetryWish) and getattr(value, part) is None
 
 
-def _takes_parts(mine: Any, other: Any) -> bool:
-    if not isinstance(mine, MissedWish | RetryWish) or type(mine) is not type(other):
+def _takes_default_parts(value: Any, default: Any) -> bool:
+    if not isinstance(value, MissedWish | RetryWish) or type(value) is not type(default):
         return False
-    return any(part is None and base is not None for part, base in zip(mine, other, strict=True))
+    return any(part is None and base is not None for part, base in zip(value, default, strict=True))
 
 
 def check_arguments(function: str, signature: Signature, payload: str) -> None:
-    """Refuses a payload that no call of this signature can take."""
+    """Refuse a payload that no call of this signature can take."""
     try:
         given = json.loads(payload) if payload else {}
     except ValueError:
@@ -499,4 +510,4 @@ def _json_type(value: Any) -> str:
 
 def _excerpt(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if len(text) <= _MAX_EXCERPT else text[: _MAX_EXCERPT - 1] + "…"

@@ -1,4 +1,4 @@
-"""Every way in which an operation is refused: code, sentence and hint in two languages."""
+"""Refusals of operations: code, sentence and hint in two languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "operation_going": Entry(
         Conflict,
-        "The operation '{id}' is still going, and an owner has one at a time.",
+        "The operation '{id}' is still running, and an owner can have one at a time.",
         "Wait until it has ended, or cancel it: POST /v1/operations/{id}/cancel.",
         "操作“{id}”仍在进行,每个所有者同时只能有一个。",
         "请等它结束,或取消它:POST /v1/operations/{id}/cancel。",
@@ -31,7 +31,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "operation_contested": Entry(
         Conflict,
-        "Others changed the operation '{id}' at the same moment, again and again.",
+        "The operation '{id}' is being changed by other requests at the same time.",
         "Look at it, and try again.",
         "操作“{id}”同时被他人反复更改。",
         "请查看后重试。",

@@ -1,4 +1,4 @@
-"""An operation at work: task by task in the background, its progress written down every second, and stopped in good order."""
+"""Worker of one operation: applies the action task by task, records progress every second, and stops between two tasks."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from .bulk import Action, Listing, Refused, in_turn
 
 LOG: Final = logging.getLogger("horae")
 Permission: TypeAlias = Callable[[], Awaitable[bool]]
-"""Whether whoever asked for it still may: asked again and again while it goes on."""
-_BETWEEN_NOTES: Final = 1.0
-_GIVEN_UP: Final = SILENCE - timedelta(seconds=3)
-"""Whoever could not write for so long is taken for dead by everybody, and the next one may begin: it must not go on."""
+"""Whether the requester still has the right; checked again while the operation runs."""
+_PROGRESS_SECONDS: Final = 1.0
+_MAX_SILENCE: Final = SILENCE - timedelta(seconds=3)
+"""A worker that could not write for so long must stop: other processes take it for dead."""
 _TRIES: Final = 20
 REVOKED: Final = "revoked"
 BROKEN: Final = "internal_error"
 
 
 class Work(NamedTuple):
-    """What is to be done, to what, and in whose name."""
+    """The action of an operation, its filter, and the principal that requested it."""
 
     tasks: Listing
     who: Principal
@@ -49,30 +49,31 @@ class Work(NamedTuple):
 
 
 class Carrying:
-    """One operation, by whoever carries it: nobody else writes its progress, and others can only ask it to end."""
+    """Runs one operation. Only this worker writes its progress; other processes can only ask it to end."""
 
     def __init__(self, records: Records, clock: Clock, operation: Operation, work: Work) -> None:
         self.operation = operation
         self._records = records
         self._clock = clock
         self._work = work
-        self._ending: OperationState | None = None
+        self._end_state: OperationState | None = None
 
     def end(self, state: OperationState, problem: str | None = None) -> None:
-        """After the task that is under way; the first reason counts."""
-        if self._ending is None:
-            self._ending = state
+        """End the operation after its current task; the first reason counts."""
+        if self._end_state is None:
+            self._end_state = state
             self.operation = self.operation._replace(problem=problem)
 
-    async def run(self, turn: asyncio.Semaphore) -> None:
-        noting = asyncio.ensure_future(self._note())
+    async def run(self, slots: asyncio.Semaphore) -> None:
+        """Run the operation to its end and record the result; never raises."""
+        progress = asyncio.ensure_future(self._record_progress())
         try:
-            async with turn:
+            async with slots:
                 await self._count()
-                await self._act()
+                await self._apply_all()
             self.end(OperationState.FINISHED)
         except asyncio.CancelledError:
-            # Nobody awaits this but those who stop it, and what is written below is what they wait for.
+            # Only `Operations.close` cancels and awaits this task: the end is recorded below before it returns.
             self.end(OperationState.INTERRUPTED)
         except HoraeError as error:
             self.end(OperationState.INTERRUPTED, error.code if isinstance(error, Refusal) else "store_error")
@@ -81,14 +82,14 @@ class Carrying:
             self.end(OperationState.INTERRUPTED, BROKEN)
             LOG.exception("operation %s was interrupted", self.operation.id)
         finally:
-            noting.cancel()
-            await asyncio.gather(noting, return_exceptions=True)
+            progress.cancel()
+            await asyncio.gather(progress, return_exceptions=True)
         await self._conclude()
 
     async def _count(self) -> None:
         total = 0
         after: str | None = None
-        while not self._is_over():
+        while not self._should_stop():
             page = await self._work.tasks.page(self._work.who, self._work.wanted, after, LARGEST_PAGE)
             total, after = total + len(page.items), page.after
             await self._clock.pause(0)
@@ -96,68 +97,68 @@ class Carrying:
                 self.operation = self.operation._replace(total=total)
                 return
 
-    async def _act(self) -> None:
-        if self._is_over():
+    async def _apply_all(self) -> None:
+        if self._should_stop():
             return
         async for refused in in_turn(self._work.tasks, self._work.who, self._work.wanted, self._work.action):
-            self.operation = _counted(self.operation, refused)
-            # Requests come first, also where a store answers without letting anybody else have their turn.
+            self.operation = _with_result(self.operation, refused)
+            # Yield to the event loop, because some stores answer without suspending.
             await self._clock.pause(0)
-            if self._is_over():
+            if self._should_stop():
                 return
 
-    async def _note(self) -> None:
-        """A sign of life, and a look at whether it may go on; a store that is away for a moment changes nothing."""
+    async def _record_progress(self) -> None:
+        """Write progress as a heartbeat, and check the right to go on; a short outage of the store is ignored."""
         while True:
-            await self._clock.pause(_BETWEEN_NOTES)
-            if self._is_given_up():
+            await self._clock.pause(_PROGRESS_SECONDS)
+            if self._is_silent():
                 return
             with suppress(HoraeError):
                 if not await self._work.allowed():
                     self.end(OperationState.INTERRUPTED, REVOKED)
                 await self._write()
 
-    def _is_over(self) -> bool:
-        return self._is_given_up() or self._ending is not None
+    def _should_stop(self) -> bool:
+        return self._is_silent() or self._end_state is not None
 
-    def _is_given_up(self) -> bool:
-        silent = self._clock.now() - self.operation.updated > _GIVEN_UP
-        if silent:
+    def _is_silent(self) -> bool:
+        is_silent = self._clock.now() - self.operation.updated > _MAX_SILENCE
+        if is_silent:
             self.end(OperationState.INTERRUPTED)
-        return silent
+        return is_silent
 
     async def _conclude(self) -> None:
-        state = self._ending or OperationState.INTERRUPTED
+        state = self._end_state or OperationState.INTERRUPTED
         self.operation = self.operation._replace(state=state, ended=self._clock.now())
         try:
             await self._write()
         except HoraeError as error:
-            # After a while of silence everybody sees that it is over.
+            # Without further writes, other processes take the operation for ended.
             LOG.warning("the end of operation %s could not be written: %s", self.operation.id, error)
 
     async def _write(self) -> None:
         for _ in range(_TRIES):
-            written = self.operation._replace(updated=self._clock.now())
-            if await self._records.put_record(operation_record(written), replacing=written.version):
-                self.operation = self.operation._replace(updated=written.updated, version=written.version + 1)
+            updated = self.operation._replace(updated=self._clock.now())
+            if await self._records.put_record(operation_record(updated), replacing=updated.version):
+                self.operation = self.operation._replace(updated=updated.updated, version=updated.version + 1)
                 return
-            found = await self._records.get_record(OPERATION, written.id)
-            if found is None:
+            record = await self._records.get_record(OPERATION, updated.id)
+            if record is None:
                 return
-            seen = operation_from(found)
-            self.operation = self.operation._replace(version=seen.version, cancelling=seen.cancelling)
-            if seen.cancelling:
+            stored = operation_from(record)
+            self.operation = self.operation._replace(version=stored.version, cancelling=stored.cancelling)
+            if stored.cancelling:
                 self.end(OperationState.CANCELLED)
 
 
-def _counted(operation: Operation, refused: Refused | None) -> Operation:
+def _with_result(operation: Operation, refused: Refused | None) -> Operation:
     if refused is None:
         return operation._replace(done=operation.done + 1)
     number = operation.refused + 1
     if len(operation.refusals) >= MOST_REFUSALS:
         return operation._replace(refused=number)
     task, refusal = refused
-    told = TurnedDown(
+    turned_down = TurnedDown(
         task.id, task.name, refusal.code, refusal.in_language("en").message, refusal.in_language("zh").message
     )
-    return operation._replace(refused=number, refusals=(*operation.refusals, told))
+    return operation._replace(refused=number, refusals=(*operation.refusals, turned_down))

@@ -1,4 +1,4 @@
-"""A schedule looked at without any task: what it means, when it would fire, what may surprise. Pure but for the question."""
+"""Preview of a schedule without a task: its meaning, its next fires and its warnings; pure."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from ...schedule.zones import find_zone
 from .default_zone import AssumedZone, needs_zone
 
 MOST_FIRES: Final = 1_000
-_LASTING: Final = frozenset({"every", "cron", "calendar", "rrule"})
-_ELAPSED: Final = frozenset({"now", "once", "every"})
+_RECURRING: Final = frozenset({"every", "cron", "calendar", "rrule"})
+_MAYBE_RELATIVE: Final = frozenset({"now", "once", "every"})
 """Kinds that may be relative to now."""
-_SHORT: Final = 200
-_MOST_READ: Final = 512
-_READ: Final[dict[tuple[str, str], Reading]] = {}
+_MAX_CACHED_CHARACTERS: Final = 200
+_MAX_READINGS: Final = 512
+_READINGS: Final[dict[tuple[str, str], Reading]] = {}
 
 
 class Understood(NamedTuple):
-    """A schedule as it was read, and what a person should know of it."""
+    """A parsed schedule with its warnings."""
 
     schedule: Schedule
     warnings: tuple[ScheduleWarning, ...]
 
 
 class Preview(NamedTuple):
-    """`after` is where it was looked from."""
+    """`after` is the instant from which the fires were computed."""
 
     text: str
     schedule: Schedule
@@ -51,7 +51,7 @@ class Preview(NamedTuple):
 
 
 class Question(NamedTuple):
-    """`when` is text or canonical JSON; `zone` counts where it names none, `usual` where neither does."""
+    """`when` is text or canonical JSON; `zone` applies if it names none, `usual` if neither does."""
 
     when: object
     zone: str | None
@@ -64,69 +64,70 @@ class Question(NamedTuple):
 
 
 def understand(when: object, zone: str | None, usual: AssumedZone, now: datetime) -> Understood:
-    """As a task with these words would have it; a zone that had to be assumed is said, and where it comes from."""
+    """Parse a schedule as a task would; a warning reports an assumed zone and its reason."""
     schedule, notes, named = _read(when, zone or usual.name, now)
-    warnings = list(_surprises(schedule, now, notes))
+    warnings = list(_find_warnings(schedule, now, notes))
     if zone is None and not named and _is_local(when, schedule, now):
         warnings.insert(0, usual.warning())
     return Understood(schedule, tuple(warnings))
 
 
 def _is_local(when: object, schedule: Schedule, now: datetime) -> bool:
-    """Whether the zone decides about its instants. Of calendars it always does; an interval or a delay has to be looked at."""
-    return schedule.kind not in _ELAPSED or not isinstance(when, str) or needs_zone(when, now)
+    """Whether the zone affects its instants: always for calendars; an interval or a delay has to be checked."""
+    return schedule.kind not in _MAYBE_RELATIVE or not isinstance(when, str) or needs_zone(when, now)
 
 
-def _surprises(schedule: Schedule, now: datetime, notes: tuple[str, ...]) -> Sequence[ScheduleWarning]:
-    if schedule.kind in _LASTING and schedule.end is None:
-        return _linted(schedule, now.replace(minute=0, second=0, microsecond=0), notes)
+def _find_warnings(schedule: Schedule, now: datetime, notes: tuple[str, ...]) -> Sequence[ScheduleWarning]:
+    if schedule.kind in _RECURRING and schedule.end is None:
+        return _lint_cached(schedule, now.replace(minute=0, second=0, microsecond=0), notes)
     return lint(schedule, now, notes=notes)
 
 
 @lru_cache(maxsize=256)
-def _linted(schedule: Schedule, hour: datetime, notes: tuple[str, ...]) -> tuple[ScheduleWarning, ...]:
-    """Of what goes on for ever, an hour more or less changes nothing: many make the same kind of task."""
+def _lint_cached(schedule: Schedule, hour: datetime, notes: tuple[str, ...]) -> tuple[ScheduleWarning, ...]:
+    """Cached by the hour, because within an hour the warnings of an endless schedule stay the same."""
     return tuple(lint(schedule, hour, notes=notes))
 
 
 def preview(question: Question, now: datetime) -> Preview:
+    """Compute the preview of a schedule; the current time is truncated to seconds."""
     now = now.replace(microsecond=0)
     check_number("number", question.number, 1, MOST_FIRES)
     known, _, _ = _read(question.when, question.zone or question.usual.name, now)
     zone = known.zone or question.usual.name
-    after = now if question.after is None else _instant(question.after, zone)
-    until = None if question.until is None else _instant(question.until, zone, last=True)
-    found = understand(question.when, question.zone, question.usual, after)
-    schedule = found.schedule.with_defaults(zone, question.gap, question.fold)
+    after = now if question.after is None else _parse_instant(question.after, zone)
+    until = None if question.until is None else _parse_instant(question.until, zone, last=True)
+    understood = understand(question.when, question.zone, question.usual, after)
+    schedule = understood.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     text = question.when if isinstance(question.when, str) else ""
-    return Preview(text, schedule, after, tuple(fires_in(zone, instants)), found.warnings)
+    return Preview(text, schedule, after, tuple(fires_in(zone, instants)), understood.warnings)
 
 
 def preview_of(task: Task, standing: Standing, now: datetime, number: int = 5, after: str | None = None) -> Preview:
-    """The same of a task that is there: its schedule goes on from its past."""
+    """Compute the preview of an existing task: its schedule continues from its past."""
     check_number("number", number, 1, MOST_FIRES)
     schedule, zone = task.schedule, task.schedule.zone or "UTC"
-    start = now.replace(microsecond=0) if after is None else _instant(after, zone)
+    start = now.replace(microsecond=0) if after is None else _parse_instant(after, zone)
     instants = islice(iterate(schedule, start, past_of(task, standing)), number)
     return Preview(task.name, schedule, start, tuple(fires_in(zone, instants)), tuple(lint(schedule, start)))
 
 
-def _remembered(text: str, zone: str, now: datetime) -> Reading:
-    """What means the same at every moment is read once."""
-    found = _READ.get((text, zone))
-    if found is None:
-        found = read(text, zone=zone, now=now)
-        if not found.relative and len(text) <= _SHORT:
-            if len(_READ) >= _MOST_READ:
-                _READ.clear()
-            _READ[text, zone] = found
-    return found
+def _read_text(text: str, zone: str, now: datetime) -> Reading:
+    """Parse text with a cache for readings that do not depend on the current time."""
+    reading = _READINGS.get((text, zone))
+    if reading is None:
+        reading = read(text, zone=zone, now=now)
+        if not reading.relative and len(text) <= _MAX_CACHED_CHARACTERS:
+            if len(_READINGS) >= _MAX_READINGS:
+                _READINGS.clear()
+            _READINGS[text, zone] = reading
+    return reading
 
 
 def _read(when: object, zone: str, now: datetime) -> tuple[Schedule, tuple[str, ...], bool]:
     if isinstance(when, str):
-        reading = _remembered(when, zone, now)
+        reading = _read_text(when, zone, now)
         return reading.schedule, reading.notes, reading.named_zone
     if isinstance(when, Mapping):
         shape: Mapping[str, Any] = when
@@ -134,8 +135,8 @@ def _read(when: object, zone: str, now: datetime) -> tuple[Schedule, tuple[str, 
     raise refuse("bad_when", value=type(when).__name__)
 
 
-def _instant(text: object, zone: str, *, last: bool = False) -> datetime:
-    """A date as the end includes its day."""
+def _parse_instant(text: object, zone: str, *, last: bool = False) -> datetime:
+    """Parse an instant; a date as the end includes its whole day."""
     try:
         moment = read_moment(text.strip()) if isinstance(text, str) else None
         if moment is None:

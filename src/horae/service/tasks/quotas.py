@@ -1,4 +1,7 @@
-"""What a task may be under its owner's quotas: how often, how large, how long. Pure: how many is for the seats to say."""
+"""Checks of a single task against quotas: interval, size and lifetime; pure.
+
+The number of tasks is checked in `task_quota`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ from ...schedule.durations import iso_duration
 from ..accounts.refusals import refuse
 
 LOOKED_AT: Final = 200
-"""So many occurrences ahead, the shortest gap is looked for."""
-_MOST_REPEATS: Final = 100_000
+"""Number of upcoming occurrences that are searched for the shortest gap."""
+_MAX_REPEATS: Final = 100_000
 _MINUTE: Final = timedelta(minutes=1)
 _SHORTEST: Final = timedelta(milliseconds=1)
-_COARSE: Final = timedelta(days=3)
+_DATE_EXAMPLE_FROM: Final = timedelta(days=3)
 NEVER: Final = "never"
-"""The value of a quota that is no limit."""
+"""Value of a quota that means no limit."""
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
 _SCHEDULE_UNITS: Final = _UNITS[1:]
 """Without days: `every 2d` would ask for a time of day."""
@@ -34,7 +37,7 @@ _LEAST_BYTES: Final = 1024 * 1024
 
 
 def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -> None:
-    """Refuses what is beyond the quotas of whoever asks; of an edit, only what it changes."""
+    """Refuse a task beyond the caller's quotas; of an edit, check only the changed fields."""
     quotas = who.quotas
     if quotas == NO_QUOTAS or (task.owner != who.owner and who.scope is None):
         return
@@ -49,8 +52,10 @@ def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -
 
 
 def _check_retry(who: Principal, policies: Policies) -> None:
-    """What fails by design and is tried again at once would run as often as it likes, whatever its schedule says. An agent's
-    interval is much longer than what is usual between two attempts, which always is allowed."""
+    """Limit the back-off of retries: a failing task with immediate retries would run more often than allowed.
+
+    The default back-off is always allowed, although the shortest interval of an agent is much longer.
+    """
     quotas, retry = who.quotas, policies.retry
     if quotas.shortest_interval is None or retry.attempts == 1 or policies.guarantee == "at_most_once":
         return
@@ -75,14 +80,14 @@ def check_payload(quotas: Quotas, payload: str) -> None:
 
 
 def _check_target(quotas: Quotas, spec: str) -> None:
-    """What is to be sent may stand there as well as in the payload; an address and its headers always have room."""
+    """Limit the spec, which may carry the body of a request; an address with its headers always fits."""
     size = len(spec.encode(errors="replace"))
     if quotas.payload_bytes is not None and size > max(quotas.payload_bytes, ROOM_FOR_A_TARGET):
         raise refuse_task("payload_too_large", size=size, most=max(quotas.payload_bytes, ROOM_FOR_A_TARGET))
 
 
 def bytes_of(task: Task) -> int:
-    """How much of the store the definition of a task takes."""
+    """Return the size of a task's definition in bytes."""
     texts = (
         task.payload,
         task.target.spec,
@@ -96,34 +101,34 @@ def bytes_of(task: Task) -> int:
 
 
 def check_schedule(who: Principal, schedule: Schedule, now: datetime, counted: int = 0) -> None:
-    """`counted` is what its repeats have used up already."""
+    """Refuse a schedule beyond the caller's quotas; `counted` repeats are already used up."""
     least = who.quotas.shortest_interval
     if least is not None:
-        found = gap_below(schedule, least, now)
-        if found is not None:
-            raise _too_short(who, found, least)
+        gap = gap_below(schedule, least, now)
+        if gap is not None:
+            raise _too_short(who, gap, least)
     life = who.quotas.longest_life
     if life is not None and not ends_within(schedule, life, now, counted):
         raise _too_long(who, life, now)
 
 
-def _too_short(who: Principal, found: timedelta, least: timedelta) -> Refusal:
+def _too_short(who: Principal, gap: timedelta, least: timedelta) -> Refusal:
     return refuse(
         "interval_too_short",
-        found=spelled(found),
-        found_zh=spelled_zh(found),
+        found=spelled(gap),
+        found_zh=spelled_zh(gap),
         least=spelled(least),
         least_zh=spelled_zh(least),
         example=f"every {spelled(least, _SCHEDULE_UNITS)}",
         example_zh=f"每{spelled_zh(least)}",
-        command=command_for(who, "shortest_interval", spelled(found)),
+        command=command_for(who, "shortest_interval", spelled(gap)),
     )
 
 
 def _too_long(who: Principal, life: timedelta, now: datetime) -> Refusal:
-    """With a schedule that would be taken: until a date, or so many times where a date would be too coarse."""
-    if life >= _COARSE:
-        # Two days less: a date includes its whole day, wherever that is.
+    """Build the refusal with an example that is allowed: until a date, or a number of times for a short lifetime."""
+    if life >= _DATE_EXAMPLE_FROM:
+        # Two days less, because a date includes its whole day in any zone.
         until = (now + life - timedelta(days=2)).date().isoformat()
         example, example_zh = f"every day at 09:00 until {until}", f"每天早上9点，直到{until}"
     else:
@@ -142,7 +147,7 @@ def _too_long(who: Principal, life: timedelta, now: datetime) -> Refusal:
 
 
 def command_for(who: Principal, quota: str, value: str) -> str:
-    """The command with which an admin changes this limit of whoever asks."""
+    """Return the command with which an admin changes this limit for the caller."""
     if who.agent is not None:
         return f"horae agent set {who.agent} --owner {who.owner} --quota {quota}={value}"
     return f"horae owner set {who.owner} --quota {quota}={value}"
@@ -154,44 +159,44 @@ def larger_limit(limit: int, wanted: int) -> int:
 
 
 def gap_below(schedule: Schedule, least: timedelta, now: datetime) -> timedelta | None:
-    """A gap between two occurrences that is shorter than that; None when there is none."""
+    """Return a gap between two occurrences that is shorter than `least`; None if there is none."""
     if isinstance(schedule, Once | Now) or schedule.repeat == 1:
         return None
     if isinstance(schedule, Every):
         return schedule.interval if schedule.interval < least else None
     if isinstance(schedule, Cron) and least <= _MINUTE and len(schedule.expression.split()) == 5:
-        # Without seconds there is nothing shorter than a minute, whatever the clocks do.
+        # Without a seconds field no gap is shorter than a minute, even at clock changes.
         return None
     ahead = islice(iterate(schedule, now, Past(now)), LOOKED_AT)
     return next((gap for gap in (later - sooner for sooner, later in pairwise(ahead)) if gap < least), None)
 
 
 def ends_within(schedule: Schedule, life: timedelta, now: datetime, counted: int = 0) -> bool:
-    """Whether its last occurrence comes before so much time has passed."""
+    """Whether the last occurrence comes within `life` from now."""
     horizon = now + life
     if next(iterate(schedule, horizon, Past(now)), None) is None:
         return True
     if schedule.repeat is None:
         return False
     left = schedule.repeat - counted
-    if left > _MOST_REPEATS:
+    if left > _MAX_REPEATS:
         return False
     ahead = iterate(schedule, now - timedelta(microseconds=1), Past(now, counted), until=horizon)
     return sum(1 for _ in islice(ahead, max(0, left))) >= left
 
 
 def spelled(length: timedelta, units: tuple[tuple[str, int], ...] = _UNITS) -> str:
-    """As people write it, and as the schedule language reads it: `1h30m`."""
+    """Format a duration as the schedule language reads it: `1h30m`."""
     rest = length // timedelta(milliseconds=1)
     if rest * timedelta(milliseconds=1) != length or not rest:
         return iso_duration(length)
-    found = ""
+    text = ""
     for unit, size in units:
         number, rest = divmod(rest, size)
-        found += f"{number}{unit}" if number else ""
-    return found
+        text += f"{number}{unit}" if number else ""
+    return text
 
 
 def spelled_zh(length: timedelta) -> str:
-    """`1小时30分钟`: in Chinese, and as the schedule language reads it there."""
+    """Format a duration as the Chinese schedule language reads it: `1小时30分钟`."""
     return spelled(length, _UNITS_ZH) if length else "0秒"

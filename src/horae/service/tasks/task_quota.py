@@ -1,4 +1,4 @@
-"""How many tasks somebody may have at once: counted before each write, and held by a record that only one can replace."""
+"""Quota of tasks per owner and agent: counted before each write, with optimistic locking on one quota record."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from .quotas import bytes_of, command_for, larger_limit
 SEATS: Final = "seats"
 _QUOTA: Final = "active_tasks"
 _TRIES: Final = 200
-"""Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
+"""Each lost race means that another writer succeeded, so only a storm of writers can use up all tries."""
 _BYTES: Final = "stored_bytes"
 _COUNTED_SECONDS: Final = 10.0
-"""So long a count of bytes is trusted: an owner at its limit cannot make every request read all its tasks and runs."""
+"""A count of bytes is trusted for so long: an owner at its limit cannot make every request read all its tasks and runs."""
 _MOST_COUNTED: Final = 10_000
 _T = TypeVar("_T")
 
 
 class Keeping(Book, Records, Protocol):
-    """What it asks of the store."""
+    """The store operations that quotas need."""
 
 
 class Move(NamedTuple):
-    """What becomes of one task; `before` None: it is new. `growth` is by how many bytes its definition grows."""
+    """Transition of one task; `before` None: it is new. `growth` is by how many bytes its definition grows."""
 
     task_id: str
     before: Standing | None
@@ -50,7 +50,7 @@ class Move(NamedTuple):
 
 
 class _UnsureError(Exception):
-    """The bytes of an owner seem to be used up, but were not counted lately: tasks and runs may have gone since."""
+    """The bytes of an owner seem to be used up, but the count is old: tasks and runs may have been deleted since."""
 
 
 class _UnmeasuredError(Exception):
@@ -66,8 +66,11 @@ class _Counted(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Tasks in any state, and the bytes of their definitions, with their limits. `output` are the bytes of their results,
-    errors and logs, None when they are to be measured. `bytes` and `output` may be too high unless `exact`."""
+    """Tasks in any state, and the bytes of their definitions, with their limits.
+
+    `output` is the size of their results, errors and logs, None if it must be measured first. `bytes` and `output` may be
+    too high unless `exact`.
+    """
 
     tasks: int = 0
     most_tasks: int | None = None
@@ -94,8 +97,11 @@ class Stored(NamedTuple):
 
 
 class Room(NamedTuple):
-    """`used` of `most`, as of a version of the record that stands for it. `snoozed` are the tasks that wake by themselves,
-    and when: they keep their seats meanwhile. A guest's paused tasks keep theirs too."""
+    """Quota use: `used` of `most`, as of a version of the quota record.
+
+    `snoozed` are paused tasks that resume by themselves, and when: they count meanwhile. Paused tasks of an agent
+    (`is_agent`) count too.
+    """
 
     record: Record
     version: int | None
@@ -105,10 +111,10 @@ class Room(NamedTuple):
     guest: bool = False
     stored: Stored = Stored()
     whose: Principal = Principal("")
-    """Whose limit it is."""
+    """The principal whose limit it is."""
 
     def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
-        """The writing that takes these seats, none where nothing changes; refused where there are too few."""
+        """Return the quota record to write with these transitions, none if nothing changes; refused beyond the limit."""
         snoozed = dict(self.snoozed)
         wanted, new, growth = 0, 0, 0
         for move in moves:
@@ -157,7 +163,7 @@ def _wakes(standing: Standing) -> datetime | None:
 
 
 class Pass(NamedTuple):
-    """What whoever asks may still take: of their own, and of their owner's."""
+    """Quota use of the caller, and for an agent also of its owner."""
 
     rooms: tuple[Room, ...] = ()
 
@@ -183,7 +189,7 @@ class Seats:
         self._counted: dict[str, _Counted] = {}
 
     async def within(self, who: Principal, write: Callable[[Pass], Awaitable[_T]]) -> _T:
-        """Write with a pass that still holds when it is written: whoever loses a race looks again."""
+        """Call `write` with a quota check that still holds at the commit; retries after a lost race."""
         if who.agent is None and _is_free(who.quotas):
             return await write(FREE)
         async with self._turn(who.owner):
@@ -202,7 +208,7 @@ class Seats:
             return await write(await self._look(who, sure=True, output=output or 0))
 
     async def check(self, who: Principal, wanted: int) -> None:
-        """Refuses so many new tasks where there is no room for them: before anybody takes the trouble to read them all."""
+        """Refuse so many new tasks beyond the limit, before the requests are parsed."""
         if who.agent is None and _is_free(who.quotas):
             return
         rooms = (await self._look(who)).rooms
@@ -213,7 +219,7 @@ class Seats:
             raise room.refusal(wanted)
 
     async def stop(self, owner: str, agent: str, beside: tuple[Writing, ...], *, stopped: bool) -> bool:
-        """From here on a guest may not touch anything (or may again). False: it was so already."""
+        """Stop or restart an agent: a stopped one may not write. False: it was in that state already."""
         while True:
             record, version = await self._record(owner, guest_key(owner, agent))
             body = json.loads(record.body)
@@ -243,7 +249,7 @@ class Seats:
 
     @asynccontextmanager
     async def _turn(self, owner: str) -> AsyncIterator[None]:
-        """Within one process nobody needs to lose a race."""
+        """Serialise the writes of an owner within one process, so that they do not race each other."""
         lock = self._turns.get(owner)
         if lock is None:
             lock = self._turns[owner] = asyncio.Lock()
@@ -251,7 +257,7 @@ class Seats:
             yield
 
     async def _look(self, who: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
-        """`sure`: the bytes of the owner were just counted. `output` is a measurement that was just made."""
+        """Read the quota use. `sure`: the bytes of the owner were just counted; `output`: a measurement just made."""
         if who.agent is None:
             return Pass((await self._own(who.owner, who.quotas, sure=sure, output=output),))
         guest = await self._guest(who, who.agent)
@@ -262,7 +268,7 @@ class Seats:
         return Pass((guest, await self._own(who.owner, quotas, sure=sure, output=output)))
 
     async def _own(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> Room:
-        # The record first: what somebody takes after this is seen when it is replaced.
+        # The record is read first: a later write of another caller makes this write fail.
         record, version = await self._record(owner, owner)
         counts = await self._store.counts(owner, (NO_HOUR,))
         active = counts.get((NO_HOUR, STATE + TaskState.ACTIVE), 0)
@@ -289,7 +295,7 @@ class Seats:
         if counted is not None and version == counted.version:
             kept = counted.total
         if kept is None:
-            # Tasks from before bytes were counted: they are taken for too many, so that they are counted now.
+            # Tasks older than the byte count: assume the limit is reached, so that the bytes are counted now.
             kept, exact = quotas.stored_bytes or 0, False
         if quotas.stored_bytes is None:
             return Stored(tasks, quotas.stored_tasks, kept, None, exact)
@@ -299,8 +305,7 @@ class Seats:
         return Stored(tasks, quotas.stored_tasks, kept, quotas.stored_bytes, exact, output)
 
     async def _count_bytes(self, owner: str) -> int | None:
-        """Read all tasks of an owner, and write down how many bytes their definitions have; None when tasks were written
-        meanwhile."""
+        """Read all tasks of an owner and store the bytes of their definitions; None if tasks were written meanwhile."""
         record, version = await self._record(owner, owner)
         total, after = 0, None
         while True:
@@ -314,13 +319,13 @@ class Seats:
             return None
         if len(self._counted) >= _MOST_COUNTED:
             self._counted.clear()
-        # A rehearsal writes nothing, and finds the record as it was.
+        # A dry run writes nothing, and finds the record as it was.
         _, now = await self._record(owner, owner)
         self._counted[owner] = _Counted(self._clock.steady(), now, total)
         return total
 
     async def _still_asleep(self, snoozed: dict[str, str]) -> dict[str, str]:
-        """Somebody may have woken, ended or removed them since."""
+        """Drop tasks that were resumed, ended or removed since."""
         found: dict[str, str] = {}
         for name, until in snoozed.items():
             facts = await self._store.facts(name, None)
@@ -345,7 +350,7 @@ class Seats:
 
 
 async def seat_of(records: Records, owner: str, agent: str) -> tuple[Record, int | None]:
-    """The record that every write of an agent replaces, and its version: who replaces it too is not overtaken by one."""
+    """Return the quota record that every write of an agent replaces, and its version, to detect concurrent writes."""
     return await _read(records, owner, guest_key(owner, agent))
 
 

@@ -1,4 +1,4 @@
-"""What people write down becomes values: when, how long, how often, what if."""
+"""Parsing of task requests: schedules, durations, delays and policies as callers spell them."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ _T = TypeVar("_T")
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 NEVER: Final = "never"
-"""A limit that is never reached: give up never, stop retrying never, end never."""
+"""Value for a limit that is never reached: never give up, never stop retrying, never end."""
 
 When: TypeAlias = str | datetime | Schedule | Mapping[str, Any]
 Duration: TypeAlias = str | float | timedelta
 Delay: TypeAlias = float | timedelta
-"""Seconds, or a length of time, from now."""
+"""Seconds, or a duration, from now."""
 
 
 class MissedWish(NamedTuple):
-    """Some parts of a `Missed`; None: as it is, or as is usual. `within` NEVER: however late."""
+    """Some fields of a `Missed`; None: unchanged, or the default. `within` NEVER: however late."""
 
     mode: MissedMode | None = None
     within: Duration | None = None
     limit: int | None = None
 
     def onto(self, base: Missed) -> Missed:
-        within = base.within if self.within is None else _no_limit("within", self.within)
-        return Missed(_or(self.mode, base.mode), within, _or(self.limit, base.limit))
+        within = base.within if self.within is None else _read_optional_limit("within", self.within)
+        return Missed(_value_or(self.mode, base.mode), within, _value_or(self.limit, base.limit))
 
 
 class RetryWish(NamedTuple):
-    """Some parts of a `Retry`; None: as it is, or as is usual. `attempts` NEVER: for ever."""
+    """Some fields of a `Retry`; None: unchanged, or the default. `attempts` NEVER: without a limit."""
 
     attempts: int | str | None = None
     backoff: Duration | None = None
@@ -67,15 +67,14 @@ class RetryWish(NamedTuple):
         return Retry(
             attempts,
             base.backoff if self.backoff is None else read_duration("backoff", self.backoff),
-            _or(self.factor, base.factor),
+            _value_or(self.factor, base.factor),
             base.max if self.max is None else read_duration("max", self.max),
-            _or(self.jitter, base.jitter),
+            _value_or(self.jitter, base.jitter),
         )
 
 
 class Options(NamedTuple):
-    """The policies as a caller may spell them; None means: as the schedule's kind has it by default, or as the task has
-    it that is edited."""
+    """Policies as a caller may spell them; None: the default of the schedule's kind, or unchanged in an edit."""
 
     missed: str | Missed | MissedWish | None = None
     overlap: Overlap | None = None
@@ -89,11 +88,11 @@ class Options(NamedTuple):
     notify_after: int | str | None = None
 
     def over(self, usual: Options) -> Options:
-        """What was chosen here, and where nothing was, the usual."""
+        """Return these options, with `usual` for each one that is not set."""
         if usual is NO_OPTIONS:
             return self
-        merged = Options._make(_merged(mine, other) for mine, other in zip(self, usual, strict=True))
-        # `retries` is short for a part of `retry`, so one that chooses the attempts leaves nothing of a usual number.
+        merged = Options._make(_merge_option(mine, other) for mine, other in zip(self, usual, strict=True))
+        # `retries` is short for `retry.attempts`: where `retry` sets the attempts, a default `retries` must not apply.
         leaves_attempts = self.retry is None or (isinstance(self.retry, RetryWish) and self.retry.attempts is None)
         return merged if leaves_attempts else merged._replace(retries=self.retries)
 
@@ -101,17 +100,17 @@ class Options(NamedTuple):
 NO_OPTIONS: Final = Options()
 
 
-def _merged(mine: Any, other: Any) -> Any:
-    """Of two that choose parts, the first one's choice part by part; otherwise the first that is there."""
-    if mine is None:
-        return other
-    if isinstance(mine, MissedWish | RetryWish) and type(mine) is type(other):
-        return type(mine)._make(_or(part, base) for part, base in zip(mine, other, strict=True))
-    return mine
+def _merge_option(value: Any, default: Any) -> Any:
+    """Merge two partial policies field by field; otherwise take the first value that is set."""
+    if value is None:
+        return default
+    if isinstance(value, MissedWish | RetryWish) and type(value) is type(default):
+        return type(value)._make(_value_or(part, base) for part, base in zip(value, default, strict=True))
+    return value
 
 
 class Wish(NamedTuple):
-    """A task as somebody asks for it. `payload` is JSON text, `owner` None means: whoever asks."""
+    """A requested task. `payload` is JSON text; `owner` None means the caller."""
 
     name: str
     when: When
@@ -126,13 +125,13 @@ class Wish(NamedTuple):
     cleared: frozenset[str] = frozenset()
     """Fields that the caller set to null: the declaration of a function does not fill them."""
     granted_lane: str | None = None
-    """The lane that the declaration of its function names: a lane of the deployment, which every owner may then use."""
+    """Lane of the function's declaration: a shared lane that every owner may then use."""
     resolved: bool = False
     """The declaration of its function has been applied, and its arguments have been checked."""
 
 
 def wish_of(task: Task) -> Wish:
-    """The wish that would make this task again."""
+    """Return the request that would create this task again."""
     return Wish(
         task.name,
         task.schedule,
@@ -148,23 +147,23 @@ def wish_of(task: Task) -> Wish:
     )
 
 
-def explicit(said: Policies) -> Options:
-    """The options that choose exactly these policies, whatever is usual."""
+def explicit(policies: Policies) -> Options:
+    """Return options that set exactly these policies, whatever the defaults are."""
     return Options(
-        missed=said.missed,
-        overlap=said.overlap,
-        retry=said.retry,
-        give_up_after=NEVER if said.give_up_after is None else said.give_up_after,
-        timeout=said.timeout,
-        max_duration=NEVER if said.max_duration is None else said.max_duration,
-        guarantee=said.guarantee,
-        priority=said.priority,
-        notify_after=said.notify_after,
+        missed=policies.missed,
+        overlap=policies.overlap,
+        retry=policies.retry,
+        give_up_after=NEVER if policies.give_up_after is None else policies.give_up_after,
+        timeout=policies.timeout,
+        max_duration=NEVER if policies.max_duration is None else policies.max_duration,
+        guarantee=policies.guarantee,
+        priority=policies.priority,
+        notify_after=policies.notify_after,
     )
 
 
 def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
-    """Text in the schedule language, an aware instant, canonical JSON, or a schedule as it is."""
+    """Parse text in the schedule language, an aware instant, canonical JSON, or a schedule."""
     if isinstance(when, datetime):
         return Once(at=when, zone=zone)
     if isinstance(when, str):
@@ -181,13 +180,13 @@ def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
 
 
 def read_delay(when: When | Delay, zone: str | None, now: datetime) -> When:
-    """`when` where a delay is meant: seconds, a `timedelta` and text such as `5s` count from now."""
+    """Parse `when` as a delay: seconds, a `timedelta` and text such as `5s` count from now."""
     if isinstance(when, timedelta | int | float):
-        return _delayed(read_duration("delay", when))
+        return _delay_text(read_duration("delay", when))
     if not isinstance(when, str):
         return when
     try:
-        return _delayed(parse_duration(when))
+        return _delay_text(parse_duration(when))
     except InvalidSchedule:
         pass
     try:
@@ -199,8 +198,8 @@ def read_delay(when: When | Delay, zone: str | None, now: datetime) -> When:
     return when
 
 
-def _delayed(length: timedelta) -> str:
-    """In the schedule language, which counts in milliseconds."""
+def _delay_text(length: timedelta) -> str:
+    """Format a delay in the schedule language, which counts in milliseconds."""
     if not timedelta(0) <= length <= LONGEST:
         raise refuse("bad_duration", name="delay", value=length, least="0s", most=LONGEST)
     whole = -(-length // _MILLISECOND) * _MILLISECOND
@@ -215,32 +214,32 @@ def read_duration(name: str, value: Duration) -> timedelta:
             return parse_duration(value)
         except InvalidSchedule:
             raise refuse("bad_duration", name=name, value=value, least="0s", most=LONGEST) from None
-    # A number of seconds; what is no number, or not a sensible one, is refused like any other spelling.
+    # A number of seconds; other types and values out of range are refused.
     if type(value) not in (int, float) or not 0 <= value < LONGEST.total_seconds():
         raise refuse("bad_duration", name=name, value=value, least="0s", most=LONGEST)
     return timedelta(seconds=value)
 
 
 def read_interval(when: When | timedelta) -> When:
-    """`when` where an interval is meant: a `timedelta` is how often."""
+    """Parse `when` as an interval: a `timedelta` becomes an `every` schedule."""
     return Every(interval=when) if isinstance(when, timedelta) else when
 
 
 def read_policies(schedule: Schedule, options: Options) -> Policies:
-    """The defaults that fit the schedule's kind, with what was chosen laid over them."""
-    usual = policies_for(schedule)
-    return usual if options is NO_OPTIONS else chosen_policies(usual, options)
+    """Return the default policies of the schedule's kind, overridden by the given options."""
+    defaults = policies_for(schedule)
+    return defaults if options is NO_OPTIONS else chosen_policies(defaults, options)
 
 
 def chosen_policies(base: Policies, options: Options) -> Policies:
-    """Policies with what was chosen laid over them; `NEVER` is the choice of no limit."""
+    """Return the base policies overridden by the given options; `NEVER` sets no limit."""
     chosen: dict[str, Any] = {
         "missed": None if options.missed is None else read_missed(options.missed, base.missed),
         "overlap": options.overlap,
-        "retry": _retry(options, base.retry),
+        "retry": _read_retry(options, base.retry),
         "give_up_after": options.give_up_after,
         "timeout": None if options.timeout is None else read_duration("timeout", options.timeout),
-        "max_duration": _limit("max_duration", options.max_duration),
+        "max_duration": _read_limit("max_duration", options.max_duration),
         "guarantee": options.guarantee,
         "priority": options.priority,
         "notify_after": 0 if options.notify_after == NEVER else options.notify_after,
@@ -250,20 +249,20 @@ def chosen_policies(base: Policies, options: Options) -> Policies:
     return replace(base, **named)
 
 
-def _limit(name: str, value: Duration | None) -> timedelta | str | None:
+def _read_limit(name: str, value: Duration | None) -> timedelta | str | None:
     return value if value is None or value == NEVER else read_duration(name, value)
 
 
-def _no_limit(name: str, value: Duration) -> timedelta | None:
+def _read_optional_limit(name: str, value: Duration) -> timedelta | None:
     return None if value == NEVER else read_duration(name, value)
 
 
-def _or(said: _T | None, otherwise: _T) -> _T:
-    return otherwise if said is None else said
+def _value_or(value: _T | None, default: _T) -> _T:
+    return default if value is None else value
 
 
 def read_missed(value: str | Missed | MissedWish, usual: Missed) -> Missed:
-    """`latest`, `skip`, or with a bound: `latest within 1h`; what is not said stays as is usual."""
+    """Parse `latest`, `skip`, or with a bound: `latest within 1h`; parts that are not given are the default."""
     if isinstance(value, Missed):
         return value
     return (value if isinstance(value, MissedWish) else read_missed_parts(str(value))).onto(usual)
@@ -275,8 +274,8 @@ def read_missed_parts(text: str) -> MissedWish:
     return MissedWish(named, read_duration("within", within.strip()) if within else None)
 
 
-def _retry(options: Options, usual: Retry) -> Retry | None:
-    """`retries=3` means four attempts, with the waits of `retry` where both were given."""
+def _read_retry(options: Options, usual: Retry) -> Retry | None:
+    """Build the retry policy: `retries=3` means four attempts, with the waits of `retry` if both are given."""
     retry = options.retry.onto(usual) if isinstance(options.retry, RetryWish) else options.retry
     if retry is not None and not isinstance(retry, Retry):
         raise refuse("bad_choice", name="retry", value=retry, allowed="RetryPolicy(attempts=4), or retries=3")

@@ -65,8 +65,8 @@ READING = (
         "sunday_ends_no_range",
         "SUN at the end of a range is 7",
         "cron_fields.py",
-        'last = 7 if kind is WEEKDAY and last_text == "SUN" else _number(',
-        "last = _number(",
+        '7 if kind is WEEKDAY and last_text == "SUN" else _parse_number(',
+        "_parse_number(",
         UTC,
     ),
     Defect(
@@ -199,8 +199,8 @@ TIMES = (
         "seconds_include_themselves",
         "next is strictly later, also within a minute of a rare day",
         "wall.py",
-        "within = bisect_right(self.seconds, rest)",
-        "within = bisect_right(self.seconds, rest - 1)",
+        "second_index = bisect_right(self.seconds, rest)",
+        "second_index = bisect_right(self.seconds, rest - 1)",
         UTC,
     ),
     Defect(

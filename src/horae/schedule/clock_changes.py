@@ -30,7 +30,7 @@ def clock_changes(rule: Rule, after: int, until: int) -> Iterator[ClockChange]:
     """Yield the changes in (after, until], in seconds; none for schedules that are not tied to a wall clock."""
     while isinstance(rule, ExceptionsRule | CountedRule):
         rule = rule.rule
-    if not isinstance(rule, WallRule) or rule.keeps_pace:
+    if not isinstance(rule, WallRule) or rule.has_constant_pace:
         return
     for segment in rule.zone.changes(after, until):
         wall = rule.pattern.next_local(_affected_range(segment).start - 1)

@@ -102,10 +102,10 @@ def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -
 
 def answer(question: Question, after: datetime) -> datetime | None:
     try:
-        elapsed = after - EPOCH
+        since_epoch = after - EPOCH
     except TypeError:
         raise refuse("naive_instant", moment=after) from None
-    second = question(elapsed.days * DAY + elapsed.seconds)
+    second = question(since_epoch.days * DAY + since_epoch.seconds)
     return None if second is None else _from_seconds(second, UTC)
 
 

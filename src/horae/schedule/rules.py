@@ -27,7 +27,7 @@ class Rule(Protocol):
 class WallRule:
     """A pattern of wall times in a zone."""
 
-    __slots__ = ("_clear_ranges", "_flowing", "_pattern", "_starts", "_zone", "fold", "gap", "keeps_pace")
+    __slots__ = ("_clear_ranges", "_flowing", "_pattern", "_starts", "_zone", "fold", "gap", "has_constant_pace")
 
     def __init__(self, zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, *, flowing: bool) -> None:
         self._zone = zone
@@ -35,7 +35,7 @@ class WallRule:
         self._flowing = flowing
         self._starts = zone.table.starts
         self._clear_ranges = zone.table.whole if flowing else zone.table.unambiguous
-        self.keeps_pace = False  # whether the real time between fires is constant, whatever clock changes happen
+        self.has_constant_pace = False  # whether the real time between fires is constant, whatever clock changes happen
         self.gap: Gap = "skip" if flowing else gap
         self.fold: Fold = "both" if flowing else fold
 
@@ -138,7 +138,7 @@ class PeriodicRule(WallRule):
     ) -> None:
         super().__init__(zone, pattern, gap, fold, flowing=flowing)
         self._period, self._offsets = table
-        self.keeps_pace = flowing and 3600 % self._period == 0
+        self.has_constant_pace = flowing and 3600 % self._period == 0
 
     def next_second(self, after: int) -> int | None:
         offset, clear_from, clear_until = self._clear_ranges[bisect_right(self._starts, after) - 1]

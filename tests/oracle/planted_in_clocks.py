@@ -17,8 +17,8 @@ CHANGES = (
         "fire_on_the_end_of_a_segment",
         "the end of a segment belongs to the next one",
         "rules.py",
-        "if found < clear_until:",
-        "if found <= clear_until:",
+        "if match < clear_until:",
+        "if match <= clear_until:",
         ORDINARY,
     ),
     Defect(

@@ -33,10 +33,10 @@ class Found(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def not_carried(found: Found) -> Found:
+def not_carried(task: Found) -> Found:
     """The same task, paused, with a note that no node here runs such a target."""
-    notes = (*found.notes, note("not_carried", kind=found.wish.target.kind))
-    return found._replace(paused=True, notes=notes)
+    notes = (*task.notes, note("not_carried", kind=task.wish.target.kind))
+    return task._replace(paused=True, notes=notes)
 
 
 class Unclear(NamedTuple):
@@ -99,14 +99,14 @@ def attempt(source: str, text: str, read: Callable[[], Reading]) -> Reading:
 
 
 def gathered(readings: Iterable[Reading]) -> Harvest:
-    found: list[Found] = []
-    unclear: list[Unclear] = []
+    tasks: list[Found] = []
+    rejected: list[Unclear] = []
     for reading in readings:
         if isinstance(reading, Found):
-            found.append(reading)
+            tasks.append(reading)
         else:
-            unclear.append(reading)
-    return Harvest(tuple(found), tuple(unclear))
+            rejected.append(reading)
+    return Harvest(tuple(tasks), tuple(rejected))
 
 
 def check(wish: Wish) -> None:

@@ -38,12 +38,12 @@ def _read_at(fields: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     value = fields.get("at", fields.get("atMs"))
     if whole_number(value) is not None:
         return Once(instant_of("schedule.at", value)), ()
-    given = moment_of("schedule.at", value)
-    if not isinstance(given, datetime):
-        given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - the zone is decided below
-    if given.tzinfo is not None:
-        return Once(given), ()
-    at = given.replace(tzinfo=UTC)
+    moment = moment_of("schedule.at", value)
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the zone is decided below
+    if moment.tzinfo is not None:
+        return Once(moment), ()
+    at = moment.replace(tzinfo=UTC)
     assumed_utc = compat_note("compat_naive_is_utc", instant=show_moment(at), local=show_local(at, zone), zone=zone)
     return Once(at), (assumed_utc,)
 

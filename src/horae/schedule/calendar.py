@@ -145,9 +145,9 @@ def wall_pattern(calendar: Calendar, origin: int) -> WallPattern:
     if calendar.every > 1:
         days = CountedPeriods(days, calendar.unit, calendar.every, origin)
     excluded = frozenset(day_number(each) for each in calendar.exclude)
-    times, late = times_of_day(calendar)
-    if late is not None:
-        return SpillingPattern(days, times, late, excluded)
+    times, overnight = times_of_day(calendar)
+    if overnight is not None:
+        return SpillingPattern(days, times, overnight, excluded)
     return DaysAndTimes(ExcludingDates(days, excluded) if excluded else days, times)
 
 
@@ -158,8 +158,8 @@ def times_of_day(calendar: Calendar) -> tuple[Times, Times | None]:
     opens, closes = _second_of_day(calendar.hours.opens), _second_of_day(calendar.hours.closes)
     step = int((calendar.step or timedelta(days=1)).total_seconds())
     all_times = range(opens, closes + (DAY if closes < opens else 0) + 1, step)
-    late = [each - DAY for each in all_times if each >= DAY]
-    return times_of(each for each in all_times if each < DAY), times_of(late) if late else None
+    overnight = [each - DAY for each in all_times if each >= DAY]
+    return times_of(each for each in all_times if each < DAY), times_of(overnight) if overnight else None
 
 
 def _matching_days(calendar: Calendar) -> Days | None:

@@ -201,10 +201,10 @@ def _read_optional(mapping: Mapping[str, Any], key: str, read: Callable[[str, An
 
 
 def _read_list(mapping: Mapping[str, Any], key: str, read: Callable[[str, Any], _T]) -> tuple[_T, ...]:
-    given = mapping.get(key)
-    if given is None:
+    value = mapping.get(key)
+    if value is None:
         return ()
-    values = given if isinstance(given, list | tuple) else [given]
+    values = value if isinstance(value, list | tuple) else [value]
     if len(values) > 10_000:
         raise refuse("too_many", times=10_000, dates=10_000)
     return tuple(read(key, each) for each in values)

@@ -127,18 +127,18 @@ class Occurrences:
     def next(self, after: datetime, counted: int = 0) -> datetime | None:
         if self._repeat is not None and counted >= self._repeat:
             return None
-        found = self._next_instant(to_instant(after))
-        return None if found is None else to_datetime(found)
+        occurrence = self._next_instant(to_instant(after))
+        return None if occurrence is None else to_datetime(occurrence)
 
     def between(self, after: datetime, until: datetime | None, counted: int = 0) -> Iterator[datetime]:
         instant = to_instant(after)
         last = self._closes if until is None else min(self._closes, to_instant(until))
         while self._repeat is None or counted < self._repeat:
-            found = self._next_instant(instant)
-            if found is None or found > last:
+            occurrence = self._next_instant(instant)
+            if occurrence is None or occurrence > last:
                 return
-            yield to_datetime(found)
-            instant = found
+            yield to_datetime(occurrence)
+            instant = occurrence
             counted += 1
 
     def count(self, after: datetime, until: datetime, counted: int = 0) -> int:
@@ -149,8 +149,8 @@ class Occurrences:
         return total if self._repeat is None else max(0, min(total, self._repeat - counted))
 
     def _next_instant(self, after: int) -> int | None:
-        found = self._rule.after(max(after, self._opens - 1))
-        return found if found is not None and found <= self._closes else None
+        occurrence = self._rule.after(max(after, self._opens - 1))
+        return occurrence if occurrence is not None and occurrence <= self._closes else None
 
 
 def _zone_for(moment: Moment, setting: Setting) -> Zone:

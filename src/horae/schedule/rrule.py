@@ -82,8 +82,8 @@ class RRule(Schedule):
         if self.start is not None and is_wall(self.start):
             return _wall_start(self.start)
         # Without a start the rule begins with the first whole second after creation.
-        given = self.first_second(setting)
-        instant = -(-to_instant(past.anchor) // SECOND) if given is None else given
+        start_second = self.first_second(setting)
+        instant = -(-to_instant(past.anchor) // SECOND) if start_second is None else start_second
         return instant + setting.require_zone().offset(instant)
 
     def first_second(self, setting: Setting) -> int | None:
@@ -165,13 +165,13 @@ class CountedRule:
         self._known: tuple[int, ...] = ()
 
     def after(self, instant: int) -> int | None:
-        found = self._known_through(instant)
-        index = bisect_right(found, instant)
-        return found[index] if index < len(found) else None
+        known = self._known_through(instant)
+        index = bisect_right(known, instant)
+        return known[index] if index < len(known) else None
 
     def count(self, after: int, until: int) -> int | None:
-        found = self._known_through(until)
-        return max(0, bisect_right(found, until) - bisect_right(found, after))
+        known = self._known_through(until)
+        return max(0, bisect_right(known, until) - bisect_right(known, after))
 
     def _known_through(self, instant: int) -> tuple[int, ...]:
         """All known occurrences, extended to at least one after `instant` if there is one."""
@@ -241,11 +241,11 @@ class ExceptionsRule:
     exceptions: _Exceptions
 
     def after(self, instant: int) -> int | None:
-        found = self.rule.after(instant)
-        while found is not None and (self.last is None or found <= self.last):
-            if not self.exceptions.hold(found):
-                return found
-            found = self.rule.after(self.exceptions.end_of_day(found))
+        occurrence = self.rule.after(instant)
+        while occurrence is not None and (self.last is None or occurrence <= self.last):
+            if not self.exceptions.hold(occurrence):
+                return occurrence
+            occurrence = self.rule.after(self.exceptions.end_of_day(occurrence))
         return None
 
     def count(self, after: int, until: int) -> int | None:  # noqa: ARG002 - exceptions can only be found by iterating

@@ -52,8 +52,8 @@ class WallRule:
         return self._flowing
 
     def after(self, instant: int) -> int | None:
-        found = self.next_second(instant // SECOND)
-        return None if found is None else found * SECOND
+        second = self.next_second(instant // SECOND)
+        return None if second is None else second * SECOND
 
     def next_second(self, after: int) -> int | None:
         """The first occurrence strictly after `after`, in whole seconds, the resolution of wall patterns."""
@@ -68,10 +68,10 @@ class WallRule:
     def decide(self, after: int, last_result: tuple[int, int | None] | None = None) -> int | None:
         """The slow path, needed near clock changes and at the ends of the calendar."""
         after = max(after, _FIRST_SECOND - 1)
-        found = self._zone.next_match(
+        second = self._zone.next_match(
             _cache_last_result(self._pattern.next_local, last_result), after, self.gap, self.fold
         )
-        return found if found is not None and found <= _LAST_SECOND else None
+        return second if second is not None and second <= _LAST_SECOND else None
 
     def count(self, after: int, until: int) -> int | None:
         """Count whole spans between clock changes at once; iterate only near the changes."""
@@ -99,10 +99,10 @@ class WallRule:
 
     def _count_by_iterating(self, after: int, until: int) -> int:
         total = 0
-        found = self.decide(after) if after < until else None
-        while found is not None and found <= until:
+        second = self.decide(after) if after < until else None
+        while second is not None and second <= until:
             total += 1
-            found = self.decide(found)
+            second = self.decide(second)
         return total
 
 
@@ -144,9 +144,9 @@ class PeriodicRule(WallRule):
         offset, clear_from, clear_until = self._clear_ranges[bisect_right(self._starts, after) - 1]
         if after >= clear_from:
             phase = (after + offset) % self._period
-            found = after - phase + self._offsets[bisect_right(self._offsets, phase)]
-            if found < clear_until:
-                return found
+            match = after - phase + self._offsets[bisect_right(self._offsets, phase)]
+            if match < clear_until:
+                return match
         return self.decide(after)
 
 

@@ -93,9 +93,9 @@ class Schedule(ABC):
     def with_defaults(self, zone: str | None, gap: Gap | None = None, fold: Fold | None = None) -> Self:
         """The same schedule with missing zone, gap and fold filled in."""
         missing: dict[str, Any] = {
-            name: given
-            for name, given in (("zone", zone), ("gap", gap), ("fold", fold))
-            if given is not None and getattr(self, name) is None
+            name: default
+            for name, default in (("zone", zone), ("gap", gap), ("fold", fold))
+            if default is not None and getattr(self, name) is None
         }
         return replace(self, **missing) if missing else self
 
@@ -139,9 +139,9 @@ def check_choices(gap: str | None, fold: str | None) -> None:
     _check_choice("fold", fold, (None, "first", "last", "both"))
 
 
-def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
-    if not isinstance(given, str | None) or given not in allowed:
-        raise refuse("bad_choice", name=name, value=given, allowed=", ".join(str(each) for each in allowed if each))
+def _check_choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if not isinstance(value, str | None) or value not in allowed:
+        raise refuse("bad_choice", name=name, value=value, allowed=", ".join(str(each) for each in allowed if each))
 
 
 def require(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:

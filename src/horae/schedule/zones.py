@@ -170,9 +170,9 @@ class Zone:
                 return None
             if segment.end <= no_match_until and number > 1:
                 continue
-            found = _first_match_in(segment, next_local, after, gap, fold)
-            if found is not None and found < segment.end:
-                return found
+            match = _first_match_in(segment, next_local, after, gap, fold)
+            if match is not None and match < segment.end:
+                return match
             upcoming = next_local(max(after + segment.offset, segment.local_start - 1))
             if upcoming is None and number > 0:
                 return None
@@ -182,8 +182,8 @@ class Zone:
 
 
 def _first_match_in(segment: Segment, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:
-    shown = next_local(max(after + segment.offset, segment.shown_from(fold) - 1))
-    regular = shown - segment.offset if shown is not None and shown < segment.shown_until(fold) else None
+    upcoming = next_local(max(after + segment.offset, segment.shown_from(fold) - 1))
+    regular = upcoming - segment.offset if upcoming is not None and upcoming < segment.shown_until(fold) else None
     if segment.jump <= 0 or segment.jump >= DATE_LINE_JUMP or gap == "skip":
         return regular
     replacement = _first_replacement(segment, next_local, after, gap)

@@ -46,11 +46,11 @@ class Recurrence:
     passed_over: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: object) -> Recurrence:
+    def of(cls, value: object) -> Recurrence:
         """Parse the object; without one the task runs once."""
-        if given is None:
+        if value is None:
             return cls(None, "NONE")
-        fields = Fields.of(SYSTEM, given, _KEYS)
+        fields = Fields.of(SYSTEM, value, _KEYS)
         kind = fields.choice("type", _KINDS)
         expression = fields.needed_text("cronExpression") if kind == "CUSTOM" else fields.text("cronExpression")
         return cls(
@@ -62,7 +62,7 @@ class Recurrence:
             fields.moment("endDate"),
             fields.whole("maxOccurrences", 1, MOST_REPEATS),
             expression or "",
-            _ignored_fields(given, kind),
+            _ignored_fields(value, kind),
         )
 
     @property
@@ -93,20 +93,20 @@ class Recurrence:
         return dict(values) if self.fields is None else {**values, "recurrence": self.fields.values}
 
 
-def _read_weekdays(given: object) -> tuple[int, ...]:
+def _read_weekdays(value: object) -> tuple[int, ...]:
     """Convert JavaScript weekdays (Sunday = 0) to Horae's (Monday = 0)."""
-    if given is None:
+    if value is None:
         return ()
-    if not isinstance(given, list | tuple) or len(given) > 7:
-        raise refuse("compat_bad_weekdays", key="daysOfWeek", value=shown(given))
-    return tuple((within("daysOfWeek", each, 0, 6) - 1) % 7 for each in given)
+    if not isinstance(value, list | tuple) or len(value) > 7:
+        raise refuse("compat_bad_weekdays", key="daysOfWeek", value=shown(value))
+    return tuple((within("daysOfWeek", each, 0, 6) - 1) % 7 for each in value)
 
 
-def _ignored_fields(given: object, kind: str) -> tuple[str, ...]:
+def _ignored_fields(value: object, kind: str) -> tuple[str, ...]:
     """The given fields that the type ignores; an interval of 1 is not reported, since every DailyUse client sends one."""
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         return ()
-    present = (key for key in given if isinstance(key, str) and given[key] is not None)
+    present = (key for key in value if isinstance(key, str) and value[key] is not None)
     unused = (key for key in present if key not in ("type", *_USED_FIELDS[kind]))
-    reported = (key for key in unused if key != "interval" or whole_number(given[key]) != 1)
+    reported = (key for key in unused if key != "interval" or whole_number(value[key]) != 1)
     return tuple(key[:40] if key.isprintable() else "…" for key in reported)[:20]

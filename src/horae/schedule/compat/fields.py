@@ -26,10 +26,10 @@ class Fields:
     values: dict[str, Any]
 
     @classmethod
-    def of(cls, system: str, given: object, known: tuple[str, ...]) -> Fields:
-        if not isinstance(given, Mapping):
-            raise refuse("compat_not_a_mapping", system=system, value=shown(given))
-        return cls(system, {key: given[key] for key in known if key in given})
+    def of(cls, system: str, value: object, keys: tuple[str, ...]) -> Fields:
+        if not isinstance(value, Mapping):
+            raise refuse("compat_not_a_mapping", system=system, value=shown(value))
+        return cls(system, {key: value[key] for key in keys if key in value})
 
     def get(self, key: str) -> Any:
         return self.values.get(key)

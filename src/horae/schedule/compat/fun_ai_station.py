@@ -34,14 +34,14 @@ def read(mapping: Mapping[str, Any], *, zone: str = "UTC", minimum: int = MINIMU
     fields = Fields.of(SYSTEM, mapping, _KEYS)
     find_zone(zone)
     kind = "cron" if fields.get("schedule_type") is None else fields.choice("schedule_type", _KINDS)
-    named = fields.text("timezone") or None
+    own_zone = fields.text("timezone") or None
     match kind:
         case "cron":
-            schedule, notes = _make_cron(fields, named, zone)
+            schedule, notes = _make_cron(fields, own_zone, zone)
         case "interval":
-            schedule, notes = _make_interval(fields, named, minimum)
+            schedule, notes = _make_interval(fields, own_zone, minimum)
         case _:
-            schedule, notes = _make_once(fields, named, zone)
+            schedule, notes = _make_once(fields, own_zone, zone)
     return fields.remember(Translation(schedule, _policies(fields), notes), zone)
 
 
@@ -50,17 +50,17 @@ def write(translation: Translation, *, zone: str = "UTC") -> dict[str, Any]:
     return written(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
 
 
-def _make_cron(fields: Fields, named: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_cron(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     expression = fields.text("schedule_expr") or ""
     is_empty = not expression.strip()
-    schedule = Cron(_FALLBACK_EXPRESSION if is_empty else expression, zone=named or zone, start=_read_start(fields))
+    schedule = Cron(_FALLBACK_EXPRESSION if is_empty else expression, zone=own_zone or zone, start=_read_start(fields))
     notes = [note("compat_cron_default")] if is_empty else []
-    if named is None:
+    if own_zone is None:
         notes.append(note("compat_zone_assumed", zone=zone))
     return schedule, (*notes, *first_run_notes(schedule, zone))
 
 
-def _make_interval(fields: Fields, named: str | None, minimum: int) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_interval(fields: Fields, own_zone: str | None, minimum: int) -> tuple[Schedule, tuple[Note, ...]]:
     value = fields.need("schedule_expr")
     seconds = whole_number(value)
     if seconds is None or seconds > LONGEST // _SECOND:
@@ -71,23 +71,23 @@ def _make_interval(fields: Fields, named: str | None, minimum: int) -> tuple[Sch
         seconds = _FALLBACK_SECONDS
     elif seconds < minimum:
         notes = (note("compat_below_minimum", value=seconds, minimum=minimum),)
-    return Every(seconds * _SECOND, "end", zone=named, start=_read_start(fields)), notes
+    return Every(seconds * _SECOND, "end", zone=own_zone, start=_read_start(fields)), notes
 
 
-def _make_once(fields: Fields, named: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_once(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     fields.text("schedule_expr")
-    given = fields.needed_time("next_run_at")
-    at = _as_utc(given)
-    code = "compat_naive_is_utc" if given.tzinfo is None else "compat_once_instant"
-    shown_in = named or zone
-    schedule = Once(at, zone=named)
+    next_run = fields.needed_time("next_run_at")
+    at = _as_utc(next_run)
+    code = "compat_naive_is_utc" if next_run.tzinfo is None else "compat_once_instant"
+    shown_in = own_zone or zone
+    schedule = Once(at, zone=own_zone)
     return schedule, (note(code, instant=show_moment(at), local=show_local(at, shown_in), zone=shown_in),)
 
 
 def _read_start(fields: Fields) -> datetime | None:
     """The first time that the caller chose; later ones follow the schedule."""
-    given = fields.time("next_run_at")
-    return None if given is None else _as_utc(given)
+    next_run = fields.time("next_run_at")
+    return None if next_run is None else _as_utc(next_run)
 
 
 def _as_utc(moment: datetime) -> datetime:

@@ -27,16 +27,16 @@ def read_once(at: datetime, zone: str) -> tuple[Once, tuple[Note, ...]]:
     instants = once.instants(once.setting())
     if not instants:
         raise refuse("never", expression=show_moment(at))
-    shown = show_moment(to_datetime(instants[0]))
-    echo = note("compat_once_local", local=show_wall(at), zone=zone, instant=shown)
-    return once, (echo, *_clock_change_notes(at, zone, shown))
+    instant = show_moment(to_datetime(instants[0]))
+    echo = note("compat_once_local", local=show_wall(at), zone=zone, instant=instant)
+    return once, (echo, *_clock_change_notes(at, zone, instant))
 
 
-def _clock_change_notes(at: datetime, zone: str, shown: str) -> tuple[Note, ...]:
+def _clock_change_notes(at: datetime, zone: str, instant: str) -> tuple[Note, ...]:
     readings = len(find_zone(zone).instants(wall_seconds(at)))
     if readings == 1:
         return ()
-    return (note("compat_gap" if readings == 0 else "compat_fold", local=show_wall(at), zone=zone, instant=shown),)
+    return (note("compat_gap" if readings == 0 else "compat_fold", local=show_wall(at), zone=zone, instant=instant),)
 
 
 def first_run_notes(schedule: Schedule, zone: str) -> tuple[Note, ...]:

@@ -81,9 +81,9 @@ class ChosenMoments:
         return self._at(days, self.positions.of(size)[0])
 
     def on_or_after(self, days: Days, local: int) -> int | None:
-        chosen = self.positions.of(len(days[1]) * len(self.moments))
-        index = bisect_left(chosen, local, key=lambda each: self._at(days, each))
-        return self._at(days, chosen[index]) if index < len(chosen) else None
+        selected = self.positions.of(len(days[1]) * len(self.moments))
+        index = bisect_left(selected, local, key=lambda each: self._at(days, each))
+        return self._at(days, selected[index]) if index < len(selected) else None
 
     def _at(self, days: Days, index: int) -> int:
         begin, offsets = days

@@ -49,8 +49,8 @@ class RulePattern:
         """The first occurrence strictly after `local`, and not before the start."""
         if local >= self._last:
             return None
-        found = self._search.on_or_after(max(local + 1, self.start))
-        return found if found is not None and found <= self._last else None
+        match = self._search.on_or_after(max(local + 1, self.start))
+        return match if match is not None and match <= self._last else None
 
     def count_local(self, first: int, last: int) -> int | None:  # noqa: ARG002
         """None: only iterating can count them."""

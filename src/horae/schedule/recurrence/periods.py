@@ -167,15 +167,15 @@ class PeriodSearch:
         number = periods.number(local // DAY)
         wait = (self._origin - number) % self._interval
         if not wait:
-            found = self._choice.on_or_after(periods.days(number), local)
-            if found is not None:
-                return found
+            match = self._choice.on_or_after(periods.days(number), local)
+            if match is not None:
+                return match
             wait = self._interval
         stop = min(periods.last, number + wait + self._search_length)
         for later in range(number + wait, stop + 1, self._interval):
-            found = self._choice.first(periods.days(later))
-            if found is not None:
-                return found
+            match = self._choice.first(periods.days(later))
+            if match is not None:
+                return match
         return None
 
 

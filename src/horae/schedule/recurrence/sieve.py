@@ -48,17 +48,17 @@ def first_common(days: bytes, rotation: Rotation) -> int | None:
     best = len(days)
     for phase in range(min(leap, best)):
         position = (rotation.begin + phase * rotation.step) % rotation.circle
-        found = _first_in_phase(days[phase:best:leap], rotation, position, move)
-        if found is not None:
-            best = phase + found * leap
+        index = _first_in_phase(days[phase:best:leap], rotation, position, move)
+        if index is not None:
+            best = phase + index * leap
     return best if best < len(days) else None
 
 
 def _first_in_phase(days: bytes, rotation: Rotation, position: int, move: int) -> int | None:
     table, circle = rotation.table, rotation.circle
     if move == 0:
-        found = days.find(1) if position < len(table) and table[position] else -1
-        return found if found >= 0 else None
+        first_day = days.find(1) if position < len(table) and table[position] else -1
+        return first_day if first_day >= 0 else None
     index = 0
     while index < len(days):
         if position < len(table):

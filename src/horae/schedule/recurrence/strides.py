@@ -48,11 +48,13 @@ class StrideSearch:
         if moments is None:
             return None
         unit, second = divmod(local, self._unit)
-        rest = moments.after(second - 1)
-        found = self._first_unit(unit if rest is not None else unit + 1)
-        if found is None:
+        moment_in_unit = moments.after(second - 1)
+        match = self._first_unit(unit if moment_in_unit is not None else unit + 1)
+        if match is None:
             return None
-        moment = found * self._unit + (rest if found == unit and rest is not None else moments.first)
+        moment = match * self._unit + (
+            moment_in_unit if match == unit and moment_in_unit is not None else moments.first
+        )
         return moment if moment <= local + self._max_gap else None
 
     def _first_unit(self, unit: int) -> int | None:
@@ -69,9 +71,9 @@ class StrideSearch:
                 unit = self._on_stride(allowed * self._per_day)
                 if unit // self._per_day > allowed:
                     continue
-            found = self._first_in_day(unit)
-            if found is not None:
-                return found
+            match = self._first_in_day(unit)
+            if match is not None:
+                return match
             unit = self._on_stride((allowed + 1) * self._per_day)
         return self._search_far(unit)
 
@@ -101,9 +103,9 @@ class StrideSearch:
         skipped = 0
         while day + skipped <= LAST_DAY:
             wait = (self._origin - day - skipped) % self._interval
-            found = days[wait :: self._interval].find(1)
-            if found >= 0:
-                return day + skipped + wait + found * self._interval
+            index = days[wait :: self._interval].find(1)
+            if index >= 0:
+                return day + skipped + wait + index * self._interval
             skipped += DAYS_OF_400_YEARS
         return None
 

@@ -67,9 +67,9 @@ class YearDays:
         """One byte for each of the 146,097 days from `day` on: 1 if the day is allowed, else 0."""
         year = civil(day).year
         shapes: dict[tuple[int, int], bytes] = {}
-        whole = b"".join(self._flags_of_year(each, shapes) for each in range(year, year + 401))
+        all_flags = b"".join(self._flags_of_year(each, shapes) for each in range(year, year + 401))
         before = day - new_year(year)
-        return whole[before : before + DAYS_OF_400_YEARS]
+        return all_flags[before : before + DAYS_OF_400_YEARS]
 
     def _flags_of_year(self, year: int, shapes: dict[tuple[int, int], bytes]) -> bytes:
         shape = (self.mask(year), 365 + is_leap(year))
@@ -131,8 +131,8 @@ def _every_seventh(weeks: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _year_days(chosen: tuple[int, ...], leap: int) -> int:
-    return _union(_nth_bit(365 + leap, 0, nth) for nth in chosen)
+def _year_days(days: tuple[int, ...], leap: int) -> int:
+    return _union(_nth_bit(365 + leap, 0, nth) for nth in days)
 
 
 @cache

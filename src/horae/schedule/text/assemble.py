@@ -186,7 +186,7 @@ def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]
         if end is not None or draft.start is not None:
             raise refuse("does_not_fit", draft.place("lasting"), what=slot_name("lasting"))
         end = setting.after_delay(draft.lasting)
-    given = {
+    modifiers = {
         "zone": setting.zone,
         "start": None if draft.start is None else setting.bound(draft.start, opens=True),
         "end": end,
@@ -196,7 +196,7 @@ def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]
         "gap": draft.gap,
         "fold": draft.fold,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in modifiers.items() if value is not None}
 
 
 class _Moments:
@@ -218,11 +218,11 @@ class _Moments:
             return exact_moment(day, at, offset)
         if isinstance(day, date):
             return datetime.combine(day, at)
-        found = to_date(day, self._today()) if day is not None else self._today()
-        moment = datetime.combine(found, at)
+        day_date = to_date(day, self._today()) if day is not None else self._today()
+        moment = datetime.combine(day_date, at)
         if moment <= self._wall_now() and (day is None or isinstance(day, MonthDay)):
             # A bare time, or a day without a year, means the next one.
-            later = found + timedelta(days=1)
+            later = day_date + timedelta(days=1)
             moment = datetime.combine(to_date(day, later) if day is not None else later, at)
         if moment <= self._wall_now() and isinstance(day, WeekdayAhead | DaysAhead | DayOfMonthAhead):
             days = 7 if isinstance(day, WeekdayAhead) else 1

@@ -81,11 +81,11 @@ def _next_month_day(month_day: MonthDay, today: date) -> date:
     """The next such day from today on; 29 February is in the next leap year."""
     for year in range(today.year, today.year + 9):
         try:
-            found = date(year, month_day.month, month_day.day)
+            candidate = date(year, month_day.month, month_day.day)
         except ValueError:
             continue
-        if found >= today:
-            return found
+        if candidate >= today:
+            return candidate
     raise refuse("bad_moment", value=f"{month_day.month:02}-{month_day.day:02}")
 
 

@@ -108,7 +108,7 @@ def _assemble(entry: _Entry, zone: str | None) -> CalendarReading:
         rule = without_times
     start = entry.start.replace(tzinfo=None) if isinstance(entry.start, datetime) else entry.start
     entry_zone = entry.zone or zone
-    exclude = tuple(_to_rule_zone(moment, named, entry_zone) for moment, named in entry.excluded)
+    exclude = tuple(_to_rule_zone(moment, own_zone, entry_zone) for moment, own_zone in entry.excluded)
     schedule = RRule(rule.text, exclude, start=start, zone=entry_zone)
     return CalendarReading(schedule, entry.zone is not None, notes)
 

@@ -70,27 +70,27 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
 
 def _bare_duration(text: str, zone: str | None, now: datetime) -> InvalidSchedule | None:
     """The refusal of text that is only a duration, such as `5s`, `10 minutes` or `5分钟`; None for anything else."""
-    plain = plain_signs(text).strip()
-    if not _DURATION.fullmatch(plain):
+    normalized = plain_signs(text).strip()
+    if not _DURATION.fullmatch(normalized):
         return None
-    chinese = has_chinese(plain)
-    delay, interval = (f"{plain}后", f"每{plain}") if chinese else (f"in {plain}", f"every {plain}")
+    chinese = has_chinese(normalized)
+    delay, interval = (f"{normalized}后", f"每{normalized}") if chinese else (f"in {normalized}", f"every {normalized}")
     try:
         _read(delay, zone, now)
         _read(interval, zone, now)
     except (InvalidSchedule, OverflowError):
         return None
-    return refuse("bare_duration", 0, value=plain, delay=delay, interval=interval)
+    return refuse("bare_duration", 0, value=normalized, delay=delay, interval=interval)
 
 
 def plain_signs(text: str) -> str:
     """Normalize characters one to one; quotes around the text and a full stop after it become blanks."""
-    plain = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
-    match = _QUOTED.fullmatch(plain)
+    normalized = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
+    match = _QUOTED.fullmatch(normalized)
     if match is None:
-        return plain
+        return normalized
     begin, end = match.span(1)
-    return " " * begin + plain[begin:end] + " " * (len(plain) - end)
+    return " " * begin + normalized[begin:end] + " " * (len(normalized) - end)
 
 
 def _read(text: str, zone: str | None, now: datetime) -> Reading:

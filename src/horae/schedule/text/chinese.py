@@ -68,9 +68,9 @@ class _Grammar(Days):
             self._part_of_day,
         )
         if not any(attempt(place) for attempt in attempts):
-            raise self._refuse_unknown()
+            raise self._unknown()
 
-    def _refuse_unknown(self) -> InvalidSchedule:
+    def _unknown(self) -> InvalidSchedule:
         word = re.split(r"[\s,、。;]", self._text[self._index :], maxsplit=1)[0][:8]
         city = next((each for each in CHINESE_CITIES if word.startswith(each)), None)
         if city is not None:

@@ -117,6 +117,8 @@ def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifi
     """Any schedule; None where what was drawn is refused (an empty window, days that never come)."""
     chosen = draw(given)
     kind = draw(st.sampled_from(["now", "once", "every", "cron", "calendar", "rrule"]))
+    if kind in ("now", "once") and "repeat" in chosen:
+        chosen |= {"repeat": 1}  # more is refused where somebody asks for it
     try:
         match kind:
             case "now":

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from horae.simulation.virtual import VirtualClock, VirtualLoop
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock, VirtualLoop
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 

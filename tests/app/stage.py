@@ -7,7 +7,7 @@ from typing import Any
 
 from horae import Horae
 from horae.engine.settings import EngineSettings
-from horae.simulation.virtual import VirtualClock
+from horae.virtual_time import VirtualClock
 
 SETTINGS = EngineSettings(own_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
 

@@ -13,8 +13,8 @@ from horae.model.policy import Missed
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.schedule import Cron, Every
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON
+from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 
 

@@ -15,7 +15,7 @@ from horae.errors import UnknownStore
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.store import RunFilter
-from horae.simulation.virtual import VirtualClock
+from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 
 

@@ -12,7 +12,7 @@ import pytest
 from horae import Happening, Horae, InvalidTask
 from horae.app.listeners import Listeners
 from horae.runtime import Keeping
-from horae.simulation.virtual import VirtualClock
+from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 from tests.unit.engine.stage import Door, add
 

@@ -8,8 +8,8 @@ from horae import Conflict, InvalidTask, NotFound
 from horae.lifecycle.explain import Verdict
 from horae.model.run import RunState
 from horae.model.task import TaskState
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON
+from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 
 

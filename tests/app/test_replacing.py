@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from horae.simulation.virtual import VirtualClock
+from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 
 

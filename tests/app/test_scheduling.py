@@ -16,8 +16,8 @@ from horae.model.reason import Reason
 from horae.model.run import Origin, RunState
 from horae.model.task import TaskState
 from horae.schedule import Once
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 
 

@@ -11,8 +11,8 @@ import pytest
 from horae import Conflict, Fail, Horae, NotFound
 from horae.app.wait import Waiting
 from horae.model.run import RunState
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.app.stage import an_app
 from tests.unit.engine.stage import Door, as_store
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
+from horae.testing import TimeTravel
 from tests.cli.driving import Cli
-from tests.cli.histories import failures
+from tests.cli.histories import an_app, failures, hour_before
 from tests.cli.terminal import Terminal
 
 
@@ -39,6 +44,33 @@ def test_resume_says_what_becomes_of_what_was_missed(cli: Cli) -> None:
     assert "missed: skip what is missed" in done.out
     rows = cli("runs", "weekly-digest", "--state", "skipped", "--json").json
     assert [row["reason"] for row in rows] == ["paused"]
+
+
+def given_up(path: Path, when: str) -> None:
+    """A task that failed once and has given up."""
+    app = an_app(path)
+    with TimeTravel(app, hour_before(2), store="own") as time:
+        time.run(app.schedule("backup", when, name="backup", retries=0, give_up_after=1))
+        time.travel("70m")
+
+
+@pytest.mark.parametrize("when", ["in 5 minutes", "every 1h"])
+def test_new_schedule_of_a_failed_task_happens(cli: Cli, when: str) -> None:
+    given_up(cli.path, when)
+    assert state(cli, "backup") == "failed"
+    done = cli("edit", "backup", "--when", "in 20 minutes", "--json")
+    assert done.code == 0, done
+    shown = cli("show", "backup", "--json").json["task"]
+    assert (shown["state"], shown["failures"]) == ("active", 0)
+    assert shown["next"] is not None
+
+
+def test_refused_resume_of_a_failed_task_names_an_edit_that_lets_it_go_on(cli: Cli) -> None:
+    given_up(cli.path, "in 5 minutes")
+    refused = cli("resume", "backup")
+    (command,) = re.findall(r"horae (edit \S+ --when '[^']+')", " ".join(refused.err.split()))
+    assert cli(*shlex.split(command)).code == 0
+    assert state(cli, "backup") == "active"
 
 
 def test_resume_can_make_up_for_it(cli: Cli) -> None:

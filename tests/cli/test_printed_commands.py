@@ -205,7 +205,11 @@ def test_commands_are_written_in_sentences_and_fixes_only() -> None:
         for text in _loose_texts(ast.parse(path.read_text(encoding="utf-8")))
     }
     # The names of commands that a server cannot do, as a refusal quotes them.
-    assert found <= {("secret.py", "horae secret rotate"), ("mcp.py", "horae mcp"), ("store_location.py", "horae db")} | {
+    assert found <= {
+        ("secret.py", "horae secret rotate"),
+        ("mcp.py", "horae mcp"),
+        ("store_location.py", "horae db"),
+    } | {
         ("servers.py", "horae login ")  # a fact of a refusal, whose hint is completed
     }
 

@@ -32,9 +32,9 @@ from horae.runtime.service_factory import make_service
 from horae.runtime.target_kinds import Kinds
 from horae.service.service import Service
 from horae.settings import read_settings
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
+from horae.virtual_time import VirtualClock
 from horae.web.request_context import WebSettings
 
 ORCHESTRATOR: Final = "http://127.0.0.1:9"

@@ -16,11 +16,11 @@ from horae.model.record import Writing
 from horae.observe import write_probe as trying
 from horae.observe.write_probe import AGAIN_AFTER, GOOD_FOR, KIND, STUCK, Writes
 from horae.runtime.stores import make_store
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.errors import translated
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
 from tests.api.served import Api, served
 from tests.observe.stage import TEST_SECONDS
 from tests.servers.postgres import PostgresServer

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from horae.simulation.coverage import Coverage
+from tests.simulation.coverage import Coverage
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -32,12 +32,12 @@ from horae.model.reason import Reason
 from horae.model.run import LIVE, Run, RunState
 from horae.model.task import Standing, Task
 from horae.ports.store import Claim, Claimed
-from horae.simulation.history import History
 from horae.stores.memory.agenda import MemoryAgenda
 from horae.stores.memory.data import Data
 from horae.stores.memory.event_reader import MemoryFeed
 from horae.stores.memory.events import Events
 from horae.stores.memory.queries import MemoryBook
+from tests.simulation.history import History
 
 SECOND: Final = timedelta(seconds=1)
 

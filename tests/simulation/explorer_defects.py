@@ -18,9 +18,9 @@ from horae.model.policy import Retry
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
 from horae.ports.store import Claimed, Extension
-from horae.simulation.explorer.restorable import RestorableStore
-from horae.simulation.explorer.rules import Rules
 from horae.stores.memory.data import Data
+from tests.simulation.explorer.restorable import RestorableStore
+from tests.simulation.explorer.rules import Rules
 
 
 class Defect(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from horae.simulation.checks.violation import Violation
-from horae.simulation.trial import attempt
+from tests.simulation.checks.violation import Violation
 from tests.simulation.defects import DEFECTS, Defect
+from tests.simulation.trial import attempt
 
 MOST_SEEDS = 16
 

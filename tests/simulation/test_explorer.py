@@ -10,9 +10,9 @@ from random import Random
 
 import pytest
 
-from horae.simulation.explorer import SCOPES, Scope, explore
-from horae.simulation.explorer.rules import TRUE_RULES
-from horae.simulation.explorer.world import State, World
+from tests.simulation.explorer import SCOPES, Scope, explore
+from tests.simulation.explorer.rules import TRUE_RULES
+from tests.simulation.explorer.world import State, World
 from tests.simulation.explorer_defects import DEFECTS, Defect
 from tests.simulation.explorer_walk import Walk
 
@@ -68,7 +68,7 @@ def _reached(world: World, *, mirrored: bool) -> set[State]:
 
 
 def test_the_command_tells_how_many_states_there_are() -> None:
-    command = [sys.executable, "-m", "horae.simulation.explorer", "--scope", "overlap-queue", "--faults", "0"]
+    command = [sys.executable, "-m", "tests.simulation.explorer", "--scope", "overlap-queue", "--faults", "0"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "overlap-queue: a recurring task" in done.stdout
     assert re.search(r"\d+ states, [\d,]+ transitions", done.stdout)

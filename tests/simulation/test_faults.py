@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from horae.errors import StoreUnavailable
-from horae.simulation.faults import Link, Weather
-from horae.simulation.faulty_store import behind
-from horae.simulation.history import History
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
+from horae.virtual_time import VirtualClock
+from tests.simulation.faults import Link, Weather
+from tests.simulation.faulty_store import behind
+from tests.simulation.history import History
 
 
 class Scene:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from horae.simulation.__main__ import main
-from horae.simulation.coverage import Coverage
-from horae.simulation.trial import attempt, attempt_all, fingerprint
+from tests.simulation.__main__ import main
+from tests.simulation.coverage import Coverage
+from tests.simulation.trial import attempt, attempt_all, fingerprint
 
 SEEDS = 500
 CHUNK = 50
@@ -34,7 +34,7 @@ def test_the_same_seed_is_the_same_story_to_the_last_character() -> None:
     """Also in another process, where sets and dictionaries of texts are ordered differently."""
     expected = fingerprint(attempt(11).evidence)
     for hash_seed in ("1", "2"):
-        command = [sys.executable, "-m", "horae.simulation", "--seed", "11"]
+        command = [sys.executable, "-m", "tests.simulation", "--seed", "11"]
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
         assert f"fingerprint {expected}" in told

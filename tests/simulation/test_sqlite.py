@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from horae.simulation.trial import attempt
 from horae.stores.sqlite import SQLiteStore
+from tests.simulation.trial import attempt
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,9 +8,9 @@ from threading import Event, Thread
 
 import pytest
 
-from horae.simulation import virtual
-from horae.simulation.freezing import FreezingLoop, Gate, NodeClock
-from horae.simulation.virtual import DeadlockError, LivelockError, VirtualClock, VirtualLoop, run_virtual
+from horae import virtual_time
+from horae.virtual_time import DeadlockError, LivelockError, VirtualClock, VirtualLoop, run_virtual
+from tests.simulation.freezing import FreezingLoop, Gate, NodeClock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -67,7 +67,7 @@ async def spin(clock: VirtualClock) -> None:
 
 
 def test_going_round_in_circles_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(virtual, "MOST_READINGS", 1_000)
+    monkeypatch.setattr(virtual_time, "MOST_READINGS", 1_000)
     clock = VirtualClock(NOON)
     with pytest.raises(LivelockError):
         run_virtual(spin(clock), clock)

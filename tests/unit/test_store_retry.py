@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from horae.errors import StoreFull, StoreUnavailable
-from horae.simulation.virtual import VirtualClock
 from horae.store_retry import FIRST_PAUSE, LONGEST_PAUSE, StoreRetry, keep_going, repeat
+from horae.virtual_time import VirtualClock
 
 AWAY = StoreUnavailable("out of reach")
 FULL = StoreFull("no space left")

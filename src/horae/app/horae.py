@@ -56,7 +56,7 @@ from .sync_app import BlockingHorae
 from .wait import Occurrence
 
 if TYPE_CHECKING:
-    from ..simulation.forecast import Report
+    from ..forecast import Report
 
 __all__ = ["MOST_IN_LANE", "Horae"]
 
@@ -306,7 +306,7 @@ class Horae(Running):
         The tasks are those that the code declares, and in an open app those that are active in its store. `takes` says
         how long a run of a task is, by the task's name; by default a second.
         """
-        from ..simulation.forecast import Candidate, forecast  # noqa: PLC0415 - only who looks ahead needs it
+        from ..forecast import Candidate, forecast  # noqa: PLC0415 - only who looks ahead needs it
 
         wishes = {wish.name: wish for wish in await self._foreseen()}
         limits = dict(lanes or {})

@@ -78,6 +78,7 @@ def command(
                 given[BEHIND] = tuple(ctx.meta.get(BEHIND, ()))
             do: Callable[..., None] = function
             do(out, **given)
+            out.note_password()
 
         call.__doc__ = function.__doc__
         _describe(call, _parameters(own, shared, common))

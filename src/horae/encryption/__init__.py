@@ -1,7 +1,7 @@
-"""Sealing: values that are kept where others may read are unreadable without a key, and useless in another place.
+"""Encryption of stored secrets: authenticated encryption that binds each value to its owner and name.
 
-cipher     one key, and what it seals        key_file   the key in a file of its own, made once, rotated in place
-place      which key a deployment uses
+cipher         AES-256-GCM with one key          key_file       key in a file, created once, rotated in place
+key_location   which key a deployment uses
 """
 
 from __future__ import annotations

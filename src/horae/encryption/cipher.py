@@ -1,4 +1,4 @@
-"""One key and what it seals: AES-256-GCM, a fresh nonce for each value, and the place of the value bound into it."""
+"""Authenticated encryption with AES-256-GCM: a fresh nonce per value, and owner and name as associated data."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _TAG_BYTES: Final = 16
 
 
 class Sealing(Protocol):
-    """`about` says whose value it is and under which name: what was sealed for one place opens at no other."""
+    """`associated_data` names owner and name of the value: a value sealed for one place cannot be opened at another."""
 
     @property
     def origin(self) -> str:
-        """Where the key is, for people."""
+        """Where the key comes from, for messages."""
 
-    def seal(self, value: bytes, about: bytes) -> bytes:
-        """Never the same bytes twice."""
+    def seal(self, value: bytes, associated_data: bytes) -> bytes:
+        """Encrypt; returns other bytes at each call."""
 
-    def open(self, sealed: bytes, about: bytes) -> bytes | None:
-        """The value; None when another key sealed it, for another place, or anything of it was changed."""
+    def open(self, sealed: bytes, associated_data: bytes) -> bytes | None:
+        """Decrypt; None if the key or the associated data differ, or if the bytes were changed."""
 
-    def will_open(self, sealed: bytes, about: bytes) -> bool:
-        """Whether the key that seals from now on opens it, too: not one that is about to go, or gone already."""
+    def will_open(self, sealed: bytes, associated_data: bytes) -> bool:
+        """Whether the key that `seal` uses now opens it; False for a key that a rotation replaces or has replaced."""
 
 
 @final
 class Key:
-    """A key in memory. It shows itself to nobody: not when printed, logged or copied."""
+    """A key in memory. It is never exposed by printing, logging or pickling."""
 
     def __init__(self, secret: bytes, origin: str = "memory") -> None:
         if len(secret) != KEY_BYTES:
@@ -52,24 +52,24 @@ class Key:
     def origin(self) -> str:
         return self._origin
 
-    def seal(self, value: bytes, about: bytes) -> bytes:
+    def seal(self, value: bytes, associated_data: bytes) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)
-        return _VERSION + nonce + self._aead.encrypt(nonce, value, _VERSION + about)
+        return _VERSION + nonce + self._aead.encrypt(nonce, value, _VERSION + associated_data)
 
-    def open(self, sealed: bytes, about: bytes) -> bytes | None:
+    def open(self, sealed: bytes, associated_data: bytes) -> bytes | None:
         if sealed[:1] != _VERSION or len(sealed) < 1 + _NONCE_BYTES + _TAG_BYTES:
             return None
         aead = self._aead
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - the library is an extra
 
-        nonce, hidden = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        nonce, ciphertext = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
         try:
-            return aead.decrypt(nonce, hidden, _VERSION + about)
+            return aead.decrypt(nonce, ciphertext, _VERSION + associated_data)
         except InvalidTag:
             return None
 
-    def will_open(self, sealed: bytes, about: bytes) -> bool:
-        return self.open(sealed, about) is not None
+    def will_open(self, sealed: bytes, associated_data: bytes) -> bool:
+        return self.open(sealed, associated_data) is not None
 
     @cached_property
     def _aead(self) -> AESGCM:

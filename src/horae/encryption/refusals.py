@@ -1,4 +1,4 @@
-"""Every way in which a secret or its key is refused: code, sentence and hint in two languages."""
+"""Catalogue of refusals of secrets and encryption keys: code, sentence and hint in English and Chinese."""
 
 from __future__ import annotations
 

@@ -38,7 +38,14 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
         change = Change(
             task=task, put=_update_entries(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),)
         )
+    if _revives(facts, change):
+        return change._replace(events=(*change.events, task_event(EventKind.TASK_RESUMED, task, now)))
     return change._replace(events=(*change.events, *noticed(facts, task, facts.standing, now)))
+
+
+def _revives(facts: Facts, change: Change) -> bool:
+    """Return whether the edit reactivates a failed task: as with `resume`, that ends the incident."""
+    return facts.standing.state is TaskState.FAILED and change.standing is not None
 
 
 def _resolve_now(task: Task, now: datetime) -> Task:
@@ -98,13 +105,13 @@ def _is_backfilling(facts: Facts, entry: Entry, backlog: Pile) -> bool:
 
 
 def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
-    status = _reset_status(facts.standing, now)
+    status = _reset_status(facts.standing)
     following = next_entry(task, status, now)
     if following is None:
         raise refuse("never_fires")
     removed = tuple(entry for entry in facts.entries if entry.kind in _UNSTARTED)
     remaining = facts._replace(entries=tuple(entry for entry in facts.entries if entry.kind not in _UNSTARTED))
-    is_deferred = status.state is TaskState.FAILED or (counts_from_end(task.schedule) and occurrence_goes_on(remaining))
+    is_deferred = counts_from_end(task.schedule) and occurrence_goes_on(remaining)
     put = (*_update_entries(remaining, task), *(() if is_deferred else (following,)))
     rows = _skip_unstarted(facts, removed, now)
     change = Change(
@@ -118,13 +125,14 @@ def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
     return conclude(facts, change, now)
 
 
-def _reset_status(status: Standing, now: datetime) -> Standing:
-    """Reset repeats and requested skips, which belong to the old schedule, and reactivate a completed task."""
+def _reset_status(status: Standing) -> Standing:
+    """Reset repeats and requested skips, which belong to the old schedule, and reactivate a completed or failed task."""
     reset = status._replace(counted=0, skips_left=0)
     if status.state is TaskState.COMPLETED:
         return reset._replace(state=TaskState.ACTIVE, ended=None)
-    # A failed task stays failed until it is resumed, but the new schedule has no past before this instant.
-    return reset._replace(ended=now) if status.state is TaskState.FAILED else reset
+    if status.state is TaskState.FAILED:
+        return reset._replace(state=TaskState.ACTIVE, failures=0, reason=None, ended=None)
+    return reset
 
 
 def _skip_unstarted(facts: Facts, removed: Iterable[Entry], now: datetime) -> tuple[Run, ...]:

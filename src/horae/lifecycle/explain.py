@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -15,9 +15,9 @@ from ..model.events.delivery_count import reached_no_listener
 from ..model.paused_stretch import PausedStretch
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
-from ..model.run import Run, RunState
+from ..model.run import Origin, Run, RunState
 from ..model.state_names import state_word
-from ..model.task import Pause, PauseCause, past_of
+from ..model.task import Pause, PauseCause, Task, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..schedule.preview import fires_in
 from ..typography import full_width
@@ -41,7 +41,10 @@ class Verdict(StrEnum):
 
 
 _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
-    Verdict.RAN: ("It ran: {state}, {lateness} after it was due.", "它运行了：{state}，比到期晚 {lateness}。"),
+    Verdict.RAN: (
+        "It ran: {state}. It started {lateness} after it was due.",
+        "它运行了：{state}。它在到期后 {lateness}启动。",
+    ),
     Verdict.RUNNING: ("It is running now.", "它正在运行。"),
     Verdict.SKIPPED: ("It was not run. {reason}", "没有运行。{reason}"),
     Verdict.WAITING: ("It is due and waits: {detail}.", "它已到期，正在等待：{detail}。"),
@@ -69,6 +72,36 @@ _TOOK_OVER: Final = (
 _RETRIED: Final = (
     "It was attempt {attempt}, the retry after attempt {before} ended as {state}.",
     "这是第 {attempt} 次尝试，即第 {before} 次以“{state}”结束后的重试。",
+)
+_REQUESTED: Final = (
+    "Attempt {attempt} was requested after attempt {before} ended as {state}.",
+    "第 {attempt} 次尝试是在第 {before} 次以“{state}”结束后按请求进行的。",
+)
+_RUN_ON_REQUEST: Final = (
+    "It was run on request; the schedule had not run it. {reason}",
+    "它是按请求运行的；计划没有运行它。{reason}",
+)
+_NEXT_ATTEMPT_SKIPPED: Final = ("Its next attempt was not run. {reason}", "它的下一次尝试没有运行。{reason}")
+_LATER_REQUEST_SKIPPED: Final = (
+    "A later request for it was not run. {reason}",
+    "之后对它的请求没有运行。{reason}",
+)
+_AGENT_QUOTA: Final = (
+    "The quota runs_per_day of '{agent}' was used up for that day (UTC); an admin can allow more.",
+    "“{agent}”的配额 runs_per_day 当天（UTC）已用完；管理员可以放宽。",
+)
+_AGAIN: Final = ("It is tried again at {at}.", "将于 {at} 再次尝试。")
+_AGAIN_DUE: Final = (
+    "Its next attempt is due since {at} and waits for a node.",
+    "它的下一次尝试自 {at} 起到期，正在等待节点。",
+)
+_AGAIN_WAITS: Final = (
+    "Its next attempt is due since {at} and waits: {detail}.",
+    "它的下一次尝试自 {at} 起到期，正在等待：{detail}。",
+)
+_AGAIN_PAUSED: Final = (
+    "It is not tried again while the task is paused.",
+    "任务暂停期间不会再次尝试。",
 )
 _NOT_AGAIN: Final = (
     "It is not run again: the guarantee is at_most_once, and it had started.",
@@ -134,6 +167,15 @@ class Explanation(NamedTuple):
     reason: Reason | None = None
     runs: tuple[Run, ...] = ()
 
+    @property
+    def run(self) -> Run | None:
+        """The row that the verdict is about: the newest attempt that began, else the newest row."""
+        return _decisive_run(self.runs) if self.runs else None
+
+    def lateness_of(self, run: Run) -> timedelta | None:
+        """How long after its occurrence was due this attempt started."""
+        return None if run.started is None else run.started - _occurrence_due(run, self.runs)
+
     def __str__(self) -> str:
         return self.english
 
@@ -171,13 +213,47 @@ def explain(
 
     `nodes` is None where the nodes are not known.
     """
-    rows = tuple(sorted((run for run in runs if _run_covers(run, at)), key=lambda run: run.attempt))
+    rows = tuple(sorted(_find_rows(facts, runs, at), key=_row_order))
     if rows:
-        return _explain_rows(facts, rows)
+        return _explain_rows(facts, rows, now)
     for entry in facts.entries:
         if entry.kind not in _NO_OCCURRENCE and _entry_covers(entry, at):
             return _explain_entry(facts, entry, at, now, nodes)
     return _explain_schedule(facts, at, now, nodes)
+
+
+def _find_rows(facts: Facts, runs: Sequence[Run], at: datetime) -> list[Run]:
+    """Return the rows of this instant.
+
+    A row with a span covers its planned instants, not the time between them; the schedule that planned them is only known
+    while the task has not been edited.
+    """
+    covering = [run for run in runs if _run_covers(run, at)]
+    exact = [run for run in covering if run.planned == at]
+    if len(exact) == len(covering) or facts.task.version > 1 or _is_planned(facts, at):
+        return covering
+    return exact
+
+
+def _is_planned(facts: Facts, at: datetime) -> bool:
+    task = facts.task
+    return next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, facts.standing)) == at
+
+
+def _row_order(run: Run) -> tuple[datetime, int]:
+    """Rows of several origins may cover one instant: they are sorted by when they began or were skipped."""
+    return run.started or run.claimed or run.ended or run.due, run.attempt
+
+
+def _decisive_run(rows: Sequence[Run]) -> Run:
+    begun = [run for run in rows if run.live or run.started is not None]
+    return (begun or rows)[-1]
+
+
+def _occurrence_due(run: Run, rows: Sequence[Run]) -> datetime:
+    """Only the first attempt shows the jitter of the occurrence; later ones count from its planned instant."""
+    first = min((each for each in rows if each.origin is run.origin), key=lambda each: each.attempt, default=run)
+    return first.occurrence_due
 
 
 def _run_covers(run: Run, at: datetime) -> bool:
@@ -188,31 +264,71 @@ def _entry_covers(entry: Entry, at: datetime) -> bool:
     return entry.planned == at or (entry.span is not None and entry.span.first <= at <= entry.span.last)
 
 
-def _explain_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
-    run = rows[-1]
+def _explain_rows(facts: Facts, rows: tuple[Run, ...], now: datetime) -> Explanation:
+    run = _decisive_run(rows)
+    attempts = tuple(each for each in rows if each.origin is run.origin and each.attempt <= run.attempt)
     if run.live:
-        return _append(_answer(Verdict.RUNNING, runs=rows), _earlier_attempt(rows))
+        return _append(_answer(Verdict.RUNNING, runs=rows), _earlier_attempt(facts, attempts))
     if run.state is RunState.SKIPPED or run.started is None:
         answer = _answer(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
+        answer = _append(answer, _agent_quota(facts, run))
     else:
-        answer = _explain_ran(run, run.started, rows)
+        answer = _explain_ran(facts, run, run.started, rows, attempts)
         if reached_no_listener(facts.task.target.kind, run.result_json):
-            answer = answer._replace(
-                english=f"{answer.english} No listener received it.", chinese=f"{answer.chinese}没有监听者收到它。"
-            )
+            answer = _append(answer, ("No listener received it.", "没有监听者收到它。"))
+    answer = _append(answer, _skipped_beside(rows, run))
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
-            retry_time = _format_instant(facts, entry.due)
-            return _append(answer, (f"It is tried again at {retry_time}.", f"将于 {retry_time} 再次尝试。"))
+            return _append(answer, _next_attempt(facts, entry, now))
     if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
         return _append(answer, _NOT_AGAIN)
     return answer
 
 
-def _explain_ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
-    # Only the first attempt shows the jitter of the occurrence.
-    due = rows[0].occurrence_due
-    late = f"{(started - due).total_seconds():.3f} s"
+def _agent_quota(facts: Facts, run: Run) -> tuple[str, str]:
+    """Name the quota of an agent that skipped the run. Which quota of an owner it was, only the account knows."""
+    if run.reason is not Reason.AGENT_QUOTA:
+        return "", ""
+    agent = agent_of(facts.task) or facts.task.owner
+    return _AGENT_QUOTA[0].format(agent=agent), _AGENT_QUOTA[1].format(agent=agent)
+
+
+def _skipped_beside(rows: tuple[Run, ...], run: Run) -> tuple[str, str]:
+    """Describe rows beside the decisive one that are skips: before it by the schedule, or after it."""
+    place = rows.index(run)
+    if place + 1 < len(rows):
+        newest = rows[-1]
+        template = _NEXT_ATTEMPT_SKIPPED if newest.origin is run.origin else _LATER_REQUEST_SKIPPED
+        return _with_reason(template, newest)
+    for each in rows[:place]:
+        if each.started is None and each.origin is Origin.SCHEDULED and run.origin is not Origin.SCHEDULED:
+            return _with_reason(_RUN_ON_REQUEST, each)
+    return "", ""
+
+
+def _with_reason(template: tuple[str, str], run: Run) -> tuple[str, str]:
+    reason = run.reason or Reason.CANCELLED
+    return template[0].format(reason=sentence(reason)), template[1].format(reason=sentence(reason, "zh"))
+
+
+def _next_attempt(facts: Facts, entry: Entry, now: datetime) -> tuple[str, str]:
+    """Describe the retry that the agenda holds at present."""
+    at = _format_instant(facts, entry.due)
+    if entry.stand is Stand.ASLEEP:
+        return _AGAIN_PAUSED
+    if entry.due > now:
+        template, detail = _AGAIN, ("", "")
+    elif entry.stand in CLAIMABLE:
+        template, detail = _AGAIN_DUE, ("", "")
+    else:
+        template, detail = _AGAIN_WAITS, _wait_cause(entry)
+    return template[0].format(at=at, detail=detail[0]), template[1].format(at=at, detail=detail[1])
+
+
+def _explain_ran(
+    facts: Facts, run: Run, started: datetime, rows: tuple[Run, ...], attempts: tuple[Run, ...]
+) -> Explanation:
+    late = f"{(started - _occurrence_due(run, rows)).total_seconds():.3f} s"
     english, chinese = _SENTENCES[Verdict.RAN]
     answer = Explanation(
         Verdict.RAN,
@@ -222,30 +338,41 @@ def _explain_ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanat
         rows,
     )
     why = ("", "") if run.reason is None else (sentence(run.reason), sentence(run.reason, "zh"))
-    return _append(_append(answer, _earlier_attempt(rows)), why)
+    return _append(_append(answer, _earlier_attempt(facts, attempts)), why)
 
 
-def _earlier_attempt(rows: tuple[Run, ...]) -> tuple[str, str]:
-    """Return the sentence about the previous attempt: the last one took over from it, or was its retry."""
+def _earlier_attempt(facts: Facts, rows: tuple[Run, ...]) -> tuple[str, str]:
+    """Describe how the attempt before the last one ended: the last one took over from it, was its retry or requested."""
     run = rows[-1]
     if run.attempt == 1:
         return "", ""
     if len(rows) == 1:
         return f"It was attempt {run.attempt}.", f"这是第 {run.attempt} 次尝试。"
     before = rows[-2]
-    facts = {"attempt": run.attempt, "before": before.attempt}
-    if before.state is RunState.LOST:
+    names = {"attempt": run.attempt, "before": before.attempt}
+    lost = before.state is RunState.LOST
+    if lost and not is_requested(facts.task, run, before):
         reason = before.reason or Reason.LEASE_LOST
         english, chinese = _TOOK_OVER
         return (
-            english.format(**facts, reason=sentence(reason)),
-            chinese.format(**facts, reason=sentence(reason, "zh")),
+            english.format(**names, reason=sentence(reason)),
+            chinese.format(**names, reason=sentence(reason, "zh")),
         )
-    english, chinese = _RETRIED
+    english, chinese = _REQUESTED if is_requested(facts.task, run, before) else _RETRIED
     return (
-        english.format(**facts, state=before.state.value),
-        chinese.format(**facts, state=state_word(before.state.value, "zh")),
+        english.format(**names, state=before.state.value),
+        chinese.format(**names, state=state_word(before.state.value, "zh")),
     )
+
+
+def is_requested(task: Task, run: Run, before: Run) -> bool:
+    """Return whether an attempt was requested, and not made by the retry policy or by the recovery of a lost run.
+
+    A request forgives all attempts before it. A lost attempt is forgiven too, but at_most_once recovers none that began.
+    """
+    if before.state is RunState.LOST:
+        return task.policies.guarantee == "at_most_once" and before.started is not None
+    return run.forgiven >= before.attempt
 
 
 def _append(answer: Explanation, more: tuple[str, str]) -> Explanation:

@@ -30,7 +30,7 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
         dropped=deadline_slots(facts, ended),
         events=(told(ended, now), *noticed(facts, facts.task, status, now, _failure_reason(ended))),
     )
-    if status.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _is_one_shot(facts, ended):
+    if status.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _is_one_shot(facts):
         return _complete_task(facts, change, status, now)
     if status.state not in GOING:
         return change
@@ -78,9 +78,9 @@ def _status_after(status: Standing, ended: Run, now: datetime) -> Standing:
     )
 
 
-def _is_one_shot(facts: Facts, ended: Run) -> bool:
-    """Return whether the task fires only once and this was that occurrence."""
-    return ended.origin is Origin.SCHEDULED and isinstance(facts.task.schedule, Once | Now)
+def _is_one_shot(facts: Facts) -> bool:
+    """Return whether the task fires only once: a success, also of a run on request, then completes it."""
+    return isinstance(facts.task.schedule, Once | Now)
 
 
 def _complete_task(facts: Facts, change: Change, status: Standing, now: datetime) -> Change:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from ..errors import Refusal
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, Stand
 from ..model.refusals import refuse
@@ -31,12 +32,22 @@ def try_again(facts: Facts, last: Run, now: datetime) -> Change:
     waiting = _find_waiting_retry(facts, last)
     if waiting is not None:
         return Change(put=(waiting._replace(due=now),) if waiting.due > now else ())
-    if last.state not in _RETRYABLE:
-        raise refuse("nothing_to_retry", state=last.state.value)
+    if last.state not in _RETRYABLE and not _is_unused_attempt(last):
+        raise nothing_to_retry(last)
     entry = retry_entry(facts.task, facts.standing, last, now)
     # All attempts so far are forgiven. While the task is open, the full number of attempts is available again;
     # a task that has ended gets this one attempt.
     return Change(put=(entry._replace(forgiven=last.attempt, deaths=0),))
+
+
+def nothing_to_retry(last: Run) -> Refusal:
+    planned = last.planned.isoformat().replace("+00:00", "Z")
+    return refuse("nothing_to_retry", state=last.state.value, task=last.task_id, planned=planned)
+
+
+def _is_unused_attempt(last: Run) -> bool:
+    """Return whether a further attempt was skipped before it began: the attempt before it is the one that failed."""
+    return last.state is RunState.SKIPPED and last.started is None and last.attempt > 1
 
 
 def _find_waiting_retry(facts: Facts, last: Run) -> Entry | None:

@@ -42,6 +42,16 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         (("run_task_now", {"id": "{id}"}), ("update_task", {"id": "{id}", "when": "every day at 09:00"})),
     ),
+    "nothing_to_retry": Hint(
+        Words("Call run_task_now with id {task} for one extra run.", "请用 id {task} 调用 run_task_now 额外运行一次。"),
+        (("run_task_now", {"id": "{task}"}),),
+    ),
+    "runs_used_up": Hint(
+        Words(
+            "Wait for the next day (UTC), or ask an admin to run: {command}",
+            "请等到第二天(UTC),或请管理员执行:{command}",
+        )
+    ),
     "run_over": Hint(
         Words(
             "An end is final. Call run_task_now with id {task} for another run.",

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from ..model.accounts.principal import Quotas
 from ..model.change import Facts
+from ..model.reason import Reason
 from ..model.run import Run
 from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, TaskState
@@ -123,7 +124,9 @@ def _suggested_calls(why: Why) -> list[dict[str, Any]]:
     pause = why.facts.standing.pause
     # An agent's tools cannot end a pause that only its owner may end; the sentence names the owner's command.
     is_owners = pause is not None and pause.cause in _CAUSES_ONLY_OWNER_ENDS
-    names = ("get_task",) if is_owners else _CALLS_BY_VERDICT.get(why.explanation.verdict.value, ())
+    is_used_up = why.explanation.reason in (Reason.QUOTA, Reason.AGENT_QUOTA)
+    verdict = why.explanation.verdict.value
+    names = ("get_task",) if is_owners else ("whoami",) if is_used_up else _CALLS_BY_VERDICT.get(verdict, ())
     id_argument = {"list_runs": "task"}
     return [
         {"tool": name, "arguments": {} if name == "whoami" else {id_argument.get(name, "id"): why.facts.task.id}}

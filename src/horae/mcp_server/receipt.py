@@ -20,6 +20,7 @@ from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import needs_zone
 from ..service.tasks.functions import start_command
+from ..service.tasks.quotas import used_up_advisories
 from ..wire.instants import local, utc
 from ..wire.review import review_of
 from .call import Call, Said
@@ -208,7 +209,8 @@ def with_assumed_zone(call: Call, arguments: Said, receipt: Receipt) -> Receipt:
 async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:
     """Add what keeps a task from running although its schedule is fine: a pending approval, a pause, no live node; and
     `advisories` about its target."""
-    target_warnings = [(each.code, call.complete(each.in_language(call.language))) for each in advisories]
+    known = (*used_up_advisories(facts), *advisories)
+    target_warnings = [(each.code, call.complete(each.in_language(call.language))) for each in known]
     warnings = [*target_warnings, *receipt.warnings]
     if awaits_approval(facts):
         warnings.insert(0, ("awaiting_approval", call.told(WAITS_FOR_APPROVAL, id=facts.task.id)))

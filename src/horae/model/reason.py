@@ -90,11 +90,8 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "它一再使其进程崩溃,即使单独放在自己的进程里也是如此;需要人来处理。",
     ),
     Reason.RELEASED: (
-        (
-            "Its node was stopping, or had lost the store, and handed it back. It runs again at once, unless it had "
-            "started and its guarantee is at_most_once."
-        ),
-        "执行它的节点正在停止,或与存储失去了联系,已将其交还。它会立即重新运行,除非它已经开始且其保证为 at_most_once。",
+        "Its node was stopping, or had lost the store, and handed it back.",
+        "执行它的节点正在停止,或与存储失去了联系,已将其交还。",
     ),
     Reason.GATE_CLOSED: ("The target looked and said that there was nothing to do.", "目标查看后表示这次无事可做。"),
     Reason.AWAITING_APPROVAL: (

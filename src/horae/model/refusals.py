@@ -304,9 +304,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "nothing_to_retry": Entry(
         Conflict,
         "The run ended as {state}, so there is nothing to try again.",
-        "Use 'run now' for one extra run, or 'backfill' for an instant that was skipped.",
+        "For one extra run: horae run {task}; for the same instant once more: horae run {task} --as-of {planned}",
         "该运行以 {state} 结束,没有可以重试的内容。",
-        "可以“立即运行”额外运行一次,或对被跳过的时刻使用“回填”。",
+        "额外运行一次:horae run {task};同一时刻再运行一次:horae run {task} --as-of {planned}",
     ),
     "bad_answer": Entry(
         NotFound,

@@ -13,6 +13,7 @@ from ..ports.full_store import Keeping
 from ..ports.wakeup import Wakeup
 from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
 from ..stores.masked_url import masked as masked  # noqa: PLC0414
+from ..stores.masked_url import without_password as without_password  # noqa: PLC0414
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
 _MYSQL: Final = ("mysql:", "mariadb:")

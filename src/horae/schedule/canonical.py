@@ -12,7 +12,7 @@ from .cron import Cron
 from .durations import iso_duration, parse_duration
 from .every import Every
 from .now import Now
-from .once import Once
+from .once import Once, refuse_repeated_once
 from .refusals import refuse
 from .rrule import RRule, refuse_if_endless
 from .value import Moment, Schedule
@@ -121,6 +121,7 @@ def from_wish(mapping: Mapping[str, Any]) -> Schedule:
         raise refuse("too_long", LONGEST_EXPRESSION, length=len(expression), most=LONGEST_EXPRESSION)
     schedule = from_json(mapping)
     refuse_if_endless(schedule)
+    refuse_repeated_once(schedule)
     return schedule
 
 

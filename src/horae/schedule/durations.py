@@ -28,7 +28,7 @@ def parse_duration(text: str) -> timedelta:
     parts = match.groups() if match and not stripped.upper().endswith(("P", "T")) else ()
     if not any(parts):
         raise refuse("bad_duration", 0, value=text)
-    microseconds = sum(_microseconds(part) * unit // 1000 for part, unit in zip(parts, _UNITS, strict=False) if part)
+    microseconds = sum(_to_microseconds(part) * unit // 1000 for part, unit in zip(parts, _UNITS, strict=False) if part)
     if microseconds > _MAX_SECONDS * 1_000_000:
         raise refuse("bad_duration", 0, value=text)
     return timedelta(microseconds=microseconds)
@@ -53,7 +53,7 @@ def exact(text: str, position: int) -> timedelta:
             raise refuse("bad_duration", position, value=text)
         length = 1 if _MILLISECOND.match(unit) else _UNITS_BY_LETTER[unit[0]]
         is_finer = is_finer or bool((fraction or "")[6:].strip("0"))
-        microseconds += _microseconds(f"{whole}.{(fraction or '0')[:6]}") * length // 1000
+        microseconds += _to_microseconds(f"{whole}.{(fraction or '0')[:6]}") * length // 1000
         end = match.end()
     if end != len(text) or microseconds > _MAX_SECONDS * 1_000_000:
         raise refuse("bad_duration", position, value=text)
@@ -62,7 +62,7 @@ def exact(text: str, position: int) -> timedelta:
     return timedelta(microseconds=microseconds)
 
 
-def _microseconds(number: str) -> int:
+def _to_microseconds(number: str) -> int:
     whole, _, fraction = number.partition(".")
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0") or 0)
 

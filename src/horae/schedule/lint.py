@@ -55,7 +55,7 @@ def _check_fields(schedule: Schedule) -> Iterator[ScheduleWarning]:
             if (
                 schedule.unit in ("month", "year")
                 and day > 28
-                and _short_months(day, set(schedule.months or range(1, 13)))
+                and _find_short_months(day, set(schedule.months or range(1, 13)))
             ):
                 yield warn("clamps", day=day)
         case RRule():
@@ -101,7 +101,7 @@ def _check_step(field: Field, name: str) -> Iterator[ScheduleWarning]:
 
 def _check_days(days: set[int], months: set[int]) -> Iterator[ScheduleWarning]:
     for day in sorted(each for each in days if each > 28):
-        short = _short_months(day, months)
+        short = _find_short_months(day, months)
         if day == 29 and months == {2}:
             yield warn("leap_years_only")
         elif short:
@@ -109,7 +109,7 @@ def _check_days(days: set[int], months: set[int]) -> Iterator[ScheduleWarning]:
             yield warn_each("skips_months", names, {"months": "、".join(f"{month} 月" for month in short), "day": day})
 
 
-def _short_months(day: int, months: set[int]) -> list[int]:
+def _find_short_months(day: int, months: set[int]) -> list[int]:
     lengths = {2: 28, 4: 30, 6: 30, 9: 30, 11: 30}
     return [month for month in sorted(months) if lengths.get(month, 31) < day]
 

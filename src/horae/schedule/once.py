@@ -73,3 +73,12 @@ def _resolve_wall_time(local: int, setting: Setting) -> list[int]:
         found.append(each)
         after = each
     return found
+
+
+def refuse_repeated_once(schedule: Schedule, place: int | None = None) -> None:
+    """Refuse a repeat limit on a requested one-time schedule; stored ones stay readable."""
+    if schedule.kind not in ("now", Once.kind) or schedule.repeat is None:
+        return
+    # With fold `both`, a repeated wall time is two occurrences.
+    if schedule.repeat > (2 if schedule.fold == "both" else 1):
+        raise refuse("repeats_once", place, number=schedule.repeat)

@@ -24,10 +24,10 @@ class Fire:
 
 
 def fires_in(zone: str, instants: Iterable[datetime]) -> list[Fire]:
-    return [Fire(each.astimezone(UTC), _local(each, zone), zone) for each in instants]
+    return [Fire(each.astimezone(UTC), _to_local(each, zone), zone) for each in instants]
 
 
-def _local(instant: datetime, zone: str) -> datetime:
+def _to_local(instant: datetime, zone: str) -> datetime:
     offset = find_zone(zone).offset(to_instant(instant) // SECOND)
     return instant.astimezone(timezone(timedelta(seconds=offset)))
 

@@ -45,10 +45,10 @@ class RRule(Schedule):
             raise refuse("too_many", times=MOST_EXCEPTIONS, dates=MOST_EXCEPTIONS)
         for moment in self.exclude:
             check_moment(moment)
-        object.__setattr__(self, "exclude", tuple(sorted({_in_utc(each) for each in self.exclude}, key=str)))
+        object.__setattr__(self, "exclude", tuple(sorted({_to_utc(each) for each in self.exclude}, key=str)))
         Schedule.__post_init__(self)
         if self.start is not None and is_wall(self.start):
-            _pattern(self.parsed, _wall_start(self.start))
+            _pattern(self.parsed, _to_wall_seconds(self.start))
         elif self.start is None:
             _refuse_if_never(self.parsed)
         self._refuse_if_costly()
@@ -57,7 +57,7 @@ class RRule(Schedule):
         """Refuse a rule whose COUNT or exclusions need too many expensive steps."""
         times = max(self.parsed.count or 0, len(self.exclude))
         if self.start is not None:
-            starts = [_wall_start(self.start)]
+            starts = [_to_wall_seconds(self.start)]
         else:
             starts = [each for each in _SAMPLE_STARTS if self._can_start(each)][:1]
         if times and any(_is_too_costly(self.parsed, start, times) for start in starts):
@@ -80,7 +80,7 @@ class RRule(Schedule):
 
     def _start_local(self, setting: Setting, past: Past) -> int:
         if self.start is not None and is_wall(self.start):
-            return _wall_start(self.start)
+            return _to_wall_seconds(self.start)
         # Without a start the rule begins with the first whole second after creation.
         start_second = self.first_second(setting)
         instant = -(-to_instant(past.anchor) // SECOND) if start_second is None else start_second
@@ -126,12 +126,12 @@ def refuse_if_endless(schedule: Schedule) -> None:
         raise refuse("rrule_endless_seconds")
 
 
-def _in_utc(moment: Moment) -> Moment:
+def _to_utc(moment: Moment) -> Moment:
     is_aware = isinstance(moment, datetime) and moment.tzinfo is not None
     return moment.astimezone(UTC) if isinstance(moment, datetime) and is_aware else moment
 
 
-def _wall_start(start: Moment) -> int:
+def _to_wall_seconds(start: Moment) -> int:
     return wall_seconds(start) if isinstance(start, datetime) else day_number(start) * DAY
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 _SECRET_PARAMETER: Final = re.compile(r"(?<=[?&])((?:ssl)?password|direct)=[^&]*", re.IGNORECASE)
 """Query parameters with a secret: passwords, and `direct`, a URL with a password of its own."""
@@ -26,3 +26,22 @@ def has_secret(url: str) -> bool:
         return urlsplit(url).password is not None or _SECRET_PARAMETER.search(url) is not None
     except ValueError:
         return True
+
+
+def without_password(url: str) -> str:
+    """The same address without its passwords; an address that cannot be read is masked."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return masked(url)
+    user, found, place = parts.netloc.rpartition("@")
+    login = user.partition(":")[0]
+    netloc = f"{login}{found}{place}" if login else place
+    kept = []
+    for pair in parts.query.split("&") if parts.query else ():
+        name, _, _ = pair.partition("=")
+        if name.lower() == "direct":
+            kept += [f"{name}={quote(without_password(value), safe='')}" for _, value in parse_qsl(pair)]
+        elif name.lower() not in ("password", "sslpassword"):
+            kept.append(pair)
+    return urlunsplit((parts.scheme, netloc, parts.path, "&".join(kept), parts.fragment))

@@ -19,7 +19,7 @@ from ..ports.store import Extension, RunFilter, TaskFilter
 from ..ports.target import Invocation, Target
 from ..runtime import Keeping
 from ..service.tasks.task_request import Duration, read_duration
-from ..simulation.virtual import VirtualClock, VirtualLoop
+from ..virtual_time import VirtualClock, VirtualLoop
 from .refusals import refuse as refuse_travel
 from .travel_store import (
     MEMORY,

@@ -1,7 +1,7 @@
-"""A whole deployment goes from one store to another: copied page by page, resumable, compared at the end.
+"""Move of a whole deployment between two stores: a resumable copy, page by page, verified by digests at the end.
 
-digest      what was carried, as a count and one number      stillness   nobody may be at work on either side
-begun       how far a move has come, kept in its target      copying     the move itself
+copy          copies and compares                            digest        row count and checksum of a part
+idle_check    refuses stores with live nodes                 progress      resume point, stored in the target
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The move: everything is copied, part by part and page by page, then both stores are read again and compared."""
+"""Move of a deployment: copies all parts page by page, then reads both stores again and compares their digests."""
 
 from __future__ import annotations
 
@@ -21,115 +21,116 @@ class Stage(StrEnum):
 
 
 Tell: TypeAlias = Callable[[Stage, float], None]
-"""Hears what share of a stage is over."""
+"""Progress callback: stage, and the completed share of it from 0 to 1."""
 
 
 class Plan(NamedTuple):
-    """What a move would do: how many parcels of each part the source holds, and how far an earlier one has come."""
+    """Plan of a move: number of rows of each part in the source, and the progress of an earlier move to resume."""
 
     stock: dict[Part, int]
     begun: Begun | None
 
 
 class Moved(NamedTuple):
-    """`begun` is how far an earlier move had come when this one began."""
+    """Result of a move: digest of each part, and the progress of an earlier move that this one resumed."""
 
     parts: dict[Part, Carried]
     begun: Begun | None
 
 
-def _nobody(_stage: Stage, _share: float) -> None:
-    """Nobody wants to know."""
+def _ignore_progress(_stage: Stage, _share: float) -> None:
+    """Ignore progress."""
 
 
 async def survey(source: Side, target: Side | None) -> Plan:
-    """Look at both and change nothing; a target that is not there yet is None. What a move would refuse is refused here."""
-    _refuse_one_and_the_same(source, target)
+    """Plan a move without changing anything; `target` is None if it does not exist yet. Raises what the move would."""
+    _refuse_same_store(source, target)
     begun = None if target is None else await look_at(target, source.name)
     return Plan(await source.store.stock(), begun)
 
 
-async def move(source: Side, target: Side, watching: Watching, tell: Tell = _nobody) -> Moved:
-    """Copy and compare. However often it is interrupted, the next one goes on, and the result is the same."""
+async def move(source: Side, target: Side, watching: Watching, on_progress: Tell = _ignore_progress) -> Moved:
+    """Copy and compare. An interrupted move is resumed by the next call, with the same result."""
     plan = await survey(source, target)
 
-    def told(share: float) -> None:
-        tell(Stage.WATCHING, share)
+    def on_watching(share: float) -> None:
+        on_progress(Stage.WATCHING, share)
 
-    old = await see_still(source, watching, told)
-    copy = _Copy(old, await see_still(target, watching, told, old.dead), plan, tell)
-    await copy.carry(plan.begun or Begun(source.name))
-    return Moved(await copy.compared(), plan.begun)
+    idle_source = await see_still(source, watching, on_watching)
+    copy = _Copy(idle_source, await see_still(target, watching, on_watching, idle_source.dead), plan, on_progress)
+    await copy.copy_parts(plan.begun or Begun(source.name))
+    return Moved(await copy.compare_parts(), plan.begun)
 
 
 class _Copy:
-    def __init__(self, source: Still, target: Still, plan: Plan, tell: Tell) -> None:
+    def __init__(self, source: Still, target: Still, plan: Plan, on_progress: Tell) -> None:
         self._source = source
         self._target = target
         self._plan = plan
-        self._tell = tell
+        self._on_progress = on_progress
 
-    async def carry(self, begun: Begun) -> None:
+    async def copy_parts(self, begun: Begun) -> None:
         if begun.part is None:
             return
         parts = list(Part)
-        place = parts.index(begun.part)
-        done = sum(self._plan.stock[each] for each in parts[:place])
-        share = _Share(self._plan, Stage.COPYING, self._tell, done=done)
+        position = parts.index(begun.part)
+        done = sum(self._plan.stock[each] for each in parts[:position])
+        stage_progress = _StageProgress(self._plan, Stage.COPYING, self._on_progress, done=done)
         await note(self._target.side, begun)
-        for part, following in zip(parts[place:], [*parts[place + 1 :], None], strict=True):
-            async for parcels, after in pages(self._source.side.store, part, begun.after):
-                await self._nobody_came()
-                await self._target.side.store.carry_in(part, parcels)
-                share.add(len(parcels))
+        for part, next_part in zip(parts[position:], [*parts[position + 1 :], None], strict=True):
+            async for items, after in pages(self._source.side.store, part, begun.after):
+                await self._check_idle()
+                await self._target.side.store.carry_in(part, items)
+                stage_progress.add(len(items))
                 if after is not None:
                     await note(self._target.side, begun._replace(part=part, after=after))
-            begun = begun._replace(part=following, after=None)
+            begun = begun._replace(part=next_part, after=None)
             await note(self._target.side, begun)
 
-    async def compared(self) -> dict[Part, Carried]:
-        """Both are read again from the beginning: only what is the same at the end was moved."""
-        share = _Share(self._plan, Stage.COMPARING, self._tell, times=2)
-        found: dict[Part, Carried] = {}
-        # Marks rise with everything that happens: where more than they differ, the other part says more.
+    async def compare_parts(self) -> dict[Part, Carried]:
+        """Read both stores again from the beginning and compare the digests; refuse the move if a part differs."""
+        stage_progress = _StageProgress(self._plan, Stage.COMPARING, self._on_progress, passes=2)
+        digests: dict[Part, Carried] = {}
+        # Marks last: they rise with every change, so another part that differs explains more.
         for part in sorted(Part, key=lambda part: part is Part.MARKS):
-            here, there = await asyncio.gather(
-                *(weigh(each.side.store, part, share.add) for each in (self._source, self._target))
+            source_digest, target_digest = await asyncio.gather(
+                *(weigh(each.side.store, part, stage_progress.add) for each in (self._source, self._target))
             )
-            if here != there:
-                await self._refuse(part, here, there)
-            found[part] = here
-        await self._nobody_came()
+            if source_digest != target_digest:
+                await self._refuse_difference(part, source_digest, target_digest)
+            digests[part] = source_digest
+        await self._check_idle()
         await note(self._target.side, Begun(self._source.side.name, None, done=True))
-        return {part: found[part] for part in Part}
+        return {part: digests[part] for part in Part}
 
-    async def _refuse(self, part: Part, here: Carried, there: Carried) -> None:
+    async def _refuse_difference(self, part: Part, source_digest: Carried, target_digest: Carried) -> None:
         target = self._target.side
-        await self._nobody_came()
+        await self._check_idle()
         if self._plan.begun is not None and self._plan.begun.done:
-            # It may have been at work for a year: nothing there is touched any more.
+            # The target of a completed move may have been in use for long: never write to it again.
             raise refuse("move_target_in_use", store=target.name, part=part)
         await note(target, Begun(self._source.side.name))
-        raise refuse("move_differs", store=target.name, part=part, here=here.parcels, there=there.parcels)
+        here, there = source_digest.parcels, target_digest.parcels
+        raise refuse("move_differs", store=target.name, part=part, here=here, there=there)
 
-    async def _nobody_came(self) -> None:
+    async def _check_idle(self) -> None:
         await asyncio.gather(self._source.check(), self._target.check())
 
 
-class _Share:
-    """How much of a stage is over, told with each page."""
+class _StageProgress:
+    """Reports the completed share of a stage after each page."""
 
-    def __init__(self, plan: Plan, stage: Stage, tell: Tell, *, times: int = 1, done: int = 0) -> None:
-        self._total = max(1, times * sum(plan.stock.values()))
+    def __init__(self, plan: Plan, stage: Stage, on_progress: Tell, *, passes: int = 1, done: int = 0) -> None:
+        self._total = max(1, passes * sum(plan.stock.values()))
         self._stage = stage
-        self._tell = tell
+        self._on_progress = on_progress
         self._done = done
 
-    def add(self, parcels: int) -> None:
-        self._done += parcels
-        self._tell(self._stage, min(1.0, self._done / self._total))
+    def add(self, items: int) -> None:
+        self._done += items
+        self._on_progress(self._stage, min(1.0, self._done / self._total))
 
 
-def _refuse_one_and_the_same(source: Side, target: Side | None) -> None:
+def _refuse_same_store(source: Side, target: Side | None) -> None:
     if target is not None and (target.name == source.name or target.store is source.store):
         raise refuse("move_same_store", store=source.name)

@@ -1,4 +1,4 @@
-"""What was carried, as a count and one number: the same for two stores exactly when they hold the same."""
+"""Digest of a part of a store: row count and a checksum, equal for two stores exactly if they hold the same rows."""
 
 from __future__ import annotations
 
@@ -19,63 +19,63 @@ from ..schedule import to_json as schedule_to_json
 from .progress import MARK
 
 PAGE: Final = 500
-_BYTES: Final = 16
+_DIGEST_BYTES: Final = 16
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Carried(NamedTuple):
-    """`digest` is a sum over all parcels: whichever way a store orders them, equal parcels add up to the same.
+    """Row count and checksum. `digest` is the sum of the hashes of all rows, so it does not depend on their order.
 
-    Only of tasks the order is part of what they are, so each one is counted in with its place.
+    Only the order of tasks matters: a task is hashed together with its position.
     """
 
     parcels: int = 0
     digest: int = 0
 
-    def with_more(self, part: Part, parcels: Iterable[Parcel]) -> Carried:
+    def with_more(self, part: Part, items: Iterable[Parcel]) -> Carried:
         number, digest = self
-        for parcel in parcels:
+        for item in items:
             number += 1
-            digest += _number(encoded((number, parcel) if part is Part.TASKS else parcel))
-        return Carried(number, digest % 2 ** (8 * _BYTES))
+            digest += _hash(encoded((number, item) if part is Part.TASKS else item))
+        return Carried(number, digest % 2 ** (8 * _DIGEST_BYTES))
 
     @property
     def text(self) -> str:
-        return f"{self.digest:0{2 * _BYTES}x}"
+        return f"{self.digest:0{2 * _DIGEST_BYTES}x}"
 
 
-async def weigh(store: Moving, part: Part, told: Callable[[int], None] = lambda _number: None) -> Carried:
-    """All of one part; `told` hears of each page how many parcels it had."""
-    carried = Carried()
-    async for parcels, _ in pages(store, part):
-        carried = carried.with_more(part, parcels)
-        told(len(parcels))
-    return carried
+async def weigh(store: Moving, part: Part, on_page: Callable[[int], None] = lambda _row_count: None) -> Carried:
+    """Compute the digest of one part; `on_page` is called with the number of rows of each page."""
+    part_digest = Carried()
+    async for items, _ in pages(store, part):
+        part_digest = part_digest.with_more(part, items)
+        on_page(len(items))
+    return part_digest
 
 
 async def pages(
     store: Moving, part: Part, after: str | None = None
 ) -> AsyncIterator[tuple[tuple[Parcel, ...], str | None]]:
-    """Page after page, each with the place from which the next one goes on. What a move notes in its target stays there."""
+    """Yield the pages of a part, each with the cursor of the next one (None: last page). Progress of a move is left out."""
     while True:
         page = await store.carry_out(part, after, PAGE)
-        yield tuple(each for each in page.items if not _is_our_own(each)), page.after
+        yield tuple(each for each in page.items if not _is_move_progress(each)), page.after
         after = page.after
         if after is None:
             return
 
 
-def _is_our_own(parcel: Parcel) -> bool:
-    return isinstance(parcel, Remembered) and parcel.name == MARK
+def _is_move_progress(item: Parcel) -> bool:
+    return isinstance(item, Remembered) and item.name == MARK
 
 
-def _number(text: str) -> int:
-    # What is no character cannot be kept on every server; there, the sign for one that is not known stands for it.
-    return int.from_bytes(blake2b(text.replace("\\u0000", "\\ufffd").encode(), digest_size=_BYTES).digest())
+def _hash(text: str) -> int:
+    # Database servers cannot store NUL: the stores replace it by U+FFFD, so both count as equal.
+    return int.from_bytes(blake2b(text.replace("\\u0000", "\\ufffd").encode(), digest_size=_DIGEST_BYTES).digest())
 
 
-def _plain(value: object) -> Any:
-    """What JSON has no word for."""
+def _to_json_value(value: object) -> Any:
+    """Convert values that JSON cannot represent."""
     match value:
         case datetime():
             return microseconds(value)
@@ -84,16 +84,18 @@ def _plain(value: object) -> Any:
         case Span(first=first, last=last, count=count):
             return [first, last, count]
         case Schedule():
-            return _schedule(value)
+            return _schedule_json(value)
         case Policies():
-            return _policies(value)
+            return _policies_json(value)
         case frozenset():
             return sorted(value)
     raise TypeError(f"a {type(value).__name__} cannot be carried")
 
 
-# Most tasks share a few of them.
-_schedule: Final = lru_cache(1_024)(schedule_to_json)
-_policies: Final = lru_cache(1_024)(policies_to_json)
-encoded: Final[Callable[[Any], str]] = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode
-"""One way to write a parcel down, whatever store it comes from."""
+# Cached: most tasks share a few schedules and policies.
+_schedule_json: Final = lru_cache(1_024)(schedule_to_json)
+_policies_json: Final = lru_cache(1_024)(policies_to_json)
+encoded: Final[Callable[[Any], str]] = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), default=_to_json_value
+).encode
+"""Canonical JSON of a row, independent of the store."""

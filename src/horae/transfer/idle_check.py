@@ -1,4 +1,4 @@
-"""Nobody may be at work on a store that moves: nodes that left a row behind are watched until they are surely dead."""
+"""Liveness check before a move: refuses a store with live nodes, and waits for a lease until silent nodes count as dead."""
 
 from __future__ import annotations
 
@@ -11,74 +11,74 @@ from ..ports.store import STANDARD_TERMS, Node, Terms
 from .progress import Side
 from .refusals import refuse
 
-_LOOK_EVERY_SECONDS: Final = 0.25
+_POLL_SECONDS: Final = 0.25
 
 
-def lives_here(home: str) -> bool:
-    """A process of this very machine that still runs: frozen or not, it may go on at any time."""
-    machine = _machine_in(own_home())
-    return not machine.startswith("?") and _machine_in(home) == machine and not is_gone(home)
+def is_running_here(home: str) -> bool:
+    """Whether `home` names a process of this machine that still runs; even if it is frozen, it may continue."""
+    machine = _machine_of(own_home())
+    return not machine.startswith("?") and _machine_of(home) == machine and not is_gone(home)
 
 
-def _machine_in(home: str) -> str:
+def _machine_of(home: str) -> str:
     return home.rpartition("/")[0].rpartition("/")[0]
 
 
 class Watching(NamedTuple):
-    """What it takes to see that a node is dead: its process is gone from this machine, or, if it was on another one, it
-    did not renew for a lease."""
+    """Rules by which a node counts as dead: its process on this machine has ended, or, on another machine, it did not
+    renew for the length of a lease."""
 
     clock: Clock
     terms: Terms = STANDARD_TERMS
     is_gone: Callable[[str], bool] = is_gone
-    lives_here: Callable[[str], bool] = lives_here
+    lives_here: Callable[[str], bool] = is_running_here
 
 
 class Still(NamedTuple):
-    """A store on which nobody works; `dead` are the nodes that were seen to be, each at its last renewal."""
+    """A store without live nodes; `dead` holds each dead node with its last renewal."""
 
     side: Side
     dead: frozenset[tuple[str, int]]
 
     async def check(self) -> set[tuple[str, int]]:
-        """Somebody may have come since: one that is new, or has renewed, is alive. Who is still there."""
+        """Refuse if a node is new or has renewed since; return the nodes that still have a row."""
         nodes = await self.side.store.nodes()
-        _refuse(self.side, [node for node in nodes if _sign(node) not in self.dead])
-        return set(map(_sign, nodes))
+        _refuse(self.side, [node for node in nodes if _renewal_of(node) not in self.dead])
+        return set(map(_renewal_of, nodes))
 
 
 async def see_still(
-    side: Side, watching: Watching, told: Callable[[float], None], dead: frozenset[tuple[str, int]] = frozenset()
+    side: Side, watching: Watching, on_wait: Callable[[float], None], dead: frozenset[tuple[str, int]] = frozenset()
 ) -> Still:
-    """Refused as soon as a node is seen to renew; `told` hears what share of the wait for the others is over.
+    """Wait until all nodes count as dead; refuse as soon as one renews. `on_wait` gets the completed share of the wait.
 
-    `dead` are known to be so: their rows are carried from one store to the other.
+    `dead` are known to be dead already: the move copies their rows from the source to the target.
     """
     nodes = await refuse_who_lives_here(side, watching)
-    known = dead | set(map(_sign, nodes))
-    doubtful = {_sign(node) for node in nodes if not watching.is_gone(node.home)} - dead
-    still = Still(side, known)
+    known = dead | set(map(_renewal_of, nodes))
+    undecided = {_renewal_of(node) for node in nodes if not watching.is_gone(node.home)} - dead
+    idle_store = Still(side, known)
     lease = watching.terms.lease.total_seconds()
-    since = watching.clock.steady()
-    while doubtful and (waited := watching.clock.steady() - since) < lease:
-        told(waited / lease)
-        await watching.clock.pause(_LOOK_EVERY_SECONDS)
-        # One that has left leaves nothing to wait for.
-        doubtful &= await still.check()
-    return still
+    started = watching.clock.steady()
+    while undecided and (waited := watching.clock.steady() - started) < lease:
+        on_wait(waited / lease)
+        await watching.clock.pause(_POLL_SECONDS)
+        # A node that has left needs no wait.
+        undecided &= await idle_store.check()
+    return idle_store
 
 
 async def refuse_who_lives_here(side: Side, watching: Watching) -> tuple[Node, ...]:
-    """What can be told without waiting; all nodes that left a row."""
+    """Refuse if a node runs on this machine, which needs no wait; return all nodes of the store."""
     nodes = await side.store.nodes()
     _refuse(side, [node for node in nodes if watching.lives_here(node.home)])
     return nodes
 
 
-def _sign(node: Node) -> tuple[str, int]:
+def _renewal_of(node: Node) -> tuple[str, int]:
     return node.id, node.renewals
 
 
-def _refuse(side: Side, living: list[Node]) -> None:
-    if living:
-        raise refuse("move_node_is_live", store=side.name, nodes=", ".join(node.id for node in living))
+def _refuse(side: Side, live_nodes: list[Node]) -> None:
+    if live_nodes:
+        raise refuse("move_node_is_live", store=side.name, nodes=", ".join(node.id for node in live_nodes))

@@ -1,4 +1,4 @@
-"""How far a move has come: one fact in its target, under a name that is never moved itself."""
+"""Progress of a move: a resume point in the target's metadata, under a key that is never moved itself."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ MARK: Final = "move"
 
 
 class Side(NamedTuple):
-    """One of the two stores. `name` says which it is, without any password, and stays the same from one try to the next."""
+    """One of the two stores. `name` identifies it without credentials, and is the same at every try."""
 
     name: str
     store: Keeping
 
 
 class Begun(NamedTuple):
-    """Everything before `part` has arrived, and of that everything up to `after`. None: all parts have.
+    """Resume point: all parts before `part` are copied, and of `part` all rows up to `after`. `part` None: all are copied.
 
-    `done`: both were compared as well, and nothing is written there by a move any more.
+    `done`: the stores were compared as well; no move writes to this target any more. Field names are stored as JSON.
     """
 
     source: str
@@ -32,24 +32,24 @@ class Begun(NamedTuple):
 
 
 async def look_at(target: Side, source: str) -> Begun | None:
-    """How far a move from that source has come; None where none has begun. Anything else that is there is refused."""
-    said = await target.store.recall(MARK)
-    if said is None:
+    """Return the progress of a move from that source, None for an empty target. Refuses a target with other content."""
+    text = await target.store.recall(MARK)
+    if text is None:
         stock = await target.store.stock()
-        # Tasks say most to whoever mistook one store for another.
+        # Tasks and runs first: they explain best that the target is the wrong store.
         for part in (Part.TASKS, Part.RUNS, *Part):
             if stock[part]:
                 raise refuse("move_target_not_empty", store=target.name, part=part, count=stock[part])
         return None
-    begun = _read(json.loads(said))
+    begun = _decode(json.loads(text))
     if begun.source != source:
         raise refuse("move_begun_elsewhere", store=target.name, source=begun.source)
     return begun
 
 
-def _read(said: dict[str, Any]) -> Begun:
-    part = None if said["part"] is None else Part(said["part"])
-    return Begun(str(said["source"]), part, said["after"], bool(said["done"]))
+def _decode(data: dict[str, Any]) -> Begun:
+    part = None if data["part"] is None else Part(data["part"])
+    return Begun(str(data["source"]), part, data["after"], bool(data["done"]))
 
 
 async def note(target: Side, begun: Begun) -> None:

@@ -1,4 +1,4 @@
-"""Every way in which a move from one store to another is refused: code, sentence and hint in two languages."""
+"""Catalogue of refusals of a move between stores: code, sentence and hint in English and Chinese."""
 
 from __future__ import annotations
 

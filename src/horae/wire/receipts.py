@@ -18,6 +18,7 @@ from ..schedule.preview import fires_in
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.edits import Edited
+from ..service.tasks.quotas import used_up_advisories
 from .instants import local, utc
 from .previews import fires_json, warnings_json
 from .tasks import definition_json, task_json
@@ -50,6 +51,7 @@ def receipt_more(
     declared: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Encode what a receipt adds to the task; `declared` are fields from the declaration of its function."""
+    warnings = (*used_up_advisories(facts), *warnings)
     return {
         "next_runs": _next_runs(facts, now),
         "warnings": warnings_json([each for each in warnings if each.code not in _HIDDEN_WARNINGS], language),

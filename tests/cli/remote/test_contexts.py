@@ -145,6 +145,45 @@ def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(
         assert (done.code, done.problem["code"]) == (4, "no_token_here")
 
 
+def test_token_file_of_the_variable_wins_over_the_login_of_the_same_address(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    cli = ServedCli(tmp_path, members=("bob",))
+    request.addfinalizer(cli.stop)
+    login(cli, "--name", "prod")
+    bob = {"HORAE_TOKEN_FILE": str(cli.token_file("bob"))}
+    for chosen in ({"HORAE_SERVER": cli.opened.url}, {}):  # the address of the context, and the context in use
+        assert owner_of_a_new_task(cli, **chosen, **bob) == "bob", chosen
+        assert token_origin(cli, **chosen, **bob) == "HORAE_TOKEN_FILE"
+    # A context that is chosen by its name brings its own token.
+    assert owner_of_a_new_task(cli, HORAE_SERVER="prod", **bob) == "local"
+    assert token_origin(cli) == "context prod"
+
+
+def owner_of_a_new_task(cli: ServedCli, **environment: str) -> str:
+    done = plainly(cli, "add", "every 1h", "--say", "x", "--json", **environment)
+    return str(done.json["task"]["owner"])
+
+
+def token_origin(cli: ServedCli, **environment: str) -> str:
+    rows = plainly(cli, "config", "--json", "--origin", **environment).json
+    (origin,) = [str(row["origin"]) for row in rows if row["setting"] == "HORAE_TOKEN_FILE"]
+    return origin
+
+
+def test_absent_token_file_is_refused_although_there_is_a_login(cli: ServedCli) -> None:
+    login(cli, "--name", "prod")
+    done = plainly(cli, "ls", "--json", HORAE_TOKEN_FILE=str(cli.directory / "absent"))
+    assert (done.code, done.problem["code"]) == (4, "token_file_unreadable")
+
+
+def test_login_says_that_the_token_file_of_the_variable_wins(cli: ServedCli) -> None:
+    token = cli.opened.tokens["local"]
+    done = cli("login", cli.opened.url, "--token-stdin", "--name", "prod", stdin=f"{token}\n")
+    assert "HORAE_TOKEN_FILE" in done.err
+    assert "HORAE_TOKEN_FILE" not in login(cli, "--name", "prod").err
+
+
 def test_a_token_in_a_file_that_is_not_there(cli: ServedCli) -> None:
     done = cli("ls", "--json", HORAE_TOKEN_FILE=str(cli.directory / "absent"))
     assert (done.code, done.problem["code"]) == (4, "token_file_unreadable")

@@ -47,8 +47,8 @@ def test_what_was_named_by_a_flag_is_not_named_with_its_password(deployment: Dep
     assert PASSWORD not in arguments_of(up.worker)
     assert "horae.cli.node.worker_process" in arguments_of(up.worker)
     said = ended(up)
-    assert "put its address into HORAE_STORE" in said
-    assert "--store" not in said
+    assert "PGPASSWORD" in said
+    assert f"--store {deployment.url.replace(f':{PASSWORD}', '')} watch" in said
     assert PASSWORD not in said
 
 

@@ -21,9 +21,9 @@ from horae.model.task import Target, Task
 from horae.ports.store import RunFilter, Terms
 from horae.ports.target import Invocation
 from horae.schedule import Once, Schedule
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, OWNER, a_node
+from horae.virtual_time import VirtualClock
 
 _numbers = count(1)
 

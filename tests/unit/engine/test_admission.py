@@ -12,9 +12,9 @@ from horae.engine.engine import Engine
 from horae.errors import Refusal, StoreUnavailable
 from horae.ports.lease_terms import agreed_lease, agreeing
 from horae.ports.store import STANDARD_TERMS, Node, Terms
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, MICROSECOND, NOON, SECOND, a_node
+from horae.virtual_time import VirtualClock
 from horae.wire.problems import Exit, answer_to
 from tests.unit.engine.stage import SETTINGS, TERMS, Obedient, add, an_engine, as_store, runs_of, until
 from tests.unit.engine.test_corrected import OwnClock

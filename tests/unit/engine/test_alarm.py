@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from horae.engine.alarm import Alarm
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON, SECOND
+from horae.virtual_time import VirtualClock
 
 CEILING = 10 * SECOND
 

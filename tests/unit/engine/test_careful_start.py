@@ -11,8 +11,8 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import Task
 from horae.service.tasks.tasks import Tasks
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import (
     Door,
     Obedient,

@@ -9,9 +9,9 @@ import pytest
 
 from horae.ports.clock_steps import clock_steps
 from horae.schedule import Cron, Every
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until
 
 SECOND = timedelta(seconds=1)

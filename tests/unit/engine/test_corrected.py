@@ -9,9 +9,9 @@ import pytest
 
 from horae.engine.store_clock import CorrectedClock
 from horae.ports.store import Extension
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import TERMS, Obedient, add, an_engine, runs_of, until
 
 AFTER = timedelta(milliseconds=20)

@@ -12,8 +12,8 @@ from horae.model.outcome import Outcome, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.target import Invocation
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import MINUTE, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import (
     Door,
     Obedient,

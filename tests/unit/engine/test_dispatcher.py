@@ -21,8 +21,8 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.ports.target import Invocation
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until
 
 

@@ -14,8 +14,8 @@ from horae.model.policy import GUARANTEES
 from horae.model.run import RunState
 from horae.ports.store import Waiting
 from horae.schedule import Every
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import SETTINGS, TERMS, Door, Obedient, add, as_store, runs_of, until
 
 STUB = frozenset({"target:stub"})

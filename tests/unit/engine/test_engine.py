@@ -15,9 +15,9 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.target import Invocation
 from horae.schedule import Every
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import (
     TERMS,
     Door,

@@ -10,9 +10,9 @@ from horae.model.outcome import Settlement, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.schedule import Every
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import Obedient, Slow, add, an_engine, runs_of
 
 SECOND = timedelta(seconds=1)

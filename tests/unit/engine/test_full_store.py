@@ -13,8 +13,8 @@ from horae.errors import StoreFull
 from horae.runtime.maintenance import Steward
 from horae.schedule import Every
 from horae.service.service import Service
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import Door, Obedient, add, an_engine, until
 
 SECOND = timedelta(seconds=1)

@@ -17,7 +17,6 @@ from horae.model.refusals import refuse
 from horae.model.run import RunState
 from horae.ports.records import Record, Writing
 from horae.schedule import TZDATA_VERSION, Every
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import (
     DAY,
     HOUR,
@@ -30,6 +29,7 @@ from horae.testing.factories import (
     an_ended_run,
     an_entry,
 )
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import SETTINGS, Door, as_store, runs_of
 
 OLD = NOON - 40 * DAY

@@ -19,9 +19,9 @@ from horae.ports.store import RunFilter
 from horae.ports.target import Invocation
 from horae.schedule import Every
 from horae.service.tasks.tasks import Tasks
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, NOON, a_node
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import (
     TERMS,
     Door,

@@ -7,10 +7,10 @@ from itertools import pairwise
 from horae.engine.engine import Engine
 from horae.engine.keeper import HANDFUL
 from horae.model.task import Target
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.decisions import starting
 from horae.testing.factories import NODE, a_new_task, a_node, a_task
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import (
     TERMS,
     Door,

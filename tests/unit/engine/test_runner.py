@@ -14,8 +14,8 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import Target
 from horae.ports.target import Invocation
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import (
     SETTINGS,
     Door,

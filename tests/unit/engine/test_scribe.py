@@ -12,9 +12,9 @@ from horae.clock import Clock, SystemClock
 from horae.engine import journal_writer as scribe_module
 from horae.engine.journal_writer import GATHER_SECONDS, Scribe
 from horae.ports.journal import Line
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, a_new_task, a_run, a_task
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import Door, as_store
 
 TASK = a_task()

@@ -19,9 +19,9 @@ from horae.ports.settlement_delays import (
 )
 from horae.schedule import Every
 from horae.service.runs.overview import Overview, Overviews
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import Door, Obedient, Slow, add, an_engine, as_store
 
 SECOND = timedelta(seconds=1)

@@ -22,9 +22,9 @@ from horae.model.reason import Reason
 from horae.model.run import Run, RunState
 from horae.ports.store import Claimed
 from horae.ports.target import Invocation
-from horae.simulation.virtual import VirtualClock
 from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, NODE, NOON, SECOND, a_new_task, a_node, a_settlement, a_task
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until
 
 CEILING = 10 * SECOND

@@ -9,12 +9,12 @@ from horae.model.accounts.principal import Principal
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.service.tasks.tasks import Tasks
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.targets.command.programs import Programs
 from horae.targets.command.settings import read_settings
 from horae.targets.command.spec import checked_spec
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
 from tests.unit.interchange.nanoclaw_files import SHANGHAI, TASK, made
 from tests.unit.interchange.places import sample, spec_of
 

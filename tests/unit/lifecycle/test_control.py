@@ -131,7 +131,16 @@ def test_run_now_in_every_state_but_cancelled(state: str) -> None:
     assert world.going.origin is Origin.MANUAL
     assert world.state == state
     world.settle(Succeeded())
-    assert world.state == state
+    # A failed task that fires once has nothing left to do after a success.
+    assert world.state == ("completed" if state == "failed" else state)
+
+
+def test_success_on_request_leaves_a_failed_recurring_task_failed() -> None:
+    world = World(give_up_after=1).claim_at(hour(13))
+    world.fail(permanent=True)
+    world.later(MINUTE).run_now()
+    world.claim_all().settle(Succeeded())
+    assert world.state is TaskState.FAILED
 
 
 def test_run_now_is_refused_on_cancelled_tasks() -> None:

@@ -112,13 +112,31 @@ def test_what_was_completed_begins_again() -> None:
     assert world.agenda == ["next 20:00 timed"]
 
 
-def test_what_has_given_up_waits_for_a_person() -> None:
+def test_new_schedule_lets_a_failed_task_go_on() -> None:
+    world = World(give_up_after=1, notify_after=1).claim_at(hour(13))
+    world.fail(permanent=True)
+    assert world.state is TaskState.FAILED
+    change = world.at(hour(15.75)).edit(schedule=HALF_HOURLY)
+    standing = world.standing
+    assert (standing.state, standing.failures, standing.reason, standing.ended) == (TaskState.ACTIVE, 0, None, None)
+    assert world.agenda == ["next 16:00 timed"]
+    assert [event.kind for event in change.events] == [EventKind.TASK_EDITED, EventKind.TASK_RESUMED]
+
+
+def test_new_schedule_lets_a_failed_once_task_go_on() -> None:
+    world = World(Once(at=hour(13))).claim_at(hour(13))
+    world.fail(permanent=True)
+    assert world.state is TaskState.FAILED
+    world.later(MINUTE).edit(schedule=Once(at=hour(20)))
+    assert (world.state, world.agenda) == (TaskState.ACTIVE, ["next 20:00 timed"])
+
+
+def test_other_edits_leave_a_failed_task_failed() -> None:
     world = World(give_up_after=1).claim_at(hour(13))
     world.fail(permanent=True)
-    world.at(hour(15.75)).edit(schedule=HALF_HOURLY)
+    change = world.later(MINUTE).edit(name="another name")
     assert (world.state, world.agenda) == (TaskState.FAILED, [])
-    world.at(hour(16.75)).resume(missed="all")
-    assert world.agenda == ["waiting 16:00..16:30 timed", "next 17:00 timed"]
+    assert [event.kind for event in change.events] == [EventKind.TASK_EDITED]
 
 
 def test_a_schedule_that_has_no_more_is_refused() -> None:

@@ -183,7 +183,9 @@ class World:
             assert told[EventKind.RUN_STARTED if begun else EventKind(f"run.{run.state}"), run.id] == 1
         if change.standing is not None and change.standing.state is not self.standing.state:
             state = change.standing.state
-            again = (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)
+            # An edit that lets a failed task go on is told by both events, of a completed one by the edit alone.
+            failed = self.standing.state is TaskState.FAILED
+            again = (EventKind.TASK_RESUMED,) if failed else (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)
             kinds = again if state is TaskState.ACTIVE else (EventKind(f"task.{state}"),)
             assert sum(told[kind, None] for kind in kinds) == 1
 

@@ -14,8 +14,8 @@ def test_every_state_has_a_word_and_no_word_is_left_over() -> None:
 
 
 def test_a_refusal_says_the_state_in_the_language_of_its_sentence() -> None:
-    refused = refuse("nothing_to_retry", state="succeeded")
+    refused = refuse("run_over", task="tsk_1", state="succeeded")
     assert "succeeded" in refused.in_language("en").message
     assert "成功" in refused.in_language("zh").message
     assert "succeeded" not in refused.in_language("zh").message
-    assert refused.facts == {"state": "succeeded"}
+    assert refused.facts == {"task": "tsk_1", "state": "succeeded"}

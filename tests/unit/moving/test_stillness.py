@@ -16,7 +16,7 @@ from horae.ports.store import STANDARD_TERMS
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, a_node
 from horae.transfer import Side
-from horae.transfer.idle_check import Watching, lives_here, see_still
+from horae.transfer.idle_check import Watching, is_running_here, see_still
 
 LEASE = STANDARD_TERMS.lease.total_seconds()
 RENEWAL = STANDARD_TERMS.renewal.total_seconds()
@@ -111,15 +111,15 @@ async def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> N
 
 
 def test_this_very_process_lives_here_and_one_that_ended_does_not() -> None:
-    assert lives_here(own_home())
-    assert not lives_here("another-machine/4026531836/1/1")
+    assert is_running_here(own_home())
+    assert not is_running_here("another-machine/4026531836/1/1")
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     home = own_home().rsplit("/", 2)[0]
     ticks = _started(child.pid)
-    assert lives_here(f"{home}/{child.pid}/{ticks}")
+    assert is_running_here(f"{home}/{child.pid}/{ticks}")
     child.communicate(b"\n")
-    assert not lives_here(f"{home}/{child.pid}/{ticks}")
-    assert not lives_here(f"{home}/{os.getpid()}/1")
+    assert not is_running_here(f"{home}/{child.pid}/{ticks}")
+    assert not is_running_here(f"{home}/{os.getpid()}/1")
 
 
 def _started(pid: int) -> str:

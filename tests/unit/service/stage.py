@@ -28,9 +28,9 @@ from horae.service.accounts.approval_policy import Gate
 from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
 from horae.service.tasks.task_request import Wish
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
+from horae.virtual_time import VirtualClock
 
 ADA = Principal("ada")
 BOB = Principal("bob")

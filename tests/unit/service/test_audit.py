@@ -25,8 +25,8 @@ from horae.service.service import Service
 from horae.service.tasks.commit import Deed
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import Wish
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON, a_node
+from horae.virtual_time import VirtualClock
 from tests.unit.service.stage import house_on
 
 from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of

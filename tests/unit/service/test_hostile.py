@@ -21,8 +21,8 @@ from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.task_request import Wish
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import NOON
+from horae.virtual_time import VirtualClock
 
 from .stage import ADA, ROOT, TARGET
 

@@ -11,6 +11,7 @@ from horae.lifecycle.explain import Verdict
 from horae.model.outcome import Failed
 from horae.model.reason import Reason
 from horae.service.runs.ledger import Ledger
+from horae.service.tasks.edits import Edits
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND
 from tests.unit.service.stage import house_on
 
@@ -104,7 +105,7 @@ async def test_without_a_moment_a_stretch_answers_for_its_last_instant() -> None
         assert day.at == why.at
 
 
-async def test_a_stretch_that_lasts_beyond_the_day_answers_for_the_end_of_the_day() -> None:
+async def test_a_stretch_that_lasts_beyond_the_day_answers_for_its_last_instant_of_the_day() -> None:
     async with house_on() as house:
         task = await house.add()
         await house.tasks.pause(ADA, task.id)
@@ -112,7 +113,32 @@ async def test_a_stretch_that_lasts_beyond_the_day_answers_for_the_end_of_the_da
         await house.tasks.resume(ADA, task.id)
         why = await house.ledger.explained(ADA, task.id, "2026-03-01")
         assert why.explanation.verdict is Verdict.SKIPPED
-        assert MIDNIGHT - SECOND <= why.at < MIDNIGHT
+        assert why.at == MIDNIGHT - HOUR
+
+
+async def test_time_between_the_instants_of_a_stretch_was_not_planned() -> None:
+    async with house_on() as house:
+        task = await house.add()
+        await house.tasks.pause(ADA, task.id)
+        house.later(5.5 * HOUR)
+        await house.tasks.resume(ADA, task.id)
+        for at in (NOON + 2.5 * HOUR, "14:30:05"):
+            why = await house.ledger.explained(ADA, task.id, at)
+            assert why.explanation.verdict is Verdict.NOT_PLANNED, at
+        assert (await house.ledger.explained(ADA, task.id, NOON + 2 * HOUR)).explanation.verdict is Verdict.SKIPPED
+
+
+async def test_stretch_of_an_edited_task_answers_for_the_schedule_that_it_had() -> None:
+    async with house_on() as house:
+        task = await house.add()
+        await house.tasks.pause(ADA, task.id)
+        house.later(30 * HOUR)
+        await house.tasks.resume(ADA, task.id)
+        await house.tasks.edit(ADA, task.id, Edits(when="every day at 09:00"))
+        why = await house.ledger.explained(ADA, task.id, NOON + 2 * HOUR)
+        assert why.explanation.verdict is Verdict.SKIPPED
+        day = await house.ledger.explained(ADA, task.id, "2026-03-01")
+        assert (day.at, day.explanation.verdict) == (NOON + HOUR, Verdict.SKIPPED)
 
 
 async def test_a_task_of_which_nothing_is_left_answers_for_now() -> None:

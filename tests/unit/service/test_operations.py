@@ -17,7 +17,7 @@ from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.service.tasks.bulk import Action
 from horae.service.tasks.operations import Operations, Order
-from horae.simulation.virtual import VirtualClock
+from horae.virtual_time import VirtualClock
 
 from .stage import ADA, BOB, CHIEF, ROOT, House, code_of
 

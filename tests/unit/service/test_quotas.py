@@ -27,8 +27,8 @@ from horae.service.tasks import quotas
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.quotas import bytes_of, ends_within, gap_below, spelled
 from horae.service.tasks.task_request import Options, Wish
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
+from horae.virtual_time import VirtualClock
 from tests.unit.service.stage import house_on
 
 from .stage import CHIEF, ROOT, TARGET, code_of, refusal_of

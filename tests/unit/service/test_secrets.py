@@ -27,10 +27,10 @@ from horae.model.refusals import CATALOGUE as MODEL_CATALOGUE
 from horae.ports.records import Record, Records, Writing
 from horae.service.accounts import secrets
 from horae.service.accounts.secrets import KIND, VALUE_BYTES, SecretBox, SecretName, renew_key
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.factories import HOUR, NOON
+from horae.virtual_time import VirtualClock
 
 ADA = Principal("ada")
 BOB = Principal("bob")

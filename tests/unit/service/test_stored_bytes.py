@@ -20,8 +20,8 @@ from horae.ports.store import RunFilter
 from horae.runtime.quota_enforcer import QuotaEnforcer
 from horae.service.accounts.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
 from horae.service.tasks.edits import Edits
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON
+from horae.virtual_time import VirtualClock
 
 from .stage import ADA, CHIEF, ROOT, House, code_of, house_on, refusal_of
 

@@ -22,10 +22,10 @@ from horae.service.runs.ledger import Ledger
 from horae.service.runs.runs import Runs
 from horae.service.tasks.task_request import Options, Wish
 from horae.service.tasks.tasks import Tasks
-from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_settlement
+from horae.virtual_time import VirtualClock
 from tests.unit.engine.stage import Door, as_store
 
 ADA = Principal("ada")

@@ -16,8 +16,8 @@ from horae.runtime.stores import make_store
 from horae.service.accounts.secrets import SecretBox
 from horae.service.accounts.tokens import CACHED_SECONDS, MOST_TOKENS
 from horae.service.service import Service
-from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON
+from horae.virtual_time import VirtualClock
 from tests.unit.service.stage import house_on
 
 from .stage import ADA, CHIEF, ROOT, House, code_of, refusal_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from horae.forecast import Candidate, Finding, Report, forecast
 from horae.model.task import Target
 from horae.service.tasks.task_request import Options, Wish
-from horae.simulation.forecast import Candidate, Finding, Report, forecast
 
 START = datetime(2026, 6, 1, tzinfo=UTC)
 """A Monday on which no clock changes."""

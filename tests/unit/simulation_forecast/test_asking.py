@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidSchedule, InvalidTask, Refusal
+from horae.forecast import MOST_ROWS, forecast
 from horae.model.task import Target
 from horae.service.tasks.task_request import Wish
-from horae.simulation.forecast import MOST_ROWS, forecast
 from tests.unit.simulation_forecast.asking import START, a_task, asked, found
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulate.md"

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from horae.forecast.sentences import SENTENCES
 from horae.model.reason import Reason
-from horae.simulation.forecast.sentences import SENTENCES
 from tests.unit.simulation_forecast.asking import START, a_task, asked, found
 
 BERLIN = "Europe/Berlin"

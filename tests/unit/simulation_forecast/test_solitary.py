@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horae.simulation.forecast import Candidate, Report, solitary, stage
-from horae.simulation.forecast.candidate import Question
+from horae.forecast import Candidate, Report, solitary, stage
+from horae.forecast.candidate import Question
 from tests.unit.simulation_forecast.asking import START, a_task, asked
 
 BEFORE_SPRING = datetime(2026, 3, 28, 18, tzinfo=UTC)

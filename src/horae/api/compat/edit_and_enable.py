@@ -28,8 +28,8 @@ async def edit_and_switch(
     await service.tasks.edit(principal, task_id, edits)
     if edit_first and enabled:
         await service.tasks.resume(principal, task_id)
-    elif edit_first and facts.standing.state is TaskState.COMPLETED:
-        # A new time reactivates a completed task; without `enabled` it stays disabled.
+    elif edit_first:
+        # A new time reactivates a task that had ended; without `enabled` it stays disabled.
         await service.tasks.pause(principal, task_id, note=DISABLED)
     return await service.tasks.get(principal, task_id)
 

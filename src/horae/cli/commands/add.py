@@ -15,6 +15,7 @@ from ...service.tasks.advisories import Advisory
 from ...service.tasks.default_zone import AssumedZone
 from ...service.tasks.edits import Edited, fire_changes
 from ...service.tasks.functions import Resolved
+from ...service.tasks.quotas import used_up_advisories
 from ...service.tasks.task_request import Wish
 from ...wire.previews import warnings_json
 from ...wire.tasks import read_task, task_json
@@ -110,7 +111,8 @@ def add(
         resolved = app.advised(resolved)
         shown = not (dry_run or out.json or out.quiet)
         reference = await task_reference(app, made.facts.task, out) if shown else ""
-        return made._replace(resolved=resolved, warnings=(*resolved.warnings, *surprises), reference=reference)
+        warnings = _distinct((*used_up_advisories(made.facts), *resolved.warnings, *surprises))
+        return made._replace(resolved=resolved, warnings=warnings, reference=reference)
 
     if dry_run:
         made = at_work(out, work) if kept else in_memory(work)
@@ -118,6 +120,11 @@ def add(
         refuse_memory(out)
         made = at_work(out, work, create=True)
     _show(out, made)
+
+
+def _distinct(warnings: tuple[ScheduleWarning | Advisory, ...]) -> tuple[ScheduleWarning | Advisory, ...]:
+    """Each code once: a server warns of what is known here too."""
+    return tuple({each.code: each for each in reversed(warnings)}.values())[::-1]
 
 
 def _split(when: list[str], said: Said) -> tuple[str, list[str]]:

@@ -50,7 +50,7 @@ def config(
 
 def shown_server(out: Out) -> list[dict[str, Any]]:
     """Where commands go, and that there is a token for it; the token itself is nobody's to see."""
-    from ..session.servers import SERVER_VARIABLE, TOKEN_VARIABLE, has_token, server_of  # noqa: PLC0415
+    from ..session.servers import SERVER_VARIABLE, TOKEN_VARIABLE, has_token, server_of, token_origin  # noqa: PLC0415
 
     server = server_of(out)
     meanings = (out.told(words.SERVER_MEANING), out.told(words.TOKEN_MEANING))
@@ -63,7 +63,7 @@ def shown_server(out: Out) -> list[dict[str, Any]]:
     shown = MASK if has_token(server) else None
     return [
         {"setting": SERVER_VARIABLE, "value": server.url, "origin": server.origin, "meaning": meanings[0]},
-        {"setting": TOKEN_VARIABLE, "value": shown, "origin": server.origin, "meaning": meanings[1]},
+        {"setting": TOKEN_VARIABLE, "value": shown, "origin": token_origin(server), "meaning": meanings[1]},
     ]
 
 

@@ -22,7 +22,15 @@ from ..messages.account_refusals import refuse
 from ..output.printer import Out
 from ..output.styled_text import inert
 from ..session.contexts import Context, read_contexts, read_token, token_from_input, write_contexts
-from ..session.servers import FoundToken, explain_refused, find_local, kept_token_for, plain_http_allowed
+from ..session.servers import (
+    FoundToken,
+    Server,
+    explain_refused,
+    find_local,
+    kept_token_for,
+    plain_http_allowed,
+    token_file_of,
+)
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NONE: Final = "none"
@@ -61,6 +69,8 @@ def login(
         out.ids([chosen])
     else:
         out.line(("✓ ", out.told(words.LOGGED_IN, server=server, owner=found.owner, name=chosen)))
+    if token_file_of(Server(server, "")) is not None:
+        out.note(words.TOKEN_FILE_WINS)
     if not is_encrypted(server) and not is_loopback(server):
         out.note(words.IN_CLEAR)
     if theirs not in (None, __version__):

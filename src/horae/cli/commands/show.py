@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 import typer
@@ -181,8 +181,10 @@ def _last_result(standing: Standing, language: Language) -> str:
     return localized(said, language) if standing.failures else said
 
 
-def run_line(run: Run, zone: str, out: Out) -> list[str | Piece]:
-    late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
+def run_line(run: Run, zone: str, out: Out, lateness: timedelta | None = None) -> list[str | Piece]:
+    """`lateness`: None means as far as the run alone knows it."""
+    counted = run.lateness if lateness is None else lateness
+    late = "" if counted is None else f"  +{fine(counted)}"
     planned = planned_text(run, zone, out.language)
     state = state_of_run(run, out.language)
     error = f"  {first_line(error_text(run, out.language))}" if run.error else ""

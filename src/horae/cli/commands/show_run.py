@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, NamedTuple
 
+from ...lifecycle.explain import is_requested
 from ...model.reason import sentence
 from ...model.run import Run
 from ...ports.journal import NumberedLine
+from ...ports.store import RunFilter
 from ...wire.runs import result_of, run_json
 from ..messages import messages
 from ..output.formatting import error_text, fine, full_time, planned_text, sign_of, state_of_run
@@ -27,6 +29,8 @@ class ShownRun(NamedTuple):
     said: tuple[NumberedLine, ...]
     lines: int
     zone: str
+    requested: bool = False
+    """A person asked for this further attempt."""
 
 
 def show_run(out: Out, name: str) -> None:
@@ -47,7 +51,16 @@ async def _find(app: Workplace, name: str) -> ShownRun:
     async for line in said_by(app, found.run.id, follow=False):
         last.append(line)
         number += 1
-    return ShownRun(found, tuple(last), number, found.zone or app.zone)
+    return ShownRun(found, tuple(last), number, found.zone or app.zone, await _is_requested(app, found))
+
+
+async def _is_requested(app: Workplace, found: Found) -> bool:
+    run = found.run
+    if run.attempt == 1:
+        return False
+    page = await app.service.runs.page(app.who, RunFilter(None, run.task_id, since=run.planned, until=run.planned))
+    before = [each for each in page.items if each.origin is run.origin and each.attempt == run.attempt - 1]
+    return any(is_requested(found.facts.task, run, each) for each in before)
 
 
 def _tell(out: Out, shown: ShownRun) -> None:
@@ -57,7 +70,7 @@ def _tell(out: Out, shown: ShownRun) -> None:
         messages.ATTEMPT,
         state=state_of_run(run, out.language),
         number=run.attempt,
-        origin=messages.ORIGINS[run.origin.value],
+        origin=messages.ON_REQUEST if shown.requested else messages.ORIGINS[run.origin.value],
     )
     out.row(out.told(messages.STATE), state)
     if run.reason is not None:

@@ -17,8 +17,8 @@ from ..output.table import Fit
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ...simulation.forecast import Candidate, Report
-    from ...simulation.forecast.report import Busiest, TaskForecast
+    from ...forecast import Candidate, Report
+    from ...forecast.report import Busiest, TaskForecast
     from ..messages.messages import Words
     from ..session.workplace import Workplace
 
@@ -47,8 +47,8 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Try tasks in advance: overlaps, full lanes, clock changes, busy moments."""
     from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
+    from ...forecast import forecast  # noqa: PLC0415
     from ...service.query.instants import asked_stretch  # noqa: PLC0415
-    from ...simulation.forecast import forecast  # noqa: PLC0415
 
     candidates, lanes, home = _asked(out, file, zone)
     now = SystemClock().now()
@@ -74,7 +74,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
 
 
 def _asked(out: Out, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
-    from ...simulation.forecast import Candidate  # noqa: PLC0415
+    from ...forecast import Candidate  # noqa: PLC0415
     from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
     from ..session.workplace import at_work  # noqa: PLC0415
     from ..transfer.tasks_file import read_tasks_file  # noqa: PLC0415
@@ -89,10 +89,10 @@ def _asked(out: Out, file: Path | None, zone: str | None) -> tuple[list[Candidat
 
 async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, int]]:
     """What is active, as it stands; a run takes as long as the last one did."""
+    from ...forecast import Candidate  # noqa: PLC0415
     from ...model.page import LARGEST_PAGE  # noqa: PLC0415
     from ...model.task import TaskState  # noqa: PLC0415
     from ...ports.store import TaskFilter  # noqa: PLC0415
-    from ...simulation.forecast import Candidate  # noqa: PLC0415
     from ...wire.tasks import read_task, task_json  # noqa: PLC0415
     from ..transfer.export_reader import carried_on  # noqa: PLC0415
 

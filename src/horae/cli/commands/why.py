@@ -81,10 +81,10 @@ async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tup
 
 async def _has_lines(app: Workplace, found: Why) -> bool:
     """Whether the newest run of the answer has log lines; a live one may write some."""
-    runs = found.explanation.runs
-    if not runs or runs[-1].live or runs[-1].started is None:
+    run = found.explanation.run
+    if run is None or run.live or run.started is None:
         return True
-    return bool(await app.service.runs.lines(app.who, runs[-1].id, limit=1))
+    return bool(await app.service.runs.lines(app.who, run.id, limit=1))
 
 
 def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
     for run in told.runs:
-        out.line(("  ", *run_line(run, zone, out)))
+        out.line(("  ", *run_line(run, zone, out, told.lateness_of(run))))
         show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
     _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.told(out.language)) for fix in fixes])
 
@@ -144,8 +144,8 @@ def _show_fixes(out: Out, fixes: Sequence[tuple[str, str]]) -> None:
 
 def _sign(found: Why) -> Piece:
     told = found.explanation
-    if told.runs:
-        return sign_of(told.runs[-1])
+    if told.run is not None:
+        return sign_of(told.run)
     if told.verdict is Verdict.PENDING:
         return _TO_COME
     return _WAITS if told.verdict is Verdict.WAITING else _NOT_RUN

@@ -13,6 +13,10 @@ LOGGED_IN: Final = Words(
     "Logged in to {server} as {owner}; commands go there from now on (context {name}).",
     "已以 {owner} 登录 {server};此后的命令都发往该服务器(上下文 {name})。",
 )
+TOKEN_FILE_WINS: Final = Words(
+    "HORAE_TOKEN_FILE is set: its token is used instead of this login, except where a command names the context.",
+    "已设置 HORAE_TOKEN_FILE:除非命令指定上下文名称,否则使用其中的令牌而不是这次登录。",
+)
 IN_CLEAR: Final = Words(
     "The address is not https: whoever is in between can read the token.",
     "地址不是 https:中间的任何人都能读取令牌。",

@@ -135,9 +135,9 @@ _REFUSED_TOKENS: Final[dict[str, Entry]] = {
     "variable": Entry(
         NotAuthenticated,
         "The token in {path}, which HORAE_TOKEN_FILE names, is not valid at {server}.",
-        "{fix}",
+        "{fix} HORAE_TOKEN_FILE wins over a login: write the new token into its file, or unset the variable.",
         "HORAE_TOKEN_FILE 所指文件 {path} 中的令牌在 {server} 无效。",
-        "{fix_zh}",
+        "{fix_zh}HORAE_TOKEN_FILE 优先于登录:请把新令牌写入该文件,或取消该变量。",
     ),
     "context": Entry(
         NotAuthenticated,

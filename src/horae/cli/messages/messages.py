@@ -44,6 +44,10 @@ DOES: Final = Words("Does", "操作")
 LATE: Final = Words("Late", "错过")
 DECLARED: Final = Words("Code", "声明")
 BY_FUNCTION: Final = Words("{fields} (declared by {name})", "{fields}(由 {name} 声明)")
+PASSWORD_LEFT_OUT: Final = Words(
+    "The commands leave the password of the store out: set PGPASSWORD, PGPASSFILE or MYSQL_PWD, or put its address into HORAE_STORE.",
+    "这些命令不含存储的密码:请设置 PGPASSWORD、PGPASSFILE 或 MYSQL_PWD,或把存储的地址放入 HORAE_STORE。",
+)
 UNDO: Final = Words("Undo", "撤销")
 SEE: Final = Words("See", "查看")
 STATE: Final = Words("State", "状态")
@@ -250,6 +254,7 @@ ORIGINS: Final[dict[str, Words]] = {
     "manual": Words("manual", "手动"),
     "backfill": Words("backfill", "补跑"),
 }
+ON_REQUEST: Final = Words("tried again on request", "按请求再次尝试")
 ATTEMPT: Final = Words("{state} · attempt {number} · {origin}", "{state} · 第 {number} 次尝试 · {origin}")
 ALL_LINES: Final = Words("{number} lines", "{number} 行")
 LAST_LINES: Final = Words(
@@ -284,6 +289,8 @@ FIXES: Final[dict[str, Words]] = {
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),
     "stop": Words("end the run that is going", "结束正在进行的运行"),
     "longer": Words("give it more time", "给它更多时间"),
+    "quota": Words("an admin allows more", "由管理员放宽配额"),
+    "running": Words("see what runs now", "查看正在进行的运行"),
     "lane": Words("let more of the lane go on at once", "提高通道的并发上限"),
     "lanes": Words("see who is in its lane", "查看通道的占用"),
     "nodes": Words("see which nodes run, and what they can", "查看正在运行的节点"),

@@ -44,8 +44,8 @@ CLOCK_OFF: Final = {
     False: Words("this machine's clock is {by} ahead of it", "本机时钟比它快 {by}"),
 }
 NAME_THE_STORE: Final = Words(
-    "put its address into HORAE_STORE for the commands below: it holds a password, which is not shown",
-    "请先把它的地址放入 HORAE_STORE,再执行下面的命令:地址含有密码,不显示",
+    "the commands below leave its password out: set PGPASSWORD, PGPASSFILE or MYSQL_PWD, or put its address into HORAE_STORE",
+    "下面的命令不含它的密码:请设置 PGPASSWORD、PGPASSFILE 或 MYSQL_PWD,或把它的地址放入 HORAE_STORE",
 )
 SQLITE: Final = Words("{path}  (SQLite, WAL)", "{path}(SQLite、WAL)")
 NOTHING_RAN: Final = Words("Nothing ran {since}–{until} ({how}).", "{since}–{until} 期间没有运行({how})。")

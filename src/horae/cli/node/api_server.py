@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...runtime.http_server import DEFAULT_PORT, check_parts, listening, serving
 from ...runtime.local_servers import LocalServer, registered
-from ...runtime.stores import has_secret, sqlite_path
+from ...runtime.stores import has_secret, sqlite_path, without_password
 from ...runtime.tokens_file import is_temporary, keep_token, token_path
 from ...settings import Settings
 from ..messages import operating_messages as words
@@ -21,7 +21,7 @@ from ..messages.messages import Words
 from ..messages.operating_refusals import refuse
 from ..output.line_breaks import is_narrow
 from ..output.printer import START_LABEL, Out, shell_lines
-from ..output.shown_store import FROM_ENVIRONMENT, flag_for
+from ..output.shown_store import flag_for
 from ..output.styled_text import Piece
 from ..output.width import padded, terminal_width
 from ..session.open_store import settings_of
@@ -133,7 +133,8 @@ def _store_argument(store: str) -> str:
     database = sqlite_path(store)
     if database is not None:
         return shlex.quote(f"sqlite:///{os.path.realpath(database)}")
-    return FROM_ENVIRONMENT if has_secret(store) else shlex.quote(store)
+    # Read by other processes, whose HORAE_STORE may name another store.
+    return shlex.quote(without_password(store) if has_secret(store) else store)
 
 
 def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) -> None:

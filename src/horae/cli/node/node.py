@@ -17,7 +17,6 @@ from ...app import Horae
 from ...engine.settings import EngineSettings
 from ...observe.scrape_settings import Looking
 from ...runtime.observability import looking_of, make_observer, node_door, tell_of_engine, watched
-from ...runtime.stores import has_secret
 from ...service.tasks.default_zone import own_zone
 from ...store_retry import keep_going
 from ..app_loader import load_app
@@ -28,7 +27,7 @@ from ..messages.messages import Words
 from ..output.event_lines import Following
 from ..output.outage_summary import account_of, gap_before, gap_json, gap_sentence
 from ..output.printer import Out
-from ..output.shown_store import flag_for, is_found
+from ..output.shown_store import flag_for, is_found, leaves_password_out
 from ..output.startup_lines import Start, gather, labelled, show_start, start_json
 from ..output.terminal_log import begin_node_log
 from ..session.open_store import MEMORY, settings_of
@@ -188,7 +187,7 @@ async def _greet(out: Out, order: WorkOrder, start: Start, opened: datetime, dem
 
 
 def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
-    if not is_found(app.url) and has_secret(app.url):
+    if not is_found(app.url) and leaves_password_out(app.url):
         labelled(out, words.STORE, out.told(words.NAME_THE_STORE))
     horae = order.program + flag_for(app.url)
     if demos:

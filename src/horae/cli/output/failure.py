@@ -41,7 +41,12 @@ class Manner(NamedTuple):
 
         said = {name: typed_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
         out = Out(**said, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
-        return complete_commands(out, text)
+        completed = complete_commands(out, text)
+        if not out.left_out:
+            return completed
+        from ..messages.messages import PASSWORD_LEFT_OUT  # noqa: PLC0415
+
+        return f"{completed} {PASSWORD_LEFT_OUT.told(self.language)}"
 
     def word(self, english: str, chinese: str) -> str:
         return english if self.language == "en" else chinese

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from ...lifecycle.explain import Explanation, RunningNodes, Verdict
 from ...model.accounts.agent_label import agent_of
 from ...model.change import Facts
+from ...model.lane import agent_in, owner_lane
 from ...model.reason import Reason
 from ...model.run import Run, RunState
 from ...model.task import PauseCause, TaskState
@@ -90,6 +91,8 @@ def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
     if pause is None and facts.barred is Reason.OWNER_REVOKED and facts.standing.state is TaskState.ACTIVE:
         return (Fix(f"horae owner show {shlex.quote(task.owner)}", FIXES["owner"]),)
     maker = agent_of(task)
+    if pause is not None and pause.cause is PauseCause.QUOTA:
+        return (_quota_fix(facts, pause.note.removeprefix("quota ") or "active_tasks", "never", maker),)
     if pause is None or maker is None:
         return ()
     agent, owner = shlex.quote(maker), shlex.quote(task.owner)
@@ -112,7 +115,7 @@ def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[
         case Verdict.SKIPPED:
             yield from _skipped(facts, found, at, name)
         case Verdict.RAN:
-            yield from _ran(found.runs[-1], name)
+            yield from () if found.run is None else _ran(found.run, name)
         case Verdict.PAUSED:
             yield Fix(f"horae resume {name}", FIXES["resume"])
             yield Fix(f"horae run {name}", FIXES["run"])
@@ -129,7 +132,17 @@ def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[
             return
 
 
+def _quota_fix(facts: Facts, quota: str, value: str | int, agent: str | None = None) -> Fix:
+    owner = shlex.quote(facts.task.owner)
+    whose = f"owner set {owner}" if agent is None else f"agent set {shlex.quote(agent)} --owner {owner}"
+    return Fix(f"horae {whose} --quota {quota}={value}", FIXES["quota"])
+
+
 def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
+    if found.reason is Reason.AGENT_QUOTA:
+        yield _quota_fix(facts, "runs_per_day", "never", agent_of(facts.task))
+    if found.reason is Reason.QUOTA and "runs_per_day" in found.english:  # the answer names the quota that was used up
+        yield _quota_fix(facts, "runs_per_day", "never")
     if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.barred is Reason.QUOTA):
         yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _MADE_UP_FOR:
@@ -160,8 +173,15 @@ def _ran(run: Run, name: str) -> Iterator[Fix]:
 def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:
     kind, _, place = (waiting_for(facts) or "").partition(":")
     if kind == "lane":
+        owner, limit = facts.task.owner, max((lane.limit for lane in facts.lanes if lane.name == place), default=1)
+        agent = agent_in(owner, place)
+        if (
+            place == owner_lane(owner) or agent is not None
+        ):  # the lane is a quota, which the lane command does not change
+            yield _quota_fix(facts, "concurrent_runs", limit + 1, agent)
+            yield Fix("horae runs --state running", FIXES["running"])
+            return
         yield Fix("horae lanes", FIXES["lanes"])
-        limit = max((lane.limit for lane in facts.lanes if lane.name == place), default=1)
         yield Fix(f"horae lane {shlex.quote(place)} {limit + 1}", FIXES["lane"])
     else:
         yield from (Fix(f"horae logs {run.id} --follow", FIXES["look"]) for run in facts.live[:1])

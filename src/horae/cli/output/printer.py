@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 from ...choices import Language
@@ -39,7 +39,7 @@ START_LABEL: Final = 10
 class Out:
     """One per command. `store`, `server` and `owner` are what `--store`, `--server` and `--owner` said; `family` is the first
     word of the command; `yes` and `silent` answer questions before they are asked. `program` is what printed commands begin
-    with; None: this process, as it was called."""
+    with; None: this process, as it was called. `left_out`: addresses that printed commands name without their password."""
 
     language: Language = "en"
     store: str | None = None
@@ -54,6 +54,7 @@ class Out:
     yes: bool = False
     silent: bool = False
     program: str | None = None
+    left_out: set[str] = field(default_factory=set, repr=False, compare=False)
 
     # --- for programs ----------------------------------------------------------------------------------------------
 
@@ -142,6 +143,12 @@ class Out:
 
     def note(self, said: Words, /, **facts: object) -> None:
         self.aside(self.told(said, **facts))
+
+    def note_password(self) -> None:
+        """Once per command: how to give the password that the printed commands lack."""
+        if self.left_out:
+            self.note(messages.PASSWORD_LEFT_OUT)
+            self.left_out.clear()
 
     def warn(self, text: str) -> None:
         """`  !      what may surprise`."""

@@ -10,12 +10,13 @@ from typing import Final
 
 from ...errors import HoraeError
 from ...runtime.process_settings import chosen_settings, store_url
-from ...runtime.stores import has_secret, masked, sqlite_path
+from ...runtime.stores import has_secret, masked, sqlite_path, without_password
 from ..command_table import ALIASES, COMMANDS
 from .printer import Out
 from .program_name import NAME, called_program
 
-FROM_ENVIRONMENT: Final = '"$HORAE_STORE"'
+STORE_VARIABLE: Final = "HORAE_STORE"
+_FROM_ENVIRONMENT: Final = f'"${STORE_VARIABLE}"'
 _WITHOUT_STORE: Final = frozenset({"completion", "context", "explain", "help", "login", "logout", "move", "version"})
 _AT_STORE: Final = frozenset({"db", "doctor", "mcp", "service", "up", "worker"})
 """Commands that are typed where the store is, not at a server."""
@@ -38,11 +39,26 @@ def shown_url(url: str) -> str:
 
 
 def flag_for(url: str) -> str:
-    """What has to be typed behind `horae` to get at this store from the same folder; nothing where it is found anyway.
+    """What has to be typed behind `horae` to get at this store from the same folder; nothing where it is found anyway."""
+    return "" if is_found(url) else f" --store {store_argument(url)}"
 
-    Where its address holds a password, the address has to be in the environment first.
+
+def store_argument(url: str) -> str:
+    """The value of `--store` for this store, quoted for a shell and without a password.
+
+    `"$HORAE_STORE"` stands only for the store that the variable names: with any other value the command would act on
+    another store.
     """
-    return "" if is_found(url) or has_secret(url) else f" --store {quote(url)}"
+    if not has_secret(url):
+        return quote(url)
+    if os.environ.get(STORE_VARIABLE, "").strip() == url:
+        return _FROM_ENVIRONMENT
+    return quote(without_password(url))
+
+
+def leaves_password_out(url: str) -> bool:
+    """Whether `store_argument` of this store is an address whose password is missing."""
+    return has_secret(url) and store_argument(url) != _FROM_ENVIRONMENT
 
 
 def is_found(url: str) -> bool:
@@ -65,15 +81,16 @@ def is_found(url: str) -> bool:
 def option_for(out: Out) -> str:
     """The `--server` or `--store` of the command that is running, as the next command needs it; never with a password.
 
-    An address with a password is expected in `HORAE_STORE`; an empty `--store` is refused, so that an unset variable
-    leads to no other store.
+    `out.left_out` then holds the address whose password the printed command lacks.
     """
     if out.server is not None:
         return f" --server {quote(out.server)}"
     store = out.store
     if store is None or is_found(store):
         return ""
-    return f" --store {FROM_ENVIRONMENT if has_secret(store) else quote(store)}"
+    if leaves_password_out(store):
+        out.left_out.add(store)
+    return f" --store {store_argument(store)}"
 
 
 def command_line(out: Out, *words: str) -> str:

@@ -29,11 +29,12 @@ _BAD_TOKEN: Final = "bad_token"  # noqa: S105 - a code
 
 
 class Server(NamedTuple):
-    """`origin` is who said so: `--server`, the variable, or a context."""
+    """`origin` is who said so: `--server`, the variable, or a context. `by_name`: the context was chosen by its name."""
 
     url: str
     origin: str
     context: Context | None = None
+    by_name: bool = False
 
 
 def server_of(out: Out) -> Server | None:
@@ -58,7 +59,7 @@ def _named(said: str, origin: str) -> Server:
         context = contexts.named(said)
         if context is None:
             raise refuse("no_such_context", name=said)
-        return Server(context.server, origin, context)
+        return Server(context.server, origin, context, by_name=True)
     url = checked_address(said)
     return Server(url, origin, contexts.at(url))
 
@@ -77,19 +78,32 @@ class FoundToken(NamedTuple):
 
 
 def token_for(server: Server) -> FoundToken:
-    """From the context; else from the file that is named; else the one that `horae up` keeps for exactly this address."""
+    """From a context that was chosen by its name; else from the file that the variable names; else from a context of this
+    address; else the one that `horae up` keeps for exactly this address."""
     local = find_local(server.url)
     store = "" if local is None else local.store
+    path = token_file_of(server)
+    if path is not None:
+        return FoundToken(_from_file(path), "variable", server.url, str(path), store)
     if server.context is not None:
         return FoundToken(server.context.token, "context", server.url, server.context.name, store)
-    named = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if named:
-        path = Path(named).expanduser()
-        return FoundToken(_from_file(path), "variable", server.url, str(path), store)
     found = kept_token_for(server.url)
     if found is None:
         raise refuse_server("no_token_here", server=server.url)
     return found
+
+
+def token_file_of(server: Server) -> Path | None:
+    """The file that `HORAE_TOKEN_FILE` names, where its token is the one for this server."""
+    named = os.environ.get(TOKEN_VARIABLE, "").strip()
+    return Path(named).expanduser() if named and not server.by_name else None
+
+
+def token_origin(server: Server) -> str:
+    """Where the token for this server comes from, as `horae config` shows it."""
+    if token_file_of(server) is not None:
+        return TOKEN_VARIABLE
+    return server.origin if server.context is None else f"context {server.context.name}"
 
 
 def has_token(server: Server) -> bool:

@@ -56,7 +56,7 @@ class Rule:
         if self.count is not None:
             parts.append(f"COUNT={self.count}")
         if self.until is not None:
-            parts.append(f"UNTIL={_until_text(self.until)}")
+            parts.append(f"UNTIL={_format_until(self.until)}")
         for name, numbers in self._list_parts():
             if numbers:
                 parts.append(f"{name}={','.join(numbers)}")
@@ -103,7 +103,7 @@ def _complete_days(rule: Rule, start: datetime) -> Rule:
     return rule
 
 
-def _until_text(until: date | datetime) -> str:
+def _format_until(until: date | datetime) -> str:
     day = f"{until.year:04}{until.month:02}{until.day:02}"
     if not isinstance(until, datetime):
         return day

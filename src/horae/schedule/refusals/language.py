@@ -103,6 +103,12 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "同一项给出了两次，取值不同。",
         "请只保留一个。",
     ),
+    "repeats_once": (
+        "It fires once, so it cannot run {number} times.",
+        'Leave the number out, or say how often, for example "every 20m, 5 times".',
+        "它只触发一次，不能运行 {number} 次。",
+        "请去掉次数，或说明频率，例如“每20分钟，共5次”。",
+    ),
     "does_not_fit": (
         "This does not go together with the rest: {what}.",
         'Leave it out, or say the whole in words, for example "every weekday at 09:00 except 2026-12-25".',

@@ -11,7 +11,7 @@ from ..cron import Cron
 from ..every import Every
 from ..instants import SECOND, to_datetime, to_instant, wall_reading
 from ..now import Now
-from ..once import Once
+from ..once import Once, refuse_repeated_once
 from ..refusals import refuse
 from ..value import Moment, Schedule
 from ..zones import find_zone
@@ -38,34 +38,40 @@ class Assembled:
 
 
 def assemble(draft: Draft, zone: str | None, now: datetime) -> Assembled:
-    setting = _Moments(draft.zone or zone, now)
-    schedule = _core(draft, setting)
-    return Assembled(schedule, setting.uses_now)
+    resolver = _MomentResolver(draft.zone or zone, now)
+    schedule = _make_schedule(draft, resolver)
+    return Assembled(schedule, resolver.uses_now)
 
 
 def modifiers_of(draft: Draft, zone: str | None, now: datetime, *, exclude: bool) -> tuple[dict[str, Any], bool]:
     """The modifiers in a draft for a schedule whose kind is known; refuses everything else in the draft."""
-    setting = _Moments(draft.zone or zone, now)
-    modifiers = _modifiers(draft, setting, *(["exclude"] if exclude else []))
+    resolver = _MomentResolver(draft.zone or zone, now)
+    modifiers = _make_modifiers(draft, resolver, *(["exclude"] if exclude else []))
     if draft.exclude:
         modifiers["exclude"] = draft.exclude
-    return modifiers, setting.uses_now
+    return modifiers, resolver.uses_now
 
 
-def _core(draft: Draft, setting: _Moments) -> Schedule:
+def _make_schedule(draft: Draft, resolver: _MomentResolver) -> Schedule:
+    schedule = _make_by_kind(draft, resolver)
+    refuse_repeated_once(schedule, draft.place("repeat"))
+    return schedule
+
+
+def _make_by_kind(draft: Draft, resolver: _MomentResolver) -> Schedule:
     if draft.now:
-        return Now(**_modifiers(draft, setting, "now"))
+        return Now(**_make_modifiers(draft, resolver, "now"))
     if draft.delay is not None:
-        return Once(setting.after_delay(draft.delay), **_modifiers(draft, setting, "delay"))
+        return Once(resolver.after_delay(draft.delay), **_make_modifiers(draft, resolver, "delay"))
     if draft.minutes_past is not None:
-        return _make_hourly(draft, setting)
+        return _make_hourly(draft, resolver)
     if draft.interval is not None and draft.window is None and not _has_calendar_words(draft):
-        modifiers = _modifiers(draft, setting, "interval", "after_end")
+        modifiers = _make_modifiers(draft, resolver, "interval", "after_end")
         return Every(draft.interval, "end" if draft.after_end else "grid", **modifiers)
     if _has_calendar_words(draft) or draft.window is not None:
-        return _make_calendar(draft, setting)
+        return _make_calendar(draft, resolver)
     if draft.day is not None or draft.times is not None:
-        return _make_once(draft, setting)
+        return _make_once(draft, resolver)
     raise refuse("nothing_said", draft.place(*draft.filled()))
 
 
@@ -74,29 +80,29 @@ def _has_calendar_words(draft: Draft) -> bool:
     return any(each is not None for each in slots)
 
 
-def _make_hourly(draft: Draft, setting: _Moments) -> Cron:
+def _make_hourly(draft: Draft, resolver: _MomentResolver) -> Cron:
     """`every hour at :30` is tied to the clock, not to a grid, so it becomes cron."""
-    modifiers = _modifiers(draft, setting, "interval", "minutes_past")
+    modifiers = _make_modifiers(draft, resolver, "interval", "minutes_past")
     if draft.interval != timedelta(hours=1):
         raise refuse("minutes_past_what", draft.place("minutes_past"))
     return Cron(f"{draft.minutes_past} * * * *", **modifiers)
 
 
-def _make_once(draft: Draft, setting: _Moments) -> Once:
-    modifiers = _modifiers(draft, setting, "day", "times", "offset")
+def _make_once(draft: Draft, resolver: _MomentResolver) -> Once:
+    modifiers = _make_modifiers(draft, resolver, "day", "times", "offset")
     if draft.times is None:
         raise refuse("missing_time", draft.place("day"))
     if len(draft.times) > 1:
         raise refuse("one_time_only", draft.place("times"))
     if draft.recurring:
         raise refuse("every_what", draft.place("recurring"))
-    return Once(setting.at(draft.day, draft.times[0], draft.offset), **modifiers)
+    return Once(resolver.at(draft.day, draft.times[0], draft.offset), **modifiers)
 
 
-def _make_calendar(draft: Draft, setting: _Moments) -> Calendar:
+def _make_calendar(draft: Draft, resolver: _MomentResolver) -> Calendar:
     _resolve_days(draft)
-    modifiers = _modifiers(draft, setting, *_CALENDAR_SLOTS)
-    unit, every = _unit(draft)
+    modifiers = _make_modifiers(draft, resolver, *_CALENDAR_SLOTS)
+    unit, every = _find_unit(draft)
     on = draft.weekdays if unit == "week" else draft.month_days if unit in ("month", "year") else ()
     _check_days(draft, unit)
     return Calendar(
@@ -105,7 +111,7 @@ def _make_calendar(draft: Draft, setting: _Moments) -> Calendar:
         on=on or (),
         months=draft.months or (),
         exclude=tuple(_require_date(each, draft) for each in draft.exclude or ()),
-        **_times(draft, unit),
+        **_make_times(draft, unit),
         **modifiers,
     )
 
@@ -144,7 +150,7 @@ def _resolve_excluded_weekdays(draft: Draft, without: tuple[int, ...]) -> None:
     draft.weekdays, draft.without, draft.period = remaining, None, None
 
 
-def _unit(draft: Draft) -> tuple[Any, int]:
+def _find_unit(draft: Draft) -> tuple[Any, int]:
     if draft.period is not None:
         unit, every = draft.period.unit, draft.period.every
         # "every day on Monday" is a week; "every month in July" needs days, which the value itself requires.
@@ -161,7 +167,7 @@ def _check_days(draft: Draft, unit: str) -> None:
         raise refuse("mixed_days", draft.place("month_days"), unit=UNIT_NAMES[unit])
 
 
-def _times(draft: Draft, unit: str) -> dict[str, Any]:
+def _make_times(draft: Draft, unit: str) -> dict[str, Any]:
     if draft.window is None:
         if draft.interval is not None:
             raise refuse("interval_and_days", draft.place("interval"))
@@ -176,19 +182,19 @@ def _times(draft: Draft, unit: str) -> dict[str, Any]:
     return {"hours": Hours(*draft.window, tuple(sorted(days))), "step": draft.interval}
 
 
-def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]:
+def _make_modifiers(draft: Draft, resolver: _MomentResolver, *allowed: str) -> dict[str, Any]:
     extra = draft.filled() - set(allowed) - ALWAYS_ALLOWED
     if extra:
         slot = min(extra, key=lambda each: draft.places.get(each, 0))
         raise refuse("does_not_fit", draft.place(slot), what=slot_name(slot))
-    end = None if draft.end is None else setting.bound(draft.end, opens=False)
+    end = None if draft.end is None else resolver.bound(draft.end, opens=False)
     if draft.lasting is not None:
         if end is not None or draft.start is not None:
             raise refuse("does_not_fit", draft.place("lasting"), what=slot_name("lasting"))
-        end = setting.after_delay(draft.lasting)
+        end = resolver.after_delay(draft.lasting)
     modifiers = {
-        "zone": setting.zone,
-        "start": None if draft.start is None else setting.bound(draft.start, opens=True),
+        "zone": resolver.zone,
+        "start": None if draft.start is None else resolver.bound(draft.start, opens=True),
         "end": end,
         "repeat": draft.repeat,
         "counting": draft.counting,
@@ -199,7 +205,7 @@ def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]
     return {name: value for name, value in modifiers.items() if value is not None}
 
 
-class _Moments:
+class _MomentResolver:
     """Resolves named days and times to moments, and records whether the current time was needed."""
 
     def __init__(self, zone: str | None, now: datetime) -> None:

@@ -143,7 +143,8 @@ class Ledger:
             Reason.MISSED_SKIPPED,
         ):
             return None
-        record = await self._book.get_record(PAUSED_STRETCH, explanation.runs[-1].id)
+        run = explanation.run
+        record = None if run is None else await self._book.get_record(PAUSED_STRETCH, run.id)
         return None if record is None else read_pause(record)
 
     async def _load_nodes(self, now: datetime) -> RunningNodes:
@@ -189,9 +190,14 @@ class Ledger:
         """
         run_filter = RunFilter(who.scope, facts.task.id, since=span.first, until=span.last)
         rows = await self._book.runs(run_filter, limit=1)
-        if rows.items:
-            return min(_last_instant(rows.items[0]), span.last)
         planned = _find_planned(facts, span, now)
+        if rows.items:
+            newest = rows.items[0]
+            if newest.span is None or newest.span.last <= span.last:
+                return _last_instant(newest)
+            # The span of the row ends after the requested one.
+            first = max(newest.span.first, span.first)
+            return first if planned is None else max(first, planned)
         if not span.exact or planned is not None or not precision:
             return span.first if planned is None else planned
         return await self._find_occurrence(who, facts, Stretch(span.first, span.first + precision - MICROSECOND), now)

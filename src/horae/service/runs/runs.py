@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from ...clock import Clock
 from ...errors import NotFound, Refusal
 from ...lifecycle import control
-from ...lifecycle.retry_request import try_again
+from ...lifecycle.retry_request import nothing_to_retry, try_again
 from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, Facts
@@ -28,6 +28,7 @@ from ..accounts.rights import is_foreign, sees
 from ..query.argument_checks import check_id, check_page, check_position, check_wanted
 from ..query.id_prefix import resolve_run, resolve_task
 from ..tasks.commit import Committing, Deed
+from ..tasks.quotas import refuse_when_used_up
 from ..tasks.task_quota import Seats
 
 _ALL_RUNS: Final = RunFilter()
@@ -153,7 +154,7 @@ class Runs:
                 return facts
             # Another attempt started and ended meanwhile: retry that one.
             last = newest
-        raise refuse("nothing_to_retry", state=last.state.value)
+        raise nothing_to_retry(last)
 
     async def _add_retry(self, who: Principal, last: Run) -> tuple[Facts, Entry | None]:
         """Return the facts after it, and the new entry, unless one was waiting already."""
@@ -162,6 +163,7 @@ class Runs:
 
         def decide(facts: Facts) -> Change:
             self._policy.check_open(facts.task)
+            refuse_when_used_up(facts)
             others = tuple(each for each in facts.entries if not _is_stale(each, last))
             change = try_again(facts._replace(entries=others), last, now)
             new_entries[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]

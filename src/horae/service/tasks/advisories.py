@@ -40,6 +40,13 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
             "或另启动一个:{command}"
         ),
     ),
+    "runs_used_up": (
+        (
+            "The runs of this day (UTC) are used up (quota runs_per_day of {whose}): what comes due before the next day is "
+            "skipped. An admin allows more with: {command}"
+        ),
+        "当天(UTC)的运行次数已用完({whose} 的配额 runs_per_day):第二天之前到期的会被跳过。管理员可用以下命令放宽:{command}",
+    ),
     "no_listener": (
         "No listener would receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",

@@ -30,7 +30,7 @@ from .edits import Edited, Edits, Keep, fire_changes
 from .function_records import FormerName
 from .functions import Functions, function_of, with_function
 from .lookup import Finding
-from .quotas import check_schedule
+from .quotas import check_schedule, refuse_when_used_up
 from .task_quota import Keeping
 
 
@@ -181,6 +181,7 @@ class Controls(Finding):
         def decide(facts: Facts) -> Change:
             self._check_may_run(who, facts)
             self.drafting.check_carried(facts.task)
+            refuse_when_used_up(facts)
             change = control.run_now(facts, now)
             planned[:] = [entry.planned for entry in change.put]
             return change
@@ -208,6 +209,7 @@ class Controls(Finding):
         def decide(facts: Facts) -> Change:
             self._check_may_run(who, facts)
             self.drafting.check_carried(facts.task)
+            refuse_when_used_up(facts)
             return edit.backfill(facts, first, last, now, last_attempt)
 
         span = {"first": first.isoformat(), "last": last.isoformat()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import PurePath
@@ -163,13 +164,18 @@ def _value_json(value: Any) -> Any:
     if isinstance(value, timedelta):
         return iso_duration(value)
     if isinstance(value, Missed):
-        value = MissedWish(value.mode, NEVER if value.within is None else value.within, value.limit)
+        value = MissedWish(**_with_never(value, "within"))
     elif isinstance(value, Retry):
-        attempts = NEVER if value.attempts is None else value.attempts
-        value = RetryWish(attempts, value.backoff, value.factor, value.max)
+        value = RetryWish(**_with_never(value, "attempts"))
     if isinstance(value, MissedWish | RetryWish):
         return {name: _value_json(part) for name, part in value._asdict().items() if part is not None}
     return value
+
+
+def _with_never(value: Missed | Retry, limit: str) -> dict[str, Any]:
+    """Return every field by name, with `never` where there is no such limit."""
+    chosen = {each.name: getattr(value, each.name) for each in fields(value)}
+    return {name: NEVER if name == limit and part is None else part for name, part in chosen.items()}
 
 
 def read_options(body: Mapping[str, Any]) -> Options:

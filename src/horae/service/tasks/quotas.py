@@ -11,13 +11,17 @@ from itertools import chain, islice, pairwise
 from typing import Final
 
 from ...errors import Refusal
+from ...model.accounts.agent_label import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
+from ...model.change import Facts
 from ...model.policy import Policies, Retry
+from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
-from ...model.task import Task
+from ...model.task import Task, TaskState
 from ...schedule import Cron, Every, Now, Once, Past, Schedule, iterate, to_json
 from ...schedule.durations import iso_duration
 from ..accounts.refusals import refuse
+from .advisories import Advisory, advise
 
 LOOKED_AT: Final = 200
 """Number of upcoming occurrences that are searched for the shortest gap."""
@@ -144,6 +148,32 @@ def _too_long(who: Principal, life: timedelta, now: datetime) -> Refusal:
         example_zh=example_zh,
         command=command_for(who, "longest_life", NEVER),
     )
+
+
+def refuse_when_used_up(facts: Facts) -> None:
+    """For runs on request: what would be skipped when it is due, because the runs of the day are used up, is refused."""
+    if is_used_up(facts):
+        whose, command = spent_quota(facts)
+        raise refuse("runs_used_up", name=whose, command=command)
+
+
+def is_used_up(facts: Facts) -> bool:
+    return facts.barred in (Reason.QUOTA, Reason.AGENT_QUOTA)
+
+
+def used_up_advisories(facts: Facts) -> tuple[Advisory, ...]:
+    """A warning about a task that is made while the runs of the day are used up."""
+    if not is_used_up(facts) or facts.standing.state is not TaskState.ACTIVE:
+        return ()
+    whose, command = spent_quota(facts)
+    return (advise("runs_used_up", whose=whose, command=command),)
+
+
+def spent_quota(facts: Facts) -> tuple[str, str]:
+    """Whose runs of the day are used up, and the command with which an admin lifts this limit."""
+    agent = agent_of(facts.task) if facts.barred is Reason.AGENT_QUOTA else None
+    who = Principal(facts.task.owner, agent=agent)
+    return agent or facts.task.owner, command_for(who, "runs_per_day", NEVER)
 
 
 def command_for(who: Principal, quota: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""The store in MySQL or MariaDB: any number of machines, one agenda."""
+"""MySQL and MariaDB store, which any number of nodes can share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Where a MySQL or MariaDB store is, as its URL says it."""
+"""Parser of MySQL and MariaDB store URLs: host, login, database, table prefix, pool size and TLS options."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -15,14 +16,15 @@ SCHEMES: Final = ("mysql", "mariadb")
 DEFAULT_PREFIX: Final = "horae_"
 DEFAULT_CONNECTIONS: Final = 6
 DEFAULT_PORT: Final = 3306
-_KNOWN: Final = frozenset({"prefix", "connections", "socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"})
+_PASSWORD_VARIABLE: Final = "MYSQL_PWD"  # noqa: S105 - the name of a variable, which the clients of MySQL read too
+_PARAMETERS: Final = frozenset({"prefix", "connections", "socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"})
 _PREFIX: Final = re.compile(r"[a-z_][a-z0-9_]{0,31}")
-_SECRETIVE: Final = "in a user name or a password, write / as %2F, ? as %3F, # as %23, [ as %5B and @ as %40"
-"""Nothing of what was found is said: it may be half a password."""
+_ESCAPE_HINT: Final = "in a user name or a password, write / as %2F, ? as %3F, # as %23, [ as %5B and @ as %40"
+"""Hint of a refusal. The refusal must not quote the URL, which may contain a part of the password."""
 
 
 class Address(NamedTuple):
-    """`prefix` is how the names of all our tables begin: the database may be an application's own."""
+    """Parsed URL. `prefix` begins the name of every table, so that the store can share an application's database."""
 
     host: str
     port: int
@@ -37,29 +39,29 @@ class Address(NamedTuple):
     @classmethod
     def parsed(cls, url: str) -> Self:
         parts, port = _split(url)
-        said = _options(url, parts)
+        parameters = _options(url, parts)
         return cls(
             parts.hostname or "localhost",
             port or DEFAULT_PORT,
             unquote(parts.username or "root"),
-            unquote(parts.password or ""),
+            unquote(parts.password) if parts.password is not None else os.environ.get(_PASSWORD_VARIABLE, ""),
             _database(url, unquote(parts.path[1:])),
-            _prefix(url, said.get("prefix", DEFAULT_PREFIX)),
-            _connections(url, said.get("connections", str(DEFAULT_CONNECTIONS))),
-            said.get("socket"),
-            _encryption(url, said),
+            _prefix(url, parameters.get("prefix", DEFAULT_PREFIX)),
+            _connections(url, parameters.get("connections", str(DEFAULT_CONNECTIONS))),
+            parameters.get("socket"),
+            _encryption(url, parameters),
         )
 
     @property
     def shown(self) -> str:
-        """Without a password."""
+        """The URL without credentials, for messages."""
         return f"mysql://{self.host}:{self.port}/{self.database}"
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the driver is told. The password as bytes: of a text it would make Latin-1."""
-        where = {"host": self.host, "port": self.port, "user": self.user, "password": self.password.encode()}
-        return {**where, "database": self.database, "unix_socket": self.socket, "ssl": self.encryption.context()}
+        """Keyword arguments for the driver. The password is passed as UTF-8 bytes: the driver encodes text as Latin-1."""
+        login = {"host": self.host, "port": self.port, "user": self.user, "password": self.password.encode()}
+        return {**login, "database": self.database, "unix_socket": self.socket, "ssl": self.encryption.context()}
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:
@@ -67,50 +69,50 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _bad(url, f"its host or port cannot be understood ({_SECRETIVE})") from None
+        raise _refuse_url(url, f"its host or port cannot be understood ({_ESCAPE_HINT})") from None
     if parts.scheme not in SCHEMES:
-        raise _bad(url, "it does not begin with mysql:// or mariadb://")
-    # An @ that stands anywhere else belongs to a password: what comes before it would be shown as a host.
+        raise _refuse_url(url, "it does not begin with mysql:// or mariadb://")
+    # Any other @ is part of an unescaped password, whose beginning would be shown as the host.
     if parts.fragment or "@" in parts.path + parts.query or parts.netloc.count("@") > 1 or port == 0:
-        raise _bad(url, f"its host or port cannot be understood ({_SECRETIVE})")
+        raise _refuse_url(url, f"its host or port cannot be understood ({_ESCAPE_HINT})")
     return parts, port
 
 
 def _options(url: str, parts: SplitResult) -> dict[str, str]:
-    said = dict(parse_qsl(parts.query, keep_blank_values=True))
-    unknown = sorted(said.keys() - _KNOWN)
+    parameters = dict(parse_qsl(parts.query, keep_blank_values=True))
+    unknown = sorted(parameters.keys() - _PARAMETERS)
     if unknown:
-        raise _bad(url, f"{unknown[0]!r} is none of {', '.join(sorted(_KNOWN))}")
-    return said
+        raise _refuse_url(url, f"{unknown[0]!r} is none of {', '.join(sorted(_PARAMETERS))}")
+    return parameters
 
 
 def _database(url: str, name: str) -> str:
     if not name or "/" in name or not name.isprintable():
-        raise _bad(url, "it names no database")
+        raise _refuse_url(url, "it names no database")
     return name
 
 
 def _prefix(url: str, text: str) -> str:
     if not _PREFIX.fullmatch(text):
-        raise _bad(url, f"a prefix has small letters, digits and _, not {text!r}")
+        raise _refuse_url(url, f"a prefix has lowercase letters, digits and _, not {text!r}")
     return text
 
 
 def _connections(url: str, text: str) -> int:
     if not text.isdecimal() or int(text) < 2 or len(text) > 4:
-        raise _bad(url, f"connections must be a whole number from 2 on, not {text!r}")
+        raise _refuse_url(url, f"connections must be a whole number from 2 on, not {text!r}")
     return int(text)
 
 
-def _encryption(url: str, said: dict[str, str]) -> Encryption:
-    mode = said.get("ssl-mode", "disabled").lower().replace("_", "-")
+def _encryption(url: str, parameters: dict[str, str]) -> Encryption:
+    mode = parameters.get("ssl-mode", "disabled").lower().replace("_", "-")
     if mode not in MODES:
-        raise _bad(url, f"ssl-mode must be one of {', '.join(MODES)}, not {mode!r}")
-    found = Encryption(mode, said.get("ssl-ca"), said.get("ssl-cert"), said.get("ssl-key"))
-    if mode == "disabled" and found != Encryption():
-        raise _bad(url, "certificates are of use only with an ssl-mode")
-    return found
+        raise _refuse_url(url, f"ssl-mode must be one of {', '.join(MODES)}, not {mode!r}")
+    encryption = Encryption(mode, parameters.get("ssl-ca"), parameters.get("ssl-cert"), parameters.get("ssl-key"))
+    if mode == "disabled" and encryption != Encryption():
+        raise _refuse_url(url, "certificates are of use only with an ssl-mode")
+    return encryption
 
 
-def _bad(url: str, problem: str) -> Refusal:
+def _refuse_url(url: str, problem: str) -> Refusal:
     return refuse("bad_store_address", url=masked(url), problem=problem)

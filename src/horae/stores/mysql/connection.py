@@ -1,4 +1,4 @@
-"""One connection to MySQL or MariaDB. A round trip may carry several statements, and as few as possible are made."""
+"""MySQL or MariaDB connection: named statement templates, several statements per round trip, deferred writes."""
 
 from __future__ import annotations
 
@@ -16,120 +16,128 @@ from .errors import DUPLICATE, code_of
 from .literals import AfterLast
 from .templates import Given, Template
 
-_BIRTHS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
-"""These end in a look whether the ledger has one of the runs already."""
-_UNANSWERED: Final = frozenset(
-    {"put_standings", "put_entries", "drop_entries", "empty_agendas", "drop_going", "leave_seats", "count"}
+_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
+"""Statements that end with a query for new runs that the ledger has already."""
+_DEFERRABLE_STATEMENTS: Final = frozenset(
+    {
+        "put_statuses",
+        "put_entries",
+        "drop_entries",
+        "delete_entries_of_tasks",
+        "drop_live_runs",
+        "delete_lane_slots",
+        "insert_counter_deltas",
+    }
 )
-"""Nobody asks what came of these, and they never meet a name that is taken: they go with whatever is said next."""
+"""Statements whose result is not used and that cannot violate a unique key: they are sent with the next statement."""
 _IDLE_SECONDS: Final = 10
 _COMMAND_SECONDS: Final = 30.0
-"""An answer that takes longer will not come: the connection is half open. It is several times what a slow server needs."""
-_GOODBYE_SECONDS: Final = 2.0
+"""Timeout of a round trip, several times what a slow server needs: after it the connection counts as half open."""
+_CLOSE_SECONDS: Final = 2.0
 _BEGIN: Final = "START TRANSACTION"
-_BEGIN_READING: Final = (
+_BEGIN_READ_ONLY: Final = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
 )
-_LARGEST: Final = 4_000_000
-_ROWS_AT_ONCE: Final = 100
-"""Of statements that take rows as a query: a server reads each of them as one of its own."""
+_MAX_PACKET: Final = 4_000_000
+_MAX_UNION_ROWS: Final = 100
+"""Limit for statements that take their rows as a UNION of queries: the server plans each row as a query of its own."""
 
 
 class MySQLLink:
-    """`packet` is the most that the server takes at once, `idle` how long it lets a transaction stand still: whoever was
-    frozen in the middle of one must not keep others from its rows."""
+    """`packet` is the server's max_allowed_packet. `idle` is the idle timeout inside a transaction, in seconds: a process
+    that froze in the middle of one must not hold its row locks."""
 
     def __init__(
         self, connection: Any, statements: Mapping[str, list[Template]], packet: int, idle: int = _IDLE_SECONDS
     ) -> None:
         self._connection = connection
         self._statements = statements
-        self._most = min(_LARGEST, packet // 2)
-        self._watched = f"SET SESSION wait_timeout = {idle}; "
-        self._first = ""
-        """What begins a transaction goes to the server with the first that is said in it."""
-        self._unsaid: list[str] = []
+        self._max_bytes = min(_MAX_PACKET, packet // 2)
+        self._set_idle_timeout = f"SET SESSION wait_timeout = {idle}; "
+        self._begin_text = ""
+        """BEGIN text, sent together with the first statement of the transaction."""
+        self._deferred: list[str] = []
         self._events: list[Row] = []
-        self._begun = False
+        self._in_transaction = False
         self._open = True
 
     async def query(self, name: str, *values: Any) -> list[Row]:
-        """All rows; of a statement that only writes, as many empty ones as it has written."""
+        """Run a named statement. Returns its rows, or one empty tuple per affected row if it only writes."""
         given = Given(values)
         rows: list[Row] = []
-        if self._begun and name in _UNANSWERED:
+        if self._in_transaction and name in _DEFERRABLE_STATEMENTS:
             (template,) = self._statements[name]
-            await self._say_later(template.filled(given))
+            await self._defer(template.filled(given))
             return rows
-        for place, template in enumerate(self._statements[name]):
-            if place and not rows:
+        for position, template in enumerate(self._statements[name]):
+            if position and not rows:
                 break
             rows = await self._run(template.filled(given._replace(found=rows)))
         return rows
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         (template,) = self._statements[name]
-        for some in self._in_pieces(name, width, values):
-            text = template.filled(Given(some, width=width))
-            if name in _BIRTHS:
-                await self._bear(text)
-            elif self._begun and name in _UNANSWERED:
-                await self._say_later(text)
+        for chunk in self._split_rows(name, width, values):
+            text = template.filled(Given(chunk, width=width))
+            if name in _NEW_RUN_STATEMENTS:
+                await self._insert_runs(text)
+            elif self._in_transaction and name in _DEFERRABLE_STATEMENTS:
+                await self._defer(text)
             else:
                 await self._run(text)
 
-    async def _bear(self, text: str) -> None:
+    async def _insert_runs(self, text: str) -> None:
         try:
-            twice = await self._run(text)
+            duplicates = await self._run(text)
         except Exception as error:
             if code_of(error) == DUPLICATE:
                 raise AlreadyMadeError from error
             raise
-        if twice:
+        if duplicates:
             raise AlreadyMadeError
 
-    async def _say_later(self, text: str) -> None:
-        if 4 * (sum(map(len, self._unsaid)) + len(text)) > self._most:
+    async def _defer(self, text: str) -> None:
+        if 4 * (sum(map(len, self._deferred)) + len(text)) > self._max_bytes:
             await self._run(text)
         else:
-            self._unsaid.append(f"{text}; ")
+            self._deferred.append(f"{text}; ")
 
-    def _in_pieces(self, name: str, width: int, values: list[Any]) -> Iterator[list[Any]]:
-        most = _ROWS_AT_ONCE if name == "end_runs" else len(values)
+    def _split_rows(self, name: str, width: int, values: list[Any]) -> Iterator[list[Any]]:
+        max_rows = _MAX_UNION_ROWS if name == "end_runs" else len(values)
         start = size = 0
         for row in range(0, len(values), width):
             needed = sum([len(value) if isinstance(value, str) else 20 for value in values[row : row + width]])
-            # Each character may take four bytes, or two and a sign before each of them.
-            if row > start and (size + 4 * needed > self._most or row - start >= most * width):
+            # A character takes at most four bytes, also if it is escaped by a backslash.
+            if row > start and (size + 4 * needed > self._max_bytes or row - start >= max_rows * width):
                 yield values[start:row]
                 start, size = row, 0
             size += 4 * needed
         yield values[start:]
 
     async def write_events(self, rows: Sequence[Row]) -> None:
-        """Kept until the end: whoever is given numbers keeps all others from theirs until its transaction is over."""
+        """Buffer the events until the commit: taking event numbers locks the counter until the transaction ends."""
         self._events += rows
 
-    async def write_at_once(self, folded: Folded) -> bool:  # noqa: ARG002 - one statement changes one table here
+    async def write_at_once(self, decisions: Folded) -> bool:  # noqa: ARG002 - one statement changes one table here
         return False
 
     async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
-        """One statement for each, all in one round trip: the number of rows that it has written tells what came of it."""
-        left = [(writing, self._recorded(writing)) for writing in writings]
-        while left:
-            now = self._as_many_as_fit(left)
-            results = await self._results("; ".join([text for _, text in now]))
-            for (writing, _), (_, written) in zip(now, results[-len(now) :], strict=True):
+        """Write with one statement per record, all in one round trip; no affected row means that the version changed."""
+        remaining = [(writing, self._render_record_write(writing)) for writing in writings]
+        while remaining:
+            batch = self._take_fitting(remaining)
+            results = await self._results("; ".join([text for _, text in batch]))
+            for (writing, _), (_, written) in zip(batch, results[-len(batch) :], strict=True):
                 if not written:
                     return writing
-            left = left[len(now) :]
+            remaining = remaining[len(batch) :]
         return None
 
-    def _as_many_as_fit(self, said: list[tuple[Writing, str]]) -> list[tuple[Writing, str]]:
-        sizes = accumulate(4 * len(text) for _, text in said)
-        return said[: max(1, sum(size <= self._most for size in sizes))]
+    def _take_fitting(self, statements: list[tuple[Writing, str]]) -> list[tuple[Writing, str]]:
+        sizes = accumulate(4 * len(text) for _, text in statements)
+        return statements[: max(1, sum(size <= self._max_bytes for size in sizes))]
 
-    def _recorded(self, writing: Writing) -> str:
+    def _render_record_write(self, writing: Writing) -> str:
         (kind, key, owner, body, _, expires), replacing, dropped = writing
         name = "drop_record" if dropped else "insert_record" if replacing is None else "update_record"
         (template,) = self._statements[name]
@@ -139,57 +147,57 @@ class MySQLLink:
         self._start(_BEGIN)
 
     async def begin_reading(self) -> None:
-        self._start(_BEGIN_READING)
+        self._start(_BEGIN_READ_ONLY)
 
-    def _start(self, how: str) -> None:
-        self._first = f"{self._watched}{how}; "
-        self._unsaid, self._events = [], []
-        self._begun = True
+    def _start(self, begin_text: str) -> None:
+        self._begin_text = f"{self._set_idle_timeout}{begin_text}; "
+        self._deferred, self._events = [], []
+        self._in_transaction = True
 
     async def commit(self) -> None:
-        *events, last = self._numbered() or [""]
-        if not self._first or self._unsaid or last:
-            for some in events:
-                await self._run(some)
+        *events, last = self._render_events() or [""]
+        if not self._begin_text or self._deferred or last:
+            for chunk in events:
+                await self._run(chunk)
             await self._run(f"{last}COMMIT; SET SESSION wait_timeout = DEFAULT")
-        self._over()
+        self._reset_transaction()
 
     async def rollback(self) -> None:
-        self._unsaid = []
-        if not self._first:
+        self._deferred = []
+        if not self._begin_text:
             await self._run("ROLLBACK; SET SESSION wait_timeout = DEFAULT")
-        self._over()
+        self._reset_transaction()
 
-    def _over(self) -> None:
-        self._first, self._unsaid, self._events = "", [], []
-        self._begun = False
+    def _reset_transaction(self) -> None:
+        self._begin_text, self._deferred, self._events = "", [], []
+        self._in_transaction = False
 
-    def _numbered(self) -> list[str]:
-        """What writes the events, numbered from the last number that was given out on."""
+    def _render_events(self) -> list[str]:
+        """Return the statements that take event numbers and insert the buffered events."""
         events, self._events = self._events, []
         if not events:
             return []
         (take,), (insert,) = self._statements["take_event_numbers"], self._statements["insert_events"]
-        values = [value for place, row in enumerate(events, 1) for value in (AfterLast(place), *row)]
-        pieces = list(self._in_pieces("insert_events", 7, values))
-        texts = [f"{insert.filled(Given(some, width=7))}; " for some in pieces]
+        values = [value for position, row in enumerate(events, 1) for value in (AfterLast(position), *row)]
+        chunks = list(self._split_rows("insert_events", 7, values))
+        texts = [f"{insert.filled(Given(chunk, width=7))}; " for chunk in chunks]
         texts[0] = f"{take.filled(Given((len(events),)))}; {texts[0]}"
         return texts
 
     async def _run(self, text: str) -> list[Row]:
-        """Of several statements, the rows of the last one that has any."""
+        """Run statements; return the rows of the last query, or one empty tuple per row that the last one wrote."""
         results = await self._results(text)
         found = [rows for rows, _ in results if rows is not None]
         return found[-1] if found else [()] * results[-1][1]
 
     async def _results(self, text: str) -> list[tuple[list[Row] | None, int]]:
-        """Of each statement, the rows that it has found, and how many it has written."""
+        """Send the deferred statements and `text`; return rows (None: no query) and affected rows of each statement."""
         connection = self._connection
-        packet = _encoded("".join([self._first, *self._unsaid, text]))
-        self._first, self._unsaid = "", []
+        packet = _encode("".join([self._begin_text, *self._deferred, text]))
+        self._begin_text, self._deferred = "", []
         results: list[tuple[list[Row] | None, int]] = []
         async with asyncio.timeout(_COMMAND_SECONDS):
-            # Not by way of a cursor: it would ask for the warnings after each statement that has some.
+            # A cursor would send an extra query for warnings after each statement that has some.
             await connection.query(packet)
             while True:
                 result = connection._result  # noqa: SLF001
@@ -201,7 +209,7 @@ class MySQLLink:
 
     async def close(self) -> None:
         self._open = False
-        async with asyncio.timeout(_GOODBYE_SECONDS):
+        async with asyncio.timeout(_CLOSE_SECONDS):
             await self._connection.ensure_closed()
 
     def abandon(self) -> None:
@@ -210,15 +218,15 @@ class MySQLLink:
 
     @property
     def usable(self) -> bool:
-        """Not in a transaction that one of its statements has left open."""
+        """Whether the connection is open, intact and outside a transaction."""
         connection = self._connection
-        if not self._open or not connection.connected or connection._stream_broken:  # noqa: SLF001 - nobody else knows
+        if not self._open or not connection.connected or connection._stream_broken:  # noqa: SLF001 - there is no public attribute
             return False
         return not connection.get_transaction_status()
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise StoreError("A text with half a character in it cannot be stored, and nothing was written.") from error
+        raise StoreError("A text with a lone surrogate cannot be stored, and nothing was written.") from error

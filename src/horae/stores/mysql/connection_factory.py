@@ -1,4 +1,4 @@
-"""How connections to MySQL and MariaDB are made."""
+"""Connection factory for MySQL and MariaDB: session settings, timeouts, and retries while the server starts."""
 
 from __future__ import annotations
 
@@ -18,28 +18,27 @@ from .server_version import Server, one_row
 from .templates import Template, templates
 
 _CONNECT_SECONDS: Final = 5.0
-_PATIENCE_SECONDS: Final = 3.0
-_BETWEEN_TRIES: Final = 0.25
-_WORTH_WAITING: Final = frozenset({1040, 1053, 1077, 1203, 2013})
-"""A server that is just starting or ending, or has too many connections for the moment."""
+_STARTUP_SECONDS: Final = 3.0
+_RETRY_SECONDS: Final = 0.25
+_STARTING_CODES: Final = frozenset({1040, 1053, 1077, 1203, 2013})
+"""Error codes of a server that is starting or stopping, or has too many connections at the moment."""
 _TABLE: Final = re.compile(r"@(\w+)")
 _SETTINGS: Final = (
-    # Escapes are written with backslashes, and nothing is cut, or made up, to make it fit.
+    # Backslash escapes are on, and values that do not fit are refused, not truncated or converted.
     "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
-    # Below the lease: whoever waits for a row longer than this begins again, and others come in between.
+    # Below the lease: a transaction that waits for a row lock longer than this is retried, and others get ahead.
     "innodb_lock_wait_timeout = 5",
     "group_concat_max_len = 67108864",
 )
-_SETTINGS_OF: Final = {
-    # A long list stays a list, and a join goes from row to row: in any other order than that of the locks, others would be
-    # waited for in a circle.
+_SETTINGS_BY_KIND: Final = {
+    # A long IN list is not converted to a subquery, and joins go row by row: any other order of row locks could deadlock.
     "MariaDB": ("in_predicate_conversion_threshold = 0", "join_cache_level = 0"),
     "MySQL": ("optimizer_switch = 'block_nested_loop=off'",),
 }
 
 
 def qualified(text: str, address: Address, server: Server) -> str:
-    """Tables are written with an @ before them; their names begin as the address says."""
+    """Replace the `@` before table names by the table prefix, and fill in collation and table options."""
     text = text.replace("{collation}", server.collation).replace("{options}", server.table_options)
     return _TABLE.sub(rf"`{address.prefix}\1`", text)
 
@@ -60,26 +59,26 @@ class MySQLDoor:
         return MySQLLink(connection, self._statements, packet)
 
     async def connection(self) -> Any:
-        """With what every connection of ours has in common. The time is for the whole of it: a server that takes
-        connections and says nothing more is not there."""
-        import asyncmy  # noqa: PLC0415 - only who has such a store needs it
+        """Open a driver connection and apply the session settings. The timeout covers both: a server that accepts
+        connections but does not respond counts as unreachable."""
+        import asyncmy  # noqa: PLC0415 - an optional dependency
 
         async with asyncio.timeout(_CONNECT_SECONDS):
-            made = await asyncmy.connect(
+            connection = await asyncmy.connect(
                 **self.address.options, charset="utf8mb4", autocommit=True, program_name="horae"
             )
             try:
-                await self._introduce(made)
+                await self._apply_settings(connection)
             except BaseException:
-                made.close()
+                connection.close()
                 raise
-        return made
+        return connection
 
-    async def _introduce(self, connection: Any) -> None:
+    async def _apply_settings(self, connection: Any) -> None:
         server = await self.server(connection)
         if not server.is_known:
             return
-        settings = ", ".join((*_SETTINGS, *_SETTINGS_OF[server.kind]))
+        settings = ", ".join((*_SETTINGS, *_SETTINGS_BY_KIND[server.kind]))
         async with connection.cursor() as cursor:
             await cursor.execute(
                 f"SET NAMES utf8mb4 COLLATE {server.collation};"
@@ -87,40 +86,42 @@ class MySQLDoor:
             )
 
     async def server(self, connection: Any) -> Server:
-        """Asked once: a proxy between may greet with a version of its own."""
+        """Return the server's kind and version, queried once: the version in a proxy's handshake may be its own."""
         if self._server is None:
             (version,) = await one_row(connection, "SELECT VERSION()")
             server = self._server = Server.told(str(version))
-            known = read_blocks(__package__)
-            self._statements = {name: templates(qualified(filled(name, known), self.address, server)) for name in known}
+            blocks = read_blocks(__package__)
+            self._statements = {
+                name: templates(qualified(filled(name, blocks), self.address, server)) for name in blocks
+            }
         return self._server
 
     @asynccontextmanager
     async def first(self) -> AsyncIterator[Any]:
-        """The first connection of a process: whatever is wrong with the server is said in one sentence."""
+        """Open the first connection of a process; errors are translated into refusals that name the problem."""
         connection = None
         try:
-            connection = await self._patiently()
+            connection = await self._connect_with_retries()
             yield connection
         except Exception as error:
-            told = at_the_door(error, self.address)
-            if told is None:
+            refusal = at_the_door(error, self.address)
+            if refusal is None:
                 raise
-            raise told from error
+            raise refusal from error
         finally:
             if connection is not None:
                 connection.close()
 
-    async def _patiently(self) -> Any:
+    async def _connect_with_retries(self) -> Any:
         clock = SystemClock()
-        until = clock.steady() + _PATIENCE_SECONDS
+        deadline = clock.steady() + _STARTUP_SECONDS
         while True:
             try:
                 return await self.connection()
             except Exception as error:
-                if code_of(error) not in _WORTH_WAITING or clock.steady() > until:
+                if code_of(error) not in _STARTING_CODES or clock.steady() > deadline:
                     raise
-            await clock.pause(_BETWEEN_TRIES)
+            await clock.pause(_RETRY_SECONDS)
 
     def translated(self, error: BaseException) -> BaseException | None:
         return translated(error)

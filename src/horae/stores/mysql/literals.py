@@ -1,4 +1,4 @@
-"""Values as they are written into the text of a statement: the driver has no other way of its own."""
+"""SQL literals: values are escaped into the statement text, as the driver has no server-side parameters."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any, Final
 
-_ESCAPED: Final = str.maketrans(
+_ESCAPES: Final = str.maketrans(
     {"\0": "\\0", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\x1a": "\\Z", '"': '\\"', "'": "\\'"}
 )
-"""Right for the character set and the `sql_mode` that each of our connections sets for itself, and for no other."""
+"""Safe only for the character set and the `sql_mode` that every connection of the store sets."""
 
 
 class AfterLast(int):
-    """A number that counts on from the last one that the server has told this connection."""
+    """An offset from LAST_INSERT_ID(), the last number that the server assigned on this connection."""
 
 
-def _quoted(text: str) -> str:
-    return f"'{text.translate(_ESCAPED)}'"
+def _quote(text: str) -> str:
+    return f"'{text.translate(_ESCAPES)}'"
 
 
-def _nothing(_: None) -> str:
+def _null(_: None) -> str:
     return "NULL"
 
 
-_WAYS: Final[dict[type, Callable[[Any], str]]] = {
+_RENDERERS: Final[dict[type, Callable[[Any], str]]] = {
     int: int.__repr__,
     bool: lambda value: str(int(value)),
-    NoneType: _nothing,
-    str: _quoted,
+    NoneType: _null,
+    str: _quote,
     AfterLast: lambda value: f"LAST_INSERT_ID()+{int(value)}",
 }
 
 
 def literal(value: Any) -> str:
-    """A number, a text or nothing; a member of an enumeration is its text."""
-    way = _WAYS.get(value.__class__)
-    if way is not None:
-        return way(value)
+    """Return the literal of an int, str, bool or None; a string enumeration member is its text."""
+    render = _RENDERERS.get(value.__class__)
+    if render is not None:
+        return render(value)
     if isinstance(value, str):
-        return _quoted(str(value))
+        return _quote(str(value))
     raise TypeError(f"{type(value).__name__} cannot be written into a statement")
 
 
 def listed(value: Any) -> str:
-    """A list as it stands between brackets; an empty one holds nothing that could be equal to anything."""
+    """Return the members of a list, separated by commas, for IN (…); an empty list becomes NULL, which equals nothing."""
     if isinstance(value, list):
         return ",".join(map(literal, value)) or "NULL"
     return literal(value)
 
 
 def in_brackets(columns: Sequence[Sequence[Any]]) -> str:
-    """Columns of equal length as rows, each in brackets."""
-    found = [f"({','.join(map(literal, row))})" for row in zip(*columns, strict=True)]
-    return ",".join(found) or f"({','.join(['NULL'] * len(columns))})"
+    """Return columns of equal length as rows in brackets, for VALUES; no rows become one row of NULLs."""
+    rows = [f"({','.join(map(literal, row))})" for row in zip(*columns, strict=True)]
+    return ",".join(rows) or f"({','.join(['NULL'] * len(columns))})"

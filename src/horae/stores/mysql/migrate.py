@@ -1,7 +1,7 @@
-"""The tables are made, or brought up to this version, one numbered step after the other; by one node at a time.
+"""Schema migrations of MySQL and MariaDB: creates or upgrades the tables in numbered steps, one node at a time (GET_LOCK).
 
-Nothing that changes a table can be taken back here. Each statement of a step may be run again, and the number of the step
-is written when all of them are done: whoever comes after a crash in the middle begins that step anew.
+DDL cannot be rolled back here. Each statement of a migration is idempotent, and the number of the migration is written
+when all of them are done: after a crash in the middle, the next node runs that migration again from its beginning.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from .connection_factory import qualified
 from .errors import code_of
 from .server_version import Server, one_row, refuse_what_will_not_do
 
-_WAIT_SECONDS: Final = 60
+_LOCK_SECONDS: Final = 60
 _DONE_ALREADY: Final = frozenset({1060, 1061, 1091})
-"""A column or an index is there, or is gone: of a step that was taken and not noted."""
+"""Error codes of a column or index that exists already, or is dropped already: an interrupted migration is repeated."""
 
 
 async def bring_up_to_date(connection: Any, server: Server, address: Address) -> None:
-    """Safe when several nodes do it at once: the version is looked at again by whoever has waited."""
+    """Apply missing migrations. Safe when several nodes start at once: each checks the version again after the lock."""
     steps = read_steps(__package__)
     newest = steps[-1][0]
     await refuse_what_will_not_do(connection, server, address)
-    known = await _version(connection, address)
+    known = await _read_version(connection, address)
     if known > newest:
         raise refuse("store_newer", place=address.shown, found=known, known=newest)
     if known == newest:
         return
     lock = _lock_name(address)
-    if await one_row(connection, f"SELECT GET_LOCK('{lock}', {_WAIT_SECONDS})") != (1,):
+    if await one_row(connection, f"SELECT GET_LOCK('{lock}', {_LOCK_SECONDS})") != (1,):
         raise StoreUnavailable("Another node has been preparing the tables for a long time.")
     try:
-        for number, script in steps[await _begun(connection, server, address) :]:
-            await _take(connection, server, address, number, script)
+        for number, script in steps[await _prepare_migrations_table(connection, server, address) :]:
+            await _apply(connection, server, address, number, script)
     finally:
         await one_row(connection, f"SELECT RELEASE_LOCK('{lock}')")
 
 
-async def _begun(connection: Any, server: Server, address: Address) -> int:
-    """The step that was taken last, by whomever. The first table of ours is the one that tells that the others are, too."""
-    tables = await _tables(connection, address)
+async def _prepare_migrations_table(connection: Any, server: Server, address: Address) -> int:
+    """Create the `migrations` table in an empty database, and return the number of the last applied migration."""
+    tables = await _read_tables(connection, address)
     if not tables:
         await _execute(
             connection,
@@ -52,10 +52,10 @@ async def _begun(connection: Any, server: Server, address: Address) -> int:
                 "CREATE TABLE IF NOT EXISTS @migrations (number INT NOT NULL PRIMARY KEY) {options}", address, server
             ),
         )
-    return await _version(connection, address)
+    return await _read_version(connection, address)
 
 
-async def _take(connection: Any, server: Server, address: Address, number: int, script: str) -> None:
+async def _apply(connection: Any, server: Server, address: Address, number: int, script: str) -> None:
     lines = [line for line in script.splitlines() if not line.startswith("--")]
     for statement in qualified("\n".join(lines), address, server).split(";"):
         if statement.strip():
@@ -63,35 +63,37 @@ async def _take(connection: Any, server: Server, address: Address, number: int, 
     await _execute(connection, f"INSERT INTO `{address.prefix}migrations` (number) VALUES ({number})")  # noqa: S608
 
 
-async def _version(connection: Any, address: Address) -> int:
-    """0 where there is nothing of ours."""
-    tables = await _tables(connection, address)
+async def _read_version(connection: Any, address: Address) -> int:
+    """Return the number of the last applied migration, 0 if there are no tables; refuse tables of another program."""
+    tables = await _read_tables(connection, address)
     if not tables:
         return 0
-    own = f"{address.prefix}migrations"
+    migrations_table = f"{address.prefix}migrations"
     columns = (
         "SELECT GROUP_CONCAT(column_name) FROM information_schema.columns"  # noqa: S608 - a prefix has only letters
-        f" WHERE table_schema = DATABASE() AND table_name = '{own}'"
+        f" WHERE table_schema = DATABASE() AND table_name = '{migrations_table}'"
     )
-    if own not in tables or await one_row(connection, columns) != ("number",):
+    if migrations_table not in tables or await one_row(connection, columns) != ("number",):
         raise refuse("store_tables_not_ours", place=address.shown, prefix=address.prefix)
-    (found,) = await one_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{own}`")  # noqa: S608
-    return int(found)
+    (version,) = await one_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{migrations_table}`")  # noqa: S608
+    return int(version)
 
 
-async def _tables(connection: Any, address: Address) -> set[str]:
-    """Those that are called like one of ours."""
-    wanted = ", ".join(f"'{address.prefix}{name}'" for name in ("migrations", "tasks", "standings", "agenda", "runs"))
+async def _read_tables(connection: Any, address: Address) -> set[str]:
+    """Return the existing tables that have the name of one of the store's tables."""
+    table_names = ", ".join(
+        f"'{address.prefix}{name}'" for name in ("migrations", "tasks", "standings", "agenda", "runs")
+    )
     async with connection.cursor() as cursor:
         await cursor.execute(
             "SELECT table_name FROM information_schema.tables"  # noqa: S608 - a prefix has only letters
-            f" WHERE table_schema = DATABASE() AND table_name IN ({wanted})"
+            f" WHERE table_schema = DATABASE() AND table_name IN ({table_names})"
         )
         return {str(name) for (name,) in await cursor.fetchall()}
 
 
 async def _execute(connection: Any, statement: str) -> None:
-    # Not by way of a cursor: it would log that a table is there already, which is no news.
+    # A cursor would log a warning for each table that exists already.
     try:
         await connection.query(statement)
     except Exception as error:
@@ -100,5 +102,5 @@ async def _execute(connection: Any, statement: str) -> None:
 
 
 def _lock_name(address: Address) -> str:
-    """Such names are the whole server's, and short."""
+    """Return a lock name that is unique per database and prefix; locks are server-wide and their names are short."""
     return "horae_" + blake2b(f"{address.database}/{address.prefix}".encode(), digest_size=16).hexdigest()

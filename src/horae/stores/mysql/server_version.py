@@ -1,4 +1,4 @@
-"""Which server it is, and whether it will do."""
+"""Detection of the server (MySQL or MariaDB) and its version, and refusal of servers that are not supported."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..refusals import refuse
 if TYPE_CHECKING:
     from .address import Address
 
-_NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-_OLDEST: Final = {"MariaDB": (10, 6, 0), "MySQL": (8, 0, 17)}
-"""The first that pass over rows which others hold, read JSON as a table, and tell texts apart by their last blanks."""
+_VERSION_PATTERN: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_MIN_VERSIONS: Final = {"MariaDB": (10, 6, 0), "MySQL": (8, 0, 17)}
+"""First versions with SKIP LOCKED, JSON_TABLE and a collation that compares trailing spaces."""
 _COLLATIONS: Final = {"MariaDB": "utf8mb4_nopad_bin", "MySQL": "utf8mb4_0900_bin"}
-_STRANGERS: Final = re.compile(r"tidb|vitess|oceanbase|singlestore|doris|starrocks", re.IGNORECASE)
-"""They speak the same language, and keep other promises."""
+_INCOMPATIBLE: Final = re.compile(r"tidb|vitess|oceanbase|singlestore|doris|starrocks", re.IGNORECASE)
+"""Servers with the MySQL protocol but other guarantees for locks and transactions."""
 _OFF: Final = frozenset({0, "0", "OFF"})
 
 
@@ -26,14 +26,14 @@ class Server(NamedTuple):
 
     @classmethod
     def told(cls, version: str) -> Self:
-        """From what it says of its own version. MariaDB may say first which MySQL it can stand in for."""
+        """Parse the result of VERSION(). MariaDB may put "5.5.5-" before its version, for old MySQL clients."""
         kind = "MariaDB" if "mariadb" in version.lower() else "MySQL"
-        found = _NUMBERS.search(version.removeprefix("5.5.5-"))
+        found = _VERSION_PATTERN.search(version.removeprefix("5.5.5-"))
         return cls(kind, tuple(map(int, found.groups())) if found else (), version)
 
     @property
     def collation(self) -> str:
-        """By which texts are compared: each character for itself, and the last blanks too."""
+        """Binary collation that also compares trailing spaces."""
         return _COLLATIONS[self.kind]
 
     @property
@@ -42,14 +42,14 @@ class Server(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        return self.numbers >= _OLDEST[self.kind] and not _STRANGERS.search(self.said)
+        return self.numbers >= _MIN_VERSIONS[self.kind] and not _INCOMPATIBLE.search(self.said)
 
 
 async def refuse_what_will_not_do(connection: Any, server: Server, address: Address) -> None:
     place = address.shown
     if not server.is_known:
-        wanted = " or ".join(f"{kind} {'.'.join(map(str, oldest))}" for kind, oldest in _OLDEST.items())
-        raise refuse("store_server_too_old", place=place, found=_named(server), wanted=f"{wanted}, or newer")
+        wanted = " or ".join(f"{kind} {'.'.join(map(str, oldest))}" for kind, oldest in _MIN_VERSIONS.items())
+        raise refuse("store_server_too_old", place=place, found=_describe(server), wanted=f"{wanted}, or newer")
     read_only, flushed, engine_read_only, logged, form = await one_row(
         connection,
         "SELECT @@global.read_only, @@global.innodb_flush_log_at_trx_commit, @@global.innodb_read_only,"
@@ -76,5 +76,5 @@ async def one_row(connection: Any, text: str) -> tuple[Any, ...]:
     return () if row is None else row
 
 
-def _named(server: Server) -> str:
+def _describe(server: Server) -> str:
     return f"{server.kind} {server.said}"

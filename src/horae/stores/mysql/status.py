@@ -1,4 +1,4 @@
-"""What an operator asks of a MySQL or MariaDB server before it is used. Nothing is written."""
+"""Status report of a MySQL or MariaDB server for operators; read-only."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from .server_version import Server, one_row
 _TABLES: Final = (
     "FROM information_schema.tables WHERE table_schema = DATABASE() AND LEFT(table_name, {length}) = '{prefix}'"
 )
-_DUMPS: Final = {"MariaDB": "mariadb-dump", "MySQL": "mysqldump"}
+_DUMP_COMMANDS: Final = {"MariaDB": "mariadb-dump", "MySQL": "mysqldump"}
 
 
 async def condition_of(url: str, clock: Clock) -> ServerCondition:
     library_or_refusal()
     address = Address.parsed(url)
-    door = MySQLDoor(address)
-    async with door.first() as connection:
-        return await _looked_at(connection, await door.server(connection), address, clock)
+    factory = MySQLDoor(address)
+    async with factory.first() as connection:
+        return await _read_status(connection, await factory.server(connection), address, clock)
 
 
-async def _looked_at(connection: Any, server: Server, address: Address, clock: Clock) -> ServerCondition:
-    asked = Asked.at(clock)
-    (told,) = await one_row(connection, "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%f')")
-    offset = asked.offset(datetime.fromisoformat(told).replace(tzinfo=UTC), clock)
-    settings = await _settings(connection)
-    schema, size = await _tables(connection, address)
+async def _read_status(connection: Any, server: Server, address: Address, clock: Clock) -> ServerCondition:
+    sent = Asked.at(clock)
+    (server_time,) = await one_row(connection, "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%f')")
+    offset = sent.offset(datetime.fromisoformat(server_time).replace(tzinfo=UTC), clock)
+    settings = await _read_settings(connection)
+    schema, size = await _read_tables(connection, address)
     return ServerCondition(
         server.kind,
         ".".join(map(str, server.numbers)),
@@ -46,28 +46,28 @@ async def _looked_at(connection: Any, server: Server, address: Address, clock: C
         offset,
         settings,
         tuple(name for name, value in settings.items() if value != "1"),
-        f"{_DUMPS[server.kind]} --single-transaction {quote(address.database)}",
+        f"{_DUMP_COMMANDS[server.kind]} --single-transaction {quote(address.database)}",
     )
 
 
-async def _settings(connection: Any) -> dict[str, str]:
-    """A binary log that is not on the disk takes with it, when the power fails, what was committed last."""
+async def _read_settings(connection: Any) -> dict[str, str]:
+    """Read the durability settings. A binary log that is not synced can lose the last commits at a power failure."""
     flushed, logged, synced = await one_row(
         connection, "SELECT @@global.innodb_flush_log_at_trx_commit, @@global.log_bin, @@global.sync_binlog"
     )
-    found = {"innodb_flush_log_at_trx_commit": str(flushed)}
-    return {**found, "sync_binlog": str(synced)} if str(logged) in ("1", "ON") else found
+    settings = {"innodb_flush_log_at_trx_commit": str(flushed)}
+    return {**settings, "sync_binlog": str(synced)} if str(logged) in ("1", "ON") else settings
 
 
-async def _tables(connection: Any, address: Address) -> tuple[int, int]:
-    """The version of our tables, and their bytes."""
+async def _read_tables(connection: Any, address: Address) -> tuple[int, int]:
+    """Return the migration version and the size in bytes of the store's tables."""
     where = _TABLES.format(length=len(address.prefix), prefix=address.prefix)
-    own = f"{address.prefix}migrations"
+    migrations_table = f"{address.prefix}migrations"
     is_there, size = await one_row(
         connection,
-        f"SELECT COALESCE(SUM(table_name = '{own}'), 0), COALESCE(SUM(data_length + index_length), 0) {where}",
+        f"SELECT COALESCE(SUM(table_name = '{migrations_table}'), 0), COALESCE(SUM(data_length + index_length), 0) {where}",
     )
     if not int(is_there):
         return 0, int(size)
-    (schema,) = await one_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{own}`")  # noqa: S608
+    (schema,) = await one_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{migrations_table}`")  # noqa: S608
     return int(schema), int(size)

@@ -1,4 +1,4 @@
-"""Tables with one prefix in a MySQL or MariaDB database, shared by as many nodes as there are."""
+"""MySQL and MariaDB store: tables with a common prefix in one database, shared by any number of nodes."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""Statements as templates: parsed once, and filled with literals for each call.
+"""Statement templates: the SQL text is parsed once and filled with literals at each call.
 
-$1          the first value; a list becomes its members, between commas
+$1          the first value; a list becomes its members, separated by commas
 $1()        a list as rows of one column; $1+2: lists as columns of rows
-$1?         whether the value was given at all
-$1*4  $1-1  a number, reckoned here, where the server takes no expression
-$nulls      as many rows of nothing as the first value says
-[[ … ]]     a query for each member of the first value, which is $each; all their rows
-;           what follows goes to the server with what is before
-;;          what follows goes there only if something was found before, which is $found
-{rows}      rows that are written; {selects}: the same as a query; {column_2}: the values of one column
+$1?         TRUE if the value is not None
+$1^         the largest member of a list
+$1*4  $1-1  a number computed here, where the server accepts no expression
+$nulls      as many rows of NULL as the first value says
+[[ … ]]     a query for each member of the first value, available as $each; UNION ALL of their rows
+;           the next statement is sent in the same round trip
+;;          the next statement is sent only if the one before returned rows, available as $found
+{rows}      the rows to write; {selects}: the same as a query; {column_2}: the distinct values of one column
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from ..codec.rows import Row
 from .literals import in_brackets, listed, literal
 
 _EACH: Final = re.compile(r"\[\[(.*?)\]\]")
-_PLACE: Final = re.compile(r"\$(\d+(?:\+\d+)*|found(?:_\d+)?|each|nulls)(\?|\(\)|\^|[*-]\d+)?")
-_WRITTEN: Final = re.compile(r"\{(rows|selects|column)(?:_(\d+))?\}")
+_PLACEHOLDER: Final = re.compile(r"\$(\d+(?:\+\d+)*|found(?:_\d+)?|each|nulls)(\?|\(\)|\^|[*-]\d+)?")
+_ROWS: Final = re.compile(r"\{(rows|selects|column)(?:_(\d+))?\}")
 
 
 class Given(NamedTuple):
-    """What a statement is filled with: values of its own, what was found before it, rows of so many values."""
+    """Arguments of a template: values, rows of the statement before it, and the number of values per row."""
 
     values: Sequence[Any] = ()
     found: Sequence[Row] = ()
@@ -34,20 +35,22 @@ class Given(NamedTuple):
 
     @property
     def columns(self) -> list[Sequence[Any]]:
-        return [self.values[place :: self.width] for place in range(self.width)]
+        return [self.values[position :: self.width] for position in range(self.width)]
 
 
-Part: TypeAlias = "str | Callable[[Given], str]"
+Part: TypeAlias = str | Callable[[Given], str]
 
 
 class Template:
-    """Statements that go to the server together. What comes in with a value is never looked at again."""
+    """Statements of one round trip. Inserted values are never parsed for placeholders."""
 
     def __init__(self, text: str) -> None:
-        self._parts: list[Part] = _split(_EACH, text, lambda found: _repeated(Template(found[1])), _places)
+        self._parts: list[Part] = _split(
+            _EACH, text, lambda match: _render_each(Template(match[1])), _parse_placeholders
+        )
 
-    def filled(self, given: Given) -> str:
-        return "".join([part if isinstance(part, str) else part(given) for part in self._parts])
+    def filled(self, arguments: Given) -> str:
+        return "".join([part if isinstance(part, str) else part(arguments) for part in self._parts])
 
 
 def templates(text: str) -> list[Template]:
@@ -62,72 +65,74 @@ def _split(
 ) -> list[Part]:
     parts: list[Part] = []
     before = 0
-    for found in pattern.finditer(text):
-        parts += outside(text[before : found.start()])
-        parts.append(inside(found))
-        before = found.end()
+    for match in pattern.finditer(text):
+        parts += outside(text[before : match.start()])
+        parts.append(inside(match))
+        before = match.end()
     return parts + outside(text[before:])
 
 
-def _places(text: str) -> list[Part]:
-    return _split(_PLACE, text, lambda found: _place(found[1], found[2]), _written)
+def _parse_placeholders(text: str) -> list[Part]:
+    return _split(_PLACEHOLDER, text, lambda match: _render_placeholder(match[1], match[2]), _parse_rows)
 
 
-def _written(text: str) -> list[Part]:
-    return _split(_WRITTEN, text, lambda found: _rows_written(found[1], found[2]), lambda plain: [plain])
+def _parse_rows(text: str) -> list[Part]:
+    return _split(_ROWS, text, lambda match: _render_rows(match[1], match[2]), lambda plain: [plain])
 
 
-def _repeated(template: Template) -> Part:
-    def every(given: Given) -> str:
-        return " UNION ALL ".join([template.filled(given._replace(found=((each,),))) for each in given.values[0]])
+def _render_each(template: Template) -> Part:
+    def render(arguments: Given) -> str:
+        return " UNION ALL ".join(
+            [template.filled(arguments._replace(found=((each,),))) for each in arguments.values[0]]
+        )
 
-    return every
+    return render
 
 
-def _place(name: str, how: str | None) -> Part:
+def _render_placeholder(name: str, modifier: str | None) -> Part:
     if name.startswith("found"):
-        return _found(name.removeprefix("found").removeprefix("_"))
+        return _render_found(name.removeprefix("found").removeprefix("_"))
     if name == "each":
-        return lambda given: literal(given.found[0][0])
+        return lambda arguments: literal(arguments.found[0][0])
     if name == "nulls":
-        return lambda given: ",".join(["(NULL)"] * given.values[0])
-    places = [int(number) - 1 for number in name.split("+")]
-    if len(places) > 1 or how == "()":
-        return lambda given: in_brackets([given.values[place] for place in places])
-    return _single(places[0], how)
+        return lambda arguments: ",".join(["(NULL)"] * arguments.values[0])
+    positions = [int(number) - 1 for number in name.split("+")]
+    if len(positions) > 1 or modifier == "()":
+        return lambda arguments: in_brackets([arguments.values[position] for position in positions])
+    return _render_value(positions[0], modifier)
 
 
-def _single(place: int, how: str | None) -> Part:
-    if how is None:
-        return lambda given: listed(given.values[place])
-    if how == "?":
-        return lambda given: "FALSE" if given.values[place] is None else "TRUE"
-    if how == "^":
-        return lambda given: literal(max(given.values[place], default=None))
-    by = int(how[1:])
-    if how[0] == "*":
-        return lambda given: literal(given.values[place] * by)
-    return lambda given: literal(given.values[place] - by)
+def _render_value(position: int, modifier: str | None) -> Part:
+    if modifier is None:
+        return lambda arguments: listed(arguments.values[position])
+    if modifier == "?":
+        return lambda arguments: "FALSE" if arguments.values[position] is None else "TRUE"
+    if modifier == "^":
+        return lambda arguments: literal(max(arguments.values[position], default=None))
+    operand = int(modifier[1:])
+    if modifier[0] == "*":
+        return lambda arguments: literal(arguments.values[position] * operand)
+    return lambda arguments: literal(arguments.values[position] - operand)
 
 
-def _found(column: str) -> Part:
+def _render_found(column: str) -> Part:
     if column:
-        place = int(column) - 1
-        return lambda given: listed([row[place] for row in given.found])
-    return lambda given: in_brackets(list(zip(*given.found, strict=True)))
+        position = int(column) - 1
+        return lambda arguments: listed([row[position] for row in arguments.found])
+    return lambda arguments: in_brackets(list(zip(*arguments.found, strict=True)))
 
 
-def _rows_written(what: str, column: str | None) -> Part:
-    if what == "rows":
-        return lambda given: in_brackets(given.columns)
-    if what == "selects":
-        return _selects
-    place = int(column or 0) - 1
-    return lambda given: listed(list(dict.fromkeys(given.columns[place])))
+def _render_rows(form: str, column: str | None) -> Part:
+    if form == "rows":
+        return lambda arguments: in_brackets(arguments.columns)
+    if form == "selects":
+        return _render_selects
+    position = int(column or 0) - 1
+    return lambda arguments: listed(list(dict.fromkeys(arguments.columns[position])))
 
 
-def _selects(given: Given) -> str:
-    """The columns have the names c1, c2 and so on."""
-    first, *rest = zip(*given.columns, strict=True)
-    named = ",".join([f"{literal(value)} AS c{place}" for place, value in enumerate(first, 1)])
-    return " UNION ALL ".join([f"SELECT {row}" for row in (named, *(",".join(map(literal, row)) for row in rest))])
+def _render_selects(arguments: Given) -> str:
+    """Return the rows as a UNION ALL of SELECTs; the columns are named c1, c2 and so on."""
+    first, *rest = zip(*arguments.columns, strict=True)
+    first_row = ",".join([f"{literal(value)} AS c{position}" for position, value in enumerate(first, 1)])
+    return " UNION ALL ".join([f"SELECT {row}" for row in (first_row, *(",".join(map(literal, row)) for row in rest))])

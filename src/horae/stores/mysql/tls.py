@@ -1,4 +1,4 @@
-"""How a connection is encrypted, and whom it trusts."""
+"""TLS settings of a MySQL connection: encryption mode, certificate authority and client certificate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MODES: Final = ("disabled", "required", "verify-ca", "verify-identity")
 
 
 class Encryption(NamedTuple):
-    """`mode` in the server's own words: `required` trusts everybody, `verify-identity` only whom the certificate names."""
+    """`mode` is the server's ssl-mode: `required` accepts any certificate, `verify-identity` checks the host name too."""
 
     mode: str = "disabled"
     authority: str | None = None
@@ -17,13 +17,13 @@ class Encryption(NamedTuple):
     key: str | None = None
 
     def context(self) -> ssl.SSLContext | None:
-        """None where nothing is encrypted. Raises OSError for a file that cannot be read."""
+        """Return the SSL context, None if TLS is disabled. Raises OSError for a file that cannot be read."""
         if self.mode == "disabled":
             return None
-        made = ssl.create_default_context(cafile=self.authority)
-        made.check_hostname = self.mode == "verify-identity"
+        context = ssl.create_default_context(cafile=self.authority)
+        context.check_hostname = self.mode == "verify-identity"
         if self.mode == "required":
-            made.verify_mode = ssl.CERT_NONE
+            context.verify_mode = ssl.CERT_NONE
         if self.certificate is not None:
-            made.load_cert_chain(self.certificate, self.key)
-        return made
+            context.load_cert_chain(self.certificate, self.key)
+        return context

@@ -1,8 +1,8 @@
 """Wake-up between processes on one MySQL or MariaDB server, which has no NOTIFY.
 
-A listener takes a numbered advisory lock (GET_LOCK) and sleeps in `SELECT SLEEP`. A ringer asks who holds the numbered locks
-(IS_USED_LOCK) and ends the sleep of each with KILL QUERY, which every user may do to its own connections. A wake-up may get
-lost, for example between two sleeps: the store is looked at every second all the same.
+A listener takes a numbered advisory lock (GET_LOCK) and sleeps in `SELECT SLEEP`. A notifier reads which connections hold
+the numbered locks (IS_USED_LOCK) and ends the sleep of each with KILL QUERY, which every user may do to its own
+connections. A wake-up may get lost, for example between two sleeps: the store is polled every second anyway.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .server_version import one_row
 LOG: Final = logging.getLogger("horae")
 SLOTS: Final = 64
 _SLEEP_SECONDS: Final = 30
-_AGAIN_SECONDS: Final = 1.0
-_AFTERTHOUGHT_SECONDS: Final = 0.02
-"""A wake-up between two sleeps is lost: so long after each, the store is looked at once more."""
-_LAST_WORD_SECONDS: Final = 2.0
+_RECONNECT_SECONDS: Final = 1.0
+_SECOND_WAKE_SECONDS: Final = 0.02
+"""Delay of a second wake-up after each one: a notification that arrives between two sleeps is lost."""
+_FLUSH_SECONDS: Final = 2.0
 _IDLE_SECONDS: Final = 30.0
 _INTERRUPTED: Final = 1317
 _NO_SUCH_THREAD: Final = 1094
@@ -38,86 +38,88 @@ class BehindProxyError(Exception):
 
 
 class LockRing:
-    """Two connections at most: one that sleeps and hears, and one that rings, closed after half a minute of silence."""
+    """Uses at most two connections: one that sleeps and listens, and one that notifies, closed after 30 s without use."""
 
     def __init__(self, url: str) -> None:
         address = Address.parsed(url)
         place = f"{address.database}/{address.prefix}"
-        self._name = f"horae_ring_{hashlib.sha256(place.encode()).hexdigest()[:16]}"
-        self._door = MySQLDoor(address)
+        self._lock_prefix = f"horae_ring_{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+        self._factory = MySQLDoor(address)
         self._clock = SystemClock()
-        self._heard: Callable[[], None] | None = None
+        self._on_wakeup: Callable[[], None] | None = None
         self._listener: int | None = None
-        """The connection id of our own sleep: it is not to be woken by our own ring."""
+        """Connection id of this process's own sleep, which its own notifications skip."""
         self._is_off = False
-        """Behind a proxy nobody is woken: KILL could hit another connection."""
-        self._bell = asyncio.Event()
+        """Set behind a proxy, where no process is notified: KILL could hit another connection."""
+        self._pending = asyncio.Event()
         self._sent = asyncio.Event()
         self._sent.set()
-        self._listening: asyncio.Task[None] | None = None
-        self._ringing: asyncio.Task[None] | None = None
+        self._listen_task: asyncio.Task[None] | None = None
+        self._notify_task: asyncio.Task[None] | None = None
 
     def ring(self) -> None:
         if self._is_off:
             return
         self._sent.clear()
-        self._bell.set()
-        if self._ringing is None or self._ringing.done():
-            self._ringing = asyncio.get_running_loop().create_task(self._keep_trying(self._ring_when_asked))
+        self._pending.set()
+        if self._notify_task is None or self._notify_task.done():
+            self._notify_task = asyncio.get_running_loop().create_task(self._keep_trying(self._notify_until_idle))
 
-    def listen(self, heard: Callable[[], None]) -> None:
-        self._heard = heard
+    def listen(self, on_wakeup: Callable[[], None]) -> None:
+        self._on_wakeup = on_wakeup
         if self._is_off:
             return
-        if self._listening is None or self._listening.done():
-            self._listening = asyncio.get_running_loop().create_task(self._keep_trying(self._sleep_and_hear))
+        if self._listen_task is None or self._listen_task.done():
+            self._listen_task = asyncio.get_running_loop().create_task(self._keep_trying(self._listen_until_lost))
 
     def close(self) -> None:
-        self._heard = None
-        if self._listening is not None:
-            self._listening.cancel()
+        self._on_wakeup = None
+        if self._listen_task is not None:
+            self._listen_task.cancel()
 
     async def finish(self) -> None:
-        if self._ringing is not None and not self._ringing.done():
+        if self._notify_task is not None and not self._notify_task.done():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_WORD_SECONDS):
+                async with asyncio.timeout(_FLUSH_SECONDS):
                     await self._sent.wait()
-        tasks = [task for task in (self._ringing, self._listening) if task is not None]
-        self._ringing = self._listening = None
+        tasks = [task for task in (self._notify_task, self._listen_task) if task is not None]
+        self._notify_task = self._listen_task = None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _keep_trying(self, live: Callable[[], Awaitable[bool]]) -> None:
-        """Until `live` is done. Trouble is logged when it begins; looking every second carries meanwhile."""
-        is_troubled = False
+    async def _keep_trying(self, run: Callable[[], Awaitable[bool]]) -> None:
+        """Repeat `run` until it returns True. The first of a series of errors is logged; polling continues meanwhile."""
+        is_failing = False
         while True:
             try:
-                if await live():
+                if await run():
                     return
-                is_troubled = False
+                is_failing = False
             except BehindProxyError:
-                LOG.info("a proxy stands before the database: other processes are seen by a look each second")
+                LOG.info(
+                    "a proxy is in front of the database: changes of other processes are found by polling each second"
+                )
                 self._is_off = True
                 self._sent.set()
                 return
-            except Exception as error:  # noqa: BLE001 - whatever it is, looking carries meanwhile
-                if not is_troubled:
-                    LOG.warning("other processes cannot be woken for now, and looking carries meanwhile: %s", error)
-                is_troubled = True
-                await self._clock.pause(_AGAIN_SECONDS)
+            except Exception as error:  # noqa: BLE001 - polling continues whatever the error
+                if not is_failing:
+                    LOG.warning("other processes cannot be woken for now, and polling continues: %s", error)
+                is_failing = True
+                await self._clock.pause(_RECONNECT_SECONDS)
 
-    # --- hearing -------------------------------------------------------------------------------------------------
+    # --- listening -------------------------------------------------------------------------------------------------
 
-    async def _sleep_and_hear(self) -> bool:
-        connection = await self._connected()
+    async def _listen_until_lost(self) -> bool:
+        connection = await self._connect()
         try:
             self._listener = connection.thread_id()
             if not await self._take_slot(connection):
-                LOG.warning("more than %d processes listen: this one looks each second instead", SLOTS)
+                LOG.warning("more than %d processes listen: this one polls each second instead", SLOTS)
                 return True
-            # What was rung before this was not heard.
-            self._look()
+            # Notifications from before the lock was taken were lost: wake the listener once.
+            self._wake_listener()
             while True:
                 await self._sleep(connection)
         finally:
@@ -126,7 +128,7 @@ class LockRing:
 
     async def _take_slot(self, connection: Any) -> bool:
         for slot in range(SLOTS):
-            if (await one_row(connection, f"SELECT GET_LOCK('{self._name}_{slot}', 0)"))[0] == 1:
+            if (await one_row(connection, f"SELECT GET_LOCK('{self._lock_prefix}_{slot}', 0)"))[0] == 1:
                 return True
         return False
 
@@ -138,43 +140,43 @@ class LockRing:
                 raise
             is_woken = 1
         if is_woken:
-            self._look()
-            asyncio.get_running_loop().call_later(_AFTERTHOUGHT_SECONDS, self._look)
+            self._wake_listener()
+            asyncio.get_running_loop().call_later(_SECOND_WAKE_SECONDS, self._wake_listener)
 
-    def _look(self) -> None:
-        if self._heard is not None:
-            self._heard()
+    def _wake_listener(self) -> None:
+        if self._on_wakeup is not None:
+            self._on_wakeup()
 
-    # --- ringing -------------------------------------------------------------------------------------------------
+    # --- notifying -------------------------------------------------------------------------------------------------
 
-    async def _ring_when_asked(self) -> bool:
-        """True: nothing was rung for a while, and the connection is given back."""
-        connection = await self._connected()
+    async def _notify_until_idle(self) -> bool:
+        """Send a notification whenever one is pending; return True after 30 s without one, with the connection closed."""
+        connection = await self._connect()
         try:
             while True:
-                self._bell.clear()
-                await self._wake_all(connection)
-                if not self._bell.is_set():
+                self._pending.clear()
+                await self._notify_all(connection)
+                if not self._pending.is_set():
                     self._sent.set()
                 try:
                     async with asyncio.timeout(_IDLE_SECONDS):
-                        await self._bell.wait()
+                        await self._pending.wait()
                 except TimeoutError:
                     return True
         except BaseException:
-            # It is tried again with the next connection.
-            self._bell.set()
+            # The notification is sent again on the next connection.
+            self._pending.set()
             raise
         finally:
             connection.close()
 
-    async def _wake_all(self, connection: Any) -> None:
-        asked = ", ".join(f"IS_USED_LOCK('{self._name}_{slot}')" for slot in range(SLOTS))
-        for holder in await one_row(connection, f"SELECT {asked}"):
+    async def _notify_all(self, connection: Any) -> None:
+        lock_holders = ", ".join(f"IS_USED_LOCK('{self._lock_prefix}_{slot}')" for slot in range(SLOTS))
+        for holder in await one_row(connection, f"SELECT {lock_holders}"):
             if holder is not None and holder != self._listener:
-                await self._wake(connection, int(holder))
+                await self._kill_sleep(connection, int(holder))
 
-    async def _wake(self, connection: Any, holder: int) -> None:
+    async def _kill_sleep(self, connection: Any, holder: int) -> None:
         try:
             async with connection.cursor() as cursor:
                 await cursor.execute(f"KILL QUERY {holder}")
@@ -182,8 +184,8 @@ class LockRing:
             if code_of(error) not in (_NO_SUCH_THREAD, _NOT_THE_OWNER):
                 raise
 
-    async def _connected(self) -> Any:
-        connection = await self._door.connection()
+    async def _connect(self) -> Any:
+        connection = await self._factory.connection()
         try:
             await _refuse_proxy(connection)
         except BaseException:
@@ -193,6 +195,6 @@ class LockRing:
 
 
 async def _refuse_proxy(connection: Any) -> None:
-    (known,) = await one_row(connection, "SELECT CONNECTION_ID()")
-    if known != connection.thread_id():
+    (server_id,) = await one_row(connection, "SELECT CONNECTION_ID()")
+    if server_id != connection.thread_id():
         raise BehindProxyError

@@ -1,10 +1,10 @@
-"""The store in PostgreSQL: any number of machines, one agenda."""
+"""PostgreSQL store, which any number of nodes can share."""
 
 from __future__ import annotations
 
 from .driver import library_or_refusal
 
-# Before anything that needs it: whoever lacks it is told what to install, and not which import has failed.
+# Checked before the imports that need the driver: the refusal names the package to install.
 library_or_refusal()
 
 from .store import PostgresStore  # noqa: E402

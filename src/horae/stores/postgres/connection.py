@@ -1,4 +1,4 @@
-"""One connection to PostgreSQL: statements are prepared once, arrays are columns."""
+"""PostgreSQL connection: named prepared statements, bulk writes with one array per column, periodic re-planning."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .arrays import array_text, columns, storable, strides
 from .fast_statements import births_at_once, successes_at_once
 from .record_batches import layers, record_row
 
-_BIRTHS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
-"""What the ledger has already is left out of these, and whoever asked sees that by the number of rows."""
-_ALONE: Final = frozenset({"few_due", "few_carried", "settle_few"})
-"""What a node says that never begins a transaction: its plans are made anew as well."""
-_PLANS_HOLD_SECONDS: Final = (0.5, 60.0)
-"""How long plans are used before they are made anew, of a new connection and of an old one."""
+_NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
+"""Statements that skip runs which the ledger has already; a smaller row count shows that."""
+_AUTOCOMMIT_STATEMENTS: Final = frozenset({"read_few_due", "read_few_live", "settle_few"})
+"""Statements that run outside transactions: a node that uses only these must discard old plans too."""
+_PLAN_SECONDS: Final = (0.5, 60.0)
+"""Age at which plans are discarded: for a new connection, and the maximum, reached by doubling."""
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_BEGIN_READING: Final = (
-    # A list may be asked for with or without each of its conditions: one plan for all of them would fit none.
+_BEGIN_READ_ONLY: Final = (
+    # Each filter of a list is optional: a generic plan for all combinations would fit none.
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan; "
     "SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on"
 )
 
 
 class PostgresLink:
-    """`settings` are those that hold for a transaction only, where the next one may meet another connection."""
+    """`settings` are set per transaction, for a pooler that may give each transaction another server connection."""
 
     def __init__(
         self,
@@ -45,53 +45,57 @@ class PostgresLink:
         self._begin = "; ".join(
             [_BEGIN, *(f"SET LOCAL {name} = '{value}'" for name, value in (settings or {}).items())]
         )
-        self._told = 0
+        self._event_count = 0
         self._open = True
         self._clock = SystemClock()
-        self._planned, self._plans_hold = self._clock.steady(), _PLANS_HOLD_SECONDS[0]
+        self._plans_made_at, self._plan_seconds = self._clock.steady(), _PLAN_SECONDS[0]
 
     async def query(self, name: str, *values: Any) -> list[Row]:
-        if name in _ALONE and not self._are_plans_fresh():
+        if name in _AUTOCOMMIT_STATEMENTS and not self._are_plans_fresh():
             await self._connection.execute("DISCARD PLANS")
-        return await self._connection.fetch(self._statements[name], *map(_given, values))
+        return await self._connection.fetch(self._statements[name], *map(_encode_value, values))
 
     async def _run(self, name: str, *values: Any) -> list[Row]:
         return await self._connection.fetch(self._statements[name], *values)
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         rows = await self._run(name, *strides(values, width))
-        if name in _BIRTHS and len(rows) * width < len(values):
+        if name in _NEW_RUN_STATEMENTS and len(rows) * width < len(values):
             raise AlreadyMadeError
 
     async def write_events(self, rows: Sequence[Row]) -> None:
-        await self._run("insert_events", self._told, *columns(rows))
-        self._told += len(rows)
+        await self._run("insert_events", self._event_count, *columns(rows))
+        self._event_count += len(rows)
 
     async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
-        for layer in layers(writings):
-            written = {(row[0], row[1]) for row in await self._run("write_records", *columns(map(record_row, layer)))}
-            for late in layer:
-                if (storable(late.record.kind), storable(late.record.key)) not in written:
-                    return late
+        for batch in layers(writings):
+            written = {(row[0], row[1]) for row in await self._run("write_records", *columns(map(record_row, batch)))}
+            for writing in batch:
+                if (storable(writing.record.kind), storable(writing.record.key)) not in written:
+                    return writing
         return None
 
     async def join(self) -> None:
-        """Within a transaction that somebody else has begun, and that may have told of something before."""
-        self._told = (await self.query("told_so_far"))[0][0]
+        """Join a transaction that the caller has begun and that may have written events before."""
+        self._event_count = (await self.query("count_own_events"))[0][0]
 
-    async def write_at_once(self, folded: Folded) -> bool:
-        values = births_at_once(folded, self._told) if folded.births else successes_at_once(folded, self._told)
+    async def write_at_once(self, decisions: Folded) -> bool:
+        values = (
+            births_at_once(decisions, self._event_count)
+            if decisions.births
+            else successes_at_once(decisions, self._event_count)
+        )
         if values is None:
             return False
-        if folded.births:
-            await self._write_starts(values, len(folded.kept))
+        if decisions.births:
+            await self._write_starts(values, len(decisions.kept))
         else:
-            await self._write_ends(values, len(folded.kept))
-        self._told += sum([len(noted[2][7]) for noted in folded.kept])
+            await self._write_ends(values, len(decisions.kept))
+        self._event_count += sum([len(noted[2][7]) for noted in decisions.kept])
         return True
 
     async def _write_starts(self, values: list[Any], expected: int) -> None:
-        """What the ledger has is left out, and what goes on already is refused by the server."""
+        """Write the starts. The statement skips runs that the ledger has; a run that is live violates the unique index."""
         try:
             (row,) = await self._run("write_starts", *values)
         except asyncpg.UniqueViolationError as error:
@@ -102,22 +106,22 @@ class PostgresLink:
     async def _write_ends(self, values: list[Any], expected: int) -> None:
         (row,) = await self._run("write_ends", *values)
         if row[0] < expected:
-            raise StoreError("A run that was to end does not go on; nothing was written.")
+            raise StoreError("A run that was to end is not live; nothing was written.")
 
     async def begin(self) -> None:
-        self._told = 0
+        self._event_count = 0
         await self._connection.execute(self._begin if self._are_plans_fresh() else f"DISCARD PLANS; {self._begin}")
 
     def _are_plans_fresh(self) -> bool:
-        """A plan that was made while a table was empty may be the worst there is for the same table a second later."""
+        """Whether the plans may still be used. A plan from when a table was empty is bad for the full table later."""
         steady = self._clock.steady()
-        if steady - self._planned < self._plans_hold:
+        if steady - self._plans_made_at < self._plan_seconds:
             return True
-        self._planned, self._plans_hold = steady, min(2 * self._plans_hold, _PLANS_HOLD_SECONDS[1])
+        self._plans_made_at, self._plan_seconds = steady, min(2 * self._plan_seconds, _PLAN_SECONDS[1])
         return False
 
     async def begin_reading(self) -> None:
-        await self._connection.execute(_BEGIN_READING)
+        await self._connection.execute(_BEGIN_READ_ONLY)
 
     async def commit(self) -> None:
         await self._connection.execute("COMMIT")
@@ -139,7 +143,7 @@ class PostgresLink:
         return self._open and not self._connection.is_closed() and not self._connection.is_in_transaction()
 
 
-def _given(value: Any) -> Any:
+def _encode_value(value: Any) -> Any:
     if value.__class__ is list:
         return array_text(value)
     return storable(value) if value.__class__ is str else value

@@ -1,4 +1,4 @@
-"""How connections to PostgreSQL are made, and which servers will do."""
+"""Connection factory for PostgreSQL: session settings, timeouts, and retries while the server starts."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     import asyncpg
 
 OLDEST: Final = 13
-"""The first with 64-bit transaction numbers, by which events are numbered."""
+"""Oldest supported major version: the first with 64-bit transaction ids, from which event numbers are derived."""
 _CONNECT_SECONDS: Final = 5.0
 _COMMAND_SECONDS: Final = 30.0
-"""An answer that takes longer will not come: the connection is half open. It is several times what a slow server needs."""
-_PATIENCE_SECONDS: Final = 3.0
-_BETWEEN_TRIES: Final = 0.25
-_PATIENT: Final = {
-    # Whoever was frozen or cut off in the middle of a transaction must not keep others from its rows. It is well below a
-    # lease, and well above what lies between two statements on a slow line.
+"""Timeout of a statement, several times what a slow server needs: after it the connection counts as half open."""
+_STARTUP_SECONDS: Final = 3.0
+_RETRY_SECONDS: Final = 0.25
+_TRANSACTION_SETTINGS: Final = {
+    # A process that froze or was cut off inside a transaction must not hold its row locks. Well below a lease, and well
+    # above the time between two statements on a slow network.
     "idle_in_transaction_session_timeout": "10s",
 }
 _SETTINGS: Final = {
-    **_PATIENT,
+    **_TRANSACTION_SETTINGS,
     "application_name": "horae",
     "default_transaction_isolation": "read committed",
-    # Hot statements are few, always want the same plan, and have an index for everything: what the planner believes of
-    # tables that are empty one minute and full the next must not matter. Lists are planned freely, each for itself.
+    # The few hot statements always need the same index plan: the statistics of tables that are empty one minute and full
+    # the next must not change it. Lists override these settings and are planned individually.
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
@@ -44,67 +44,67 @@ _SETTINGS: Final = {
 
 
 def qualified(text: str, schema: str) -> str:
-    """Tables are written with an @ before them: the same connection may serve another schema next."""
+    """Replace the `@` before table names by the schema; no search_path is used, as a pooler may share the connection."""
     return text.replace("@", f"{schema}.")
 
 
 class PostgresDoor:
     def __init__(self, address: Address) -> None:
         self.address: Final = address
-        known = read_blocks(__package__)
-        self._statements = {name: qualified(filled(name, known), address.schema) for name in known}
+        blocks = read_blocks(__package__)
+        self._statements = {name: qualified(filled(name, blocks), address.schema) for name in blocks}
 
     async def connect(self) -> PostgresLink:
-        settings = _PATIENT if self.address.is_pooled else None
+        settings = _TRANSACTION_SETTINGS if self.address.is_pooled else None
         return PostgresLink(await self.connection(self.address.dsn), self._statements, settings)
 
     def linked(self, connection: asyncpg.Connection[Any]) -> PostgresLink:
-        """Somebody else's connection, as it is."""
+        """Wrap a connection of the caller without changing its settings."""
         return PostgresLink(connection, self._statements)
 
     async def connection(self, dsn: str, **settings: str) -> asyncpg.Connection[Any]:
-        import asyncpg  # noqa: PLC0415 - only who has such a store needs it
+        import asyncpg  # noqa: PLC0415 - an optional dependency
 
-        # A pooler that gives each transaction another connection takes no settings for one.
+        # A transaction pooler accepts no session settings.
         pooled = self.address.is_pooled and dsn == self.address.dsn
-        made: asyncpg.Connection[Any] = await asyncpg.connect(
+        connection: asyncpg.Connection[Any] = await asyncpg.connect(
             dsn,
             timeout=_CONNECT_SECONDS,
             command_timeout=_COMMAND_SECONDS,
             server_settings={} if pooled else {**_SETTINGS, **settings},
             **self.address.options,
         )
-        return made
+        return connection
 
     @asynccontextmanager
     async def first(self) -> AsyncIterator[asyncpg.Connection[Any]]:
-        """The first connection of a process: whatever is wrong with the server is said in one sentence."""
+        """Open the first connection of a process; errors are translated into refusals that name the problem."""
         connection = None
         try:
-            connection = await self._patiently()
+            connection = await self._connect_with_retries()
             yield connection
         except Exception as error:
-            told = at_the_door(error, self.address) or translated(error)
-            if told is None:
+            refusal = at_the_door(error, self.address) or translated(error)
+            if refusal is None:
                 raise
-            raise told from error
+            raise refusal from error
         finally:
             if connection is not None and not connection.is_closed():
                 connection.terminate()
 
-    async def _patiently(self) -> asyncpg.Connection[Any]:
-        """A server that is just starting says so, and is waited for a little."""
+    async def _connect_with_retries(self) -> asyncpg.Connection[Any]:
+        """Connect, retrying for up to 3 s while the server is starting or has too many connections."""
         import asyncpg  # noqa: PLC0415
 
         clock = SystemClock()
-        until = clock.steady() + _PATIENCE_SECONDS
+        deadline = clock.steady() + _STARTUP_SECONDS
         while True:
             try:
                 return await self.connection(self.address.dsn)
             except (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError, ConnectionResetError):
-                if clock.steady() > until:
+                if clock.steady() > deadline:
                     raise
-            await clock.pause(_BETWEEN_TRIES)
+            await clock.pause(_RETRY_SECONDS)
 
     def translated(self, error: BaseException) -> BaseException | None:
         return translated(error)

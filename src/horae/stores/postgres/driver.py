@@ -1,4 +1,4 @@
-"""The driver is an extra: whoever has no such store needs none."""
+"""Check that the asyncpg driver, an optional dependency, is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PostgreSQL's own errors mean to whoever called the store."""
+"""Translation of asyncpg errors into store errors, and into refusals at the first connection."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreReadOnl
 from ..refusals import refuse
 from .address import Address
 
-_AGAIN: Final = (
+_RETRYABLE: Final = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.LockNotAvailableError,
-    # Two who wrote one name at the same moment: the second one sees it the next time.
+    # Two transactions wrote the same key concurrently: a retry sees the committed one.
     asyncpg.UniqueViolationError,
-    # The tables were changed by a newer version since the statement was prepared.
+    # A newer version migrated the tables after the statement was prepared.
     asyncpg.InvalidCachedStatementError,
 )
-_LOST: Final = (
+_CONNECTION_LOST: Final = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
@@ -32,33 +32,33 @@ _LOST: Final = (
     TimeoutError,
     asyncio.IncompleteReadError,
 )
-_NOT_NOW: Final = (
+_TEMPORARY: Final = (
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresSystemError,
-    # Whoever administers the server has changed something, and may change it back.
+    # An administrator changed the configuration, and may change it back.
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
 )
-_MISUNDERSTOOD: Final = (
+_BAD_URL: Final = (
     asyncpg.ClientConfigurationError,
     asyncpg.UndefinedObjectError,
     asyncpg.InvalidParameterValueError,
     asyncpg.CantChangeRuntimeParamError,
     ValueError,
 )
-"""The driver takes what it does not know in an address for a setting of the server."""
-_NAMED_SO: Final = (asyncpg.PostgresSyntaxError, asyncpg.ReservedNameError)
-"""A word of the server's own: nothing else that is said before the tables are there could be misunderstood."""
-_POOLER: Final = "unsupported startup parameter"
+"""Errors of a bad URL: the driver passes unknown URL parameters on as server settings."""
+_BAD_SCHEMA_NAME: Final = (asyncpg.PostgresSyntaxError, asyncpg.ReservedNameError)
+"""Errors of a schema name that is a reserved word: no other statement before the migrations can cause them."""
+_POOLER_MESSAGE: Final = "unsupported startup parameter"
 
 
 def is_worth_another_try(error: BaseException) -> bool:
-    return isinstance(error, _AGAIN)
+    return isinstance(error, _RETRYABLE)
 
 
 def translated(error: BaseException) -> StoreError | None:
-    """The error of the store that says the same; the caller raises it from the original."""
+    """Return the matching store error, to be raised from the original; None for an error of another origin."""
     if isinstance(error, asyncpg.DiskFullError):
         return StoreFull(f"There is no space left for another write: {said(error)}.")
     if isinstance(error, asyncpg.DataCorruptedError | asyncpg.IndexCorruptedError):
@@ -68,12 +68,12 @@ def translated(error: BaseException) -> StoreError | None:
     if isinstance(error, asyncpg.DataError) or (
         isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError)
     ):
-        # The connection is sound; only what was to be written cannot be.
+        # The connection is intact; only the value is invalid.
         return StoreError(f"A value cannot be stored, and nothing was written: {said(error)}.")
-    if isinstance(error, _LOST):
-        # The server may have done what it then failed to confirm.
+    if isinstance(error, _CONNECTION_LOST):
+        # The server may have committed before the confirmation was lost.
         return StoreUnavailable(f"The server cannot be reached, and a last write may have been kept: {said(error)}.")
-    if isinstance(error, _NOT_NOW):
+    if isinstance(error, _TEMPORARY):
         return StoreUnavailable(f"The server cannot do it now: {said(error)}.")
     if isinstance(error, asyncpg.PostgresError):
         return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {said(error)}.")
@@ -81,19 +81,17 @@ def translated(error: BaseException) -> StoreError | None:
 
 
 def at_the_door(error: BaseException, address: Address) -> Refusal | None:
-    """Why a first connection could not be made, or the tables could not be."""
+    """Return the refusal for an error of the first connection or of the migrations; None if there is none."""
     place = address.shown
     if isinstance(error, Refusal):
         return None
-    if _POOLER in str(error):
-        problem = (
-            "a pooler stands before the server: add ?statement_cache=0, and &direct= with the server's own address"
-        )
+    if _POOLER_MESSAGE in str(error):
+        problem = "a connection pooler is in front of the server: add ?statement_cache=0, and &direct= with the server's own address"
         return refuse("bad_store_address", url=place, problem=problem)
     if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError):
         return refuse("store_login_refused", place=place, problem=said(error))
-    if isinstance(error, _NAMED_SO):
-        problem = f"the server takes no schema of the name {address.schema!r}"
+    if isinstance(error, _BAD_SCHEMA_NAME):
+        problem = f"the server accepts no schema with the name {address.schema!r}"
         return refuse("bad_store_address", url=place, problem=problem)
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         return refuse("store_database_missing", place=place, problem=said(error))
@@ -101,16 +99,16 @@ def at_the_door(error: BaseException, address: Address) -> Refusal | None:
         return refuse("store_read_only", place=place)
     if isinstance(error, asyncpg.InsufficientPrivilegeError):
         return refuse("store_not_allowed", place=place, problem=said(error), schema=address.schema)
-    if isinstance(error, _MISUNDERSTOOD):
+    if isinstance(error, _BAD_URL):
         return refuse("bad_store_address", url=place, problem=said(error))
-    if isinstance(error, (*_LOST, *_NOT_NOW)):
+    if isinstance(error, (*_CONNECTION_LOST, *_TEMPORARY)):
         return refuse("store_unreachable", place=place, problem=said(error))
     return None
 
 
 def said(error: BaseException) -> str:
-    """The first line of what it says; the rest are details, which may hold values."""
+    """Return the first line of the message; further lines are details, which may contain stored values."""
     if isinstance(error, TimeoutError) and not str(error):
-        return "it took the connection, and then said nothing"
+        return "it accepted the connection but did not respond"
     text = str(error).strip().rstrip(".") or type(error).__name__
     return text.splitlines()[0].rstrip(".")

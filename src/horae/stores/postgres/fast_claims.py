@@ -1,4 +1,5 @@
-"""A few ordinary tasks that came due, claimed in two round trips: a look that holds nothing, and all that is written."""
+"""Fast path of claiming a few ordinary due tasks in two round trips: a read without locks, and one statement that writes
+everything (optimistic locking by version)."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from ..task_cache import Familiar, Known
 from .fast_statements import few_births_at_once
 
 FEW: Final = 16
-"""Of more, others may want some at the same moment: who holds them first loses none of them."""
+"""Most entries of a fast claim: with more, conflicts with other nodes are likely, and locking them first loses none."""
 REST: Final = 16
-"""So many claims go the long way before the short one is tried again, after it was of no use."""
+"""Number of calls that use the general path after the fast path has failed."""
 _ENTRY: Final = 4
 _TASK: Final = _ENTRY + ENTRY_WIDTH
 _STANDING: Final = _TASK + TASK_WIDTH
@@ -31,7 +32,7 @@ _PAYLOAD: Final = _TASK + 7
 
 
 class _Decided(NamedTuple):
-    """What is to be written, and what is known then, by the number of the task."""
+    """Decisions to be written, and the resulting tasks by number."""
 
     folded: Folded
     after: dict[int, Known]
@@ -41,9 +42,9 @@ class FewClaimer(Claimer):
     def __init__(self, session: Session, familiar: Familiar, most: int) -> None:
         super().__init__(session, familiar, most)
         self._long_way = 0
-        """How many claims more go the long way."""
+        """Number of claims that still use the general path."""
         self._crowd = False
-        """Whether there was more than the last claim took. Several may be on their way, and all of them go by this."""
+        """Whether entries were left over by the last claim; shared by concurrent claims."""
 
     async def claim(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         if room <= 0 or self._crowd or self._long_way:
@@ -55,7 +56,7 @@ class FewClaimer(Claimer):
         return claim
 
     async def _claim_few(self, asked: Asked) -> Claim:
-        rows = await self._session.ask("few_due", asked.node, microseconds(asked.now), FEW + 1)
+        rows = await self._session.ask("read_few_due", asked.node, microseconds(asked.now), FEW + 1)
         if not rows:
             return Claim()
         _, timed, ready, alone = rows[0][:_ENTRY]
@@ -63,18 +64,18 @@ class FewClaimer(Claimer):
             self._head = earlier(timed, ready)
             return Claim((), 0, more=False, next_due=self._head)
         if ready is not None or len(rows) > FEW:
-            return await self._thoroughly(asked)
+            return await self._claim_slice(asked)
         decided = self._decided(rows, asked) if alone else None
         claim = None if decided is None else await self._written(decided, asked)
         if claim is None:
             self._long_way = REST
-            return await self._thoroughly(asked)
+            return await self._claim_slice(asked)
         self._head = claim.next_due
         return claim
 
     def _decided(self, rows: list[Row], asked: Asked) -> _Decided | None:
-        """None where one of them is not of the ordinary kind."""
-        familiar = self._familiar.known({row[_ENTRY]: row[_STANDING] for row in rows})
+        """Decide all rows; return None if one of them is not ordinary."""
+        familiar = self._task_cache.known({row[_ENTRY]: row[_STANDING] for row in rows})
         decided = _Decided(Folded(), {})
         token = rows[0][0]
         for row in sorted(rows, key=_by_priority)[: asked.room]:
@@ -104,10 +105,10 @@ class FewClaimer(Claimer):
             return None
         born = set(map(int, taken.split(","))) if taken else set()
         learnt = {number: known for number, known in decided.after.items() if number in born}
-        self._familiar.learn(learnt, born.intersection(decided.folded.bare))
+        self._task_cache.learn(learnt, born.intersection(decided.folded.bare))
         mine = [noted for noted in kept if noted.known.number in born]
         if mine:
-            self._turns.last = mine[-1].known.task.owner
+            self._claim_order.last = mine[-1].known.task.owner
         heads = [entry.due for noted in mine for entry in noted.change.put]
         heads += [instants[due] for due in (timed, ready) if due is not None]
         claimed = [Claimed(noted.known.task, noted.change.born[0]) for noted in mine]
@@ -115,7 +116,7 @@ class FewClaimer(Claimer):
 
 
 async def _write(link: Link, values: list[object]) -> list[Row]:
-    """Nothing where one of the runs goes on already."""
+    """Write the claim; return no rows if one of the runs is live already."""
     try:
         return await link.query("claim_few", *values)
     except asyncpg.UniqueViolationError:
@@ -123,7 +124,7 @@ async def _write(link: Link, values: list[object]) -> list[Row]:
 
 
 def _known(row: Row) -> Known | None:
-    """The task as it was read; None where more would have to be read."""
+    """Build the task from the row; None if its live runs or payload would have to be read too."""
     going = row[-2]
     if going or row[_PAYLOAD] is None:
         return None

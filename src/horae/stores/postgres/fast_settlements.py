@@ -1,5 +1,5 @@
-"""Runs that simply succeeded, settled in one round trip where nothing else of their tasks is queued: what was known of them
-is written over, unless somebody has changed it. A few that have more to come take two: a look that holds nothing first."""
+"""Fast path of settlement for successful runs: one round trip for cached tasks with an empty agenda, two for a few tasks
+with further entries (a read without locks first). The write checks the cached versions (optimistic locking)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FewCarrier(Carrier):
     def __init__(self, session: Session, familiar: Familiar) -> None:
         super().__init__(session, familiar)
         self._long_way = 0
-        """How many settlements more go the long way."""
+        """Number of settlements that still use the general path."""
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         if self._long_way:
@@ -38,8 +38,8 @@ class FewCarrier(Carrier):
         return await super().settle(batch, decide)
 
     async def _settled(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:
-        """False where nothing was written: one is not of the ordinary kind, or somebody was faster."""
-        numbers = self._familiar.tasks_of([each.run_id for each in batch])
+        """Try the fast path; return False, with nothing written, if a run is not ordinary or a task changed meanwhile."""
+        numbers = self._task_cache.tasks_of([each.run_id for each in batch])
         alike = all(isinstance(each.outcome, Succeeded) for each in batch)
         if not alike or len(set(numbers.values())) < len(batch):
             return False
@@ -55,18 +55,18 @@ class FewCarrier(Carrier):
         versions = array_text([noted.known.version for noted in folded.kept])
         if not await self._session.at_once(lambda link: _write(link, [*values, versions])):
             return False
-        self._familiar.learn(after)
+        self._task_cache.learn(after)
         return True
 
     async def _seen(self, batch: Sequence[Settlement], numbers: dict[str, int]) -> _Seen | None:
-        """Each task as it was known, and its agenda, by its number; None where it would take long to find out."""
-        bare = self._familiar.bare(numbers.values())
+        """Return each task and its entries by task number; None if that takes more than one read."""
+        bare = self._task_cache.bare(numbers.values())
         if len(bare) == len(batch):
             return {number: (known, ()) for number, known in bare.items()}
         if len(batch) > FEW:
             return None
-        rows = await self._session.ask("few_carried", sorted(numbers.values()))
-        known = self._familiar.known({row[0]: row[1] for row in rows})
+        rows = await self._session.ask("read_few_live", sorted(numbers.values()))
+        known = self._task_cache.known({row[0]: row[1] for row in rows})
         if len(known) < len(batch) or not all(row[2] for row in rows):
             self._long_way = REST
             return None
@@ -90,7 +90,7 @@ class FewCarrier(Carrier):
 
 
 async def _write(link: Link, values: list[object]) -> bool:
-    """False where nothing was written."""
+    """Return False if nothing was written."""
     ((written,),) = await link.query("settle_few", *values)
     return bool(written)
 

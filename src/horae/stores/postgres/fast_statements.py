@@ -1,4 +1,4 @@
-"""An ordinary claim, or an ordinary settlement, as the values of one statement; None where it is not that ordinary."""
+"""Parameters of the single-statement writes for folded decisions; None if the decisions have too little in common."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..sql.folded_decisions import Folded
 from .arrays import array_text, columns
 
 _SHARED: Final = (3, 6, 7, 9, 10, 11, 12)
-"""Origin, attempt, state, token, node, claimed and started: the same for all runs of a claim, as a rule."""
+"""Fields that are usually equal for all runs of a claim: origin, attempt, state, token, node, claimed and started."""
 
 _FEW: Final = 16
-"""Of more, what they have in common is told in one row."""
+"""Above this number, events with the same owner are stored as one batch row."""
 
 
 def births_at_once(folded: Folded, told: int) -> list[Any] | None:
@@ -43,7 +43,7 @@ def births_at_once(folded: Folded, told: int) -> list[Any] | None:
 
 
 def few_births_at_once(folded: Folded) -> list[Any] | None:
-    """With what must still be so, and with the instants of those entries that stay for the next occurrence."""
+    """Return the parameters of `claim_few`: also the expected versions, and the instants of the next occurrences."""
     kept = folded.kept
     runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
     ids, task_ids, owners, _, planned, due, *_ = runs
@@ -77,7 +77,7 @@ def successes_at_once(folded: Folded, told: int) -> list[Any] | None:
     runs = list(zip(*[noted[2][3][0] for noted in kept], strict=True))
     ids, task_ids, owners, planned, due, results = (runs[place] for place in (0, 1, 2, 4, 5, 22))
     if not all(map(tells, ids, _instants(planned))):
-        # The ledger keeps what bears a stray name where it is looked for.
+        # A run whose id does not encode its planned instant is indexed separately in the ledger.
         return None
     started, ended = _instants(runs[12]), list(map(microseconds, runs[13]))
     standings = [noted[2][1] for noted in kept]
@@ -96,20 +96,20 @@ def successes_at_once(folded: Folded, told: int) -> list[Any] | None:
 
 
 def _instants(found: Sequence[datetime]) -> list[int]:
-    """As whole numbers. Many that came due together, or were begun together, have the same."""
+    """Convert to microseconds; fast if all instants are equal, as for runs that came due or started together."""
     if found.count(found[0]) == len(found):
         return [microseconds(found[0])] * len(found)
     return list(map(microseconds, found))
 
 
 def _shared(owners: Sequence[str]) -> str | None:
-    """Whose they are; None where that differs, or where they are few: single rows are read sooner."""
+    """Return the common owner; None if owners differ, or for a few events, which are faster to read as single rows."""
     alike = len(owners) > _FEW and owners.count(owners[0]) == len(owners)
     return owners[0] if alike else None
 
 
 def _bundled(owners: Sequence[str], over: list[int | None]) -> tuple[str | None, str | None]:
-    """What is told of each, and to whom; None where it is not the same of all."""
+    """Return the event kinds of each run and the owner, for one batch row; None if they are not the same for all."""
     owner, completed = _shared(owners), over.count(None)
     if owner is None or completed not in (0, len(over)):
         return None, None
@@ -117,7 +117,7 @@ def _bundled(owners: Sequence[str], over: list[int | None]) -> tuple[str | None,
 
 
 def _texts(values: Sequence[Any]) -> str | None:
-    """As an array; None where all of them are."""
+    """Return an array literal; None if all values are None."""
     if values.count(None) == len(values):
         return None
     return array_text([printable(value) if isinstance(value, str) else value for value in values])

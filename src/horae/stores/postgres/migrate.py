@@ -1,4 +1,4 @@
-"""The schema is made, or brought up to this version, one numbered step after the other; by one node at a time."""
+"""Schema migrations of PostgreSQL: creates or upgrades the schema in numbered steps, one node at a time (advisory lock)."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from .connection_factory import OLDEST, qualified
 if TYPE_CHECKING:
     import asyncpg
 
-_LOCK: Final = 0x486F7261
-"""What whoever changes a schema of ours holds: the first four letters of the name."""
-_OURS: Final = frozenset({"migrations", "numbering", "standings", "agenda"})
-"""Names that no other program has together."""
+_LOCK_NAMESPACE: Final = 0x486F7261
+"""Namespace of the advisory lock that a migration holds: "Hora" in ASCII."""
+_MARKER_TABLES: Final = frozenset({"migrations", "numbering", "standings", "agenda"})
+"""Tables by which a schema of Horae is recognised."""
 _TABLES: Final = (
     "SELECT array_agg(relname::text) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
     " WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')"
 )
-"""From the catalogue itself: names that the server looks up by itself may come from before the lock was waited for."""
+"""Reads the catalogue: name resolution by the server may use a snapshot from before the lock was acquired."""
 
 
 async def bring_up_to_date(connection: asyncpg.Connection[Any], address: Address) -> None:
-    """Safe when several nodes do it at once: whoever finds it unfinished waits for its turn, and looks again."""
+    """Apply missing migrations. Safe when several nodes start at once: each takes the lock and checks the version again."""
     steps = read_steps(__package__)
-    await _refuse_what_will_not_do(connection, address)
+    await _refuse_unsupported_server(connection, address)
     if await version_of(connection, address) != steps[-1][0]:
         async with connection.transaction(isolation="read_committed"):
-            await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK, address.schema)
-            await _take_all(connection, address, steps)
-    await _go_on_numbering(connection, address.schema)
+            await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK_NAMESPACE, address.schema)
+            await _apply_missing(connection, address, steps)
+    await _adjust_event_numbers(connection, address.schema)
 
 
-async def _take_all(connection: asyncpg.Connection[Any], address: Address, steps: list[tuple[int, str]]) -> None:
+async def _apply_missing(connection: asyncpg.Connection[Any], address: Address, steps: list[tuple[int, str]]) -> None:
     known, newest = await version_of(connection, address), steps[-1][0]
     if known is None:
         raise refuse("store_not_ours", place=address.shown, schema=address.schema)
     if known > newest:
         raise refuse("store_newer", place=address.shown, found=known, known=newest)
     for number, script in steps[known:]:
-        await _take(connection, address.schema, number, script)
+        await _apply(connection, address.schema, number, script)
 
 
-async def _take(connection: asyncpg.Connection[Any], schema: str, number: int, script: str) -> None:
+async def _apply(connection: asyncpg.Connection[Any], schema: str, number: int, script: str) -> None:
     if number == 1:
         if not await connection.fetchval("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", schema):
             await connection.execute(f"CREATE SCHEMA {schema}")
@@ -54,17 +54,17 @@ async def _take(connection: asyncpg.Connection[Any], schema: str, number: int, s
 
 
 async def version_of(connection: asyncpg.Connection[Any], address: Address) -> int | None:
-    """The last step that was taken; None where the tables are another program's."""
+    """Return the number of the last applied migration, 0 for an empty schema; None if the tables are not Horae's."""
     tables: list[str] | None = await connection.fetchval(_TABLES, address.schema)
     if not tables:
         return 0
-    if not _OURS.issubset(tables):
+    if not _MARKER_TABLES.issubset(tables):
         return None
-    found: int | None = await connection.fetchval(f"SELECT max(number) FROM {address.schema}.migrations")  # noqa: S608
-    return found
+    version: int | None = await connection.fetchval(f"SELECT max(number) FROM {address.schema}.migrations")  # noqa: S608
+    return version
 
 
-async def _refuse_what_will_not_do(connection: asyncpg.Connection[Any], address: Address) -> None:
+async def _refuse_unsupported_server(connection: asyncpg.Connection[Any], address: Address) -> None:
     place = address.shown
     version = connection.get_server_version()
     if version.major < OLDEST:
@@ -83,12 +83,12 @@ async def _refuse_what_will_not_do(connection: asyncpg.Connection[Any], address:
         raise refuse("store_server_too_old", place=place, found=f"a {encoding} database", wanted="a UTF8 database")
 
 
-async def _go_on_numbering(connection: asyncpg.Connection[Any], schema: str) -> None:
-    """Where the server's own numbers are behind those of the transactions that are there, as after a restored dump, the
-    shift makes up for it: what is told next must come after all that a reader may have seen."""
+async def _adjust_event_numbers(connection: asyncpg.Connection[Any], schema: str) -> None:
+    """Raise the shift of event numbers if the server's transaction ids are behind the stored ones, as after a restored
+    dump: new events must get higher numbers than any that a reader may have seen."""
     await connection.execute(
-        f"UPDATE {schema}.numbering SET shift = told.last - told.now + 1 FROM ("  # noqa: S608 - no value of anybody's
+        f"UPDATE {schema}.numbering SET shift = ids.last - ids.now + 1 FROM ("  # noqa: S608 - the schema name is validated
         f"  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS now,"
         f"    coalesce((SELECT max(tx) FROM {schema}.told), 0) AS last"
-        f") AS told WHERE told.last > told.now + shift"
+        f") AS ids WHERE ids.last > ids.now + shift"
     )

@@ -1,4 +1,7 @@
-"""The ring between processes on one schema: NOTIFY, heard on a connection of its own. It may get lost; polling is the truth."""
+"""Wake-up notifications between processes on one schema, by LISTEN and NOTIFY on a dedicated connection.
+
+A notification may get lost; correctness relies on polling alone.
+"""
 
 from __future__ import annotations
 
@@ -18,121 +21,121 @@ from .shared_transactions import channel
 if TYPE_CHECKING:
     import asyncpg
 
-_AGAIN_SECONDS: Final = 1.0
-_LAST_WORD_SECONDS: Final = 2.0
-_SILENCE_SECONDS: Final = 60.0
-"""Nothing is heard on a connection that was cut off, and nothing says so: after so long it is asked whether it is there."""
-_ANSWER_SECONDS: Final = 5.0
+_RECONNECT_SECONDS: Final = 1.0
+_FLUSH_SECONDS: Final = 2.0
+_KEEPALIVE_SECONDS: Final = 60.0
+"""Interval of keep-alive queries: a listening connection that was cut off would otherwise never be noticed."""
+_KEEPALIVE_TIMEOUT: Final = 5.0
 
 
 class NotifyRing:
-    """One connection to hear and to ring. While it is away nothing is heard, and after that it is looked once."""
+    """Sends and receives on one connection. After a reconnect it wakes the listener once, as notifications may be lost."""
 
     def __init__(self, url: str) -> None:
         self._address = Address.parsed(url)
-        self._door = PostgresDoor(self._address)
+        self._factory = PostgresDoor(self._address)
         self._clock = SystemClock()
         self._retry = StoreRetry("waking by notification", self._clock)
-        self._name = secrets.token_hex(6)
+        self._sender_id = secrets.token_hex(6)
         self._channel = channel(self._address.schema)
-        self._heard: Callable[[], None] | None = None
-        self._bell = asyncio.Event()
-        self._rung = False
+        self._on_wakeup: Callable[[], None] | None = None
+        self._changed = asyncio.Event()
+        self._is_pending = False
         self._sent = asyncio.Event()
         self._sent.set()
-        self._work: asyncio.Task[None] | None = None
+        self._worker: asyncio.Task[None] | None = None
 
     def ring(self) -> None:
-        """However often it was rung meanwhile, one word to the others is enough."""
-        self._rung = True
+        """Notify the other processes; several calls before the next send are merged into one notification."""
+        self._is_pending = True
         self._sent.clear()
-        self._begin()
-        self._bell.set()
+        self._ensure_worker()
+        self._changed.set()
 
-    def listen(self, heard: Callable[[], None]) -> None:
-        self._heard = heard
-        self._begin()
-        self._bell.set()
+    def listen(self, on_wakeup: Callable[[], None]) -> None:
+        self._on_wakeup = on_wakeup
+        self._ensure_worker()
+        self._changed.set()
 
     def close(self) -> None:
-        self._heard = None
-        self._bell.set()
+        self._on_wakeup = None
+        self._changed.set()
 
     async def finish(self) -> None:
-        """What was rung is on its way before the process goes, if the server can be reached at all."""
-        if self._work is None:
+        """Wait up to 2 s until a pending notification is sent, then stop."""
+        if self._worker is None:
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_WORD_SECONDS):
+            async with asyncio.timeout(_FLUSH_SECONDS):
                 await self._sent.wait()
-        work, self._work = self._work, None
+        work, self._worker = self._worker, None
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
 
-    def _begin(self) -> None:
-        if self._work is None or self._work.done():
-            self._work = asyncio.get_running_loop().create_task(self._go_on())
+    def _ensure_worker(self) -> None:
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.get_running_loop().create_task(self._reconnect_forever())
 
-    async def _go_on(self) -> None:
+    async def _reconnect_forever(self) -> None:
         while True:
-            began = self._clock.steady()
+            started = self._clock.steady()
             try:
-                await self._live()
-            except Exception as error:  # noqa: BLE001 - whatever it is, polling carries meanwhile
+                await self._run_connection()
+            except Exception as error:  # noqa: BLE001 - polling continues whatever the error
                 self._retry.failed(said(error))
-            if self._clock.steady() - began < _AGAIN_SECONDS:
-                # Whoever throws us out at once is not asked again and again.
-                await self._clock.pause(_AGAIN_SECONDS)
+            if self._clock.steady() - started < _RECONNECT_SECONDS:
+                # Back off if the server ends the connection at once.
+                await self._clock.pause(_RECONNECT_SECONDS)
 
-    async def _live(self) -> None:
-        """From the first word of a connection to its end."""
-        connection = await self._door.connection(self._address.direct, synchronous_commit="off")
+    async def _run_connection(self) -> None:
+        """Open a connection and serve it until it is lost."""
+        connection = await self._factory.connection(self._address.direct, synchronous_commit="off")
         try:
             self._retry.succeeded()
-            connection.add_termination_listener(self._gone)
+            connection.add_termination_listener(self._on_terminated)
             await self._serve(connection)
         finally:
             connection.terminate()
 
-    def _gone(self, _: object) -> None:
-        self._bell.set()
+    def _on_terminated(self, _: object) -> None:
+        self._changed.set()
 
     async def _serve(self, connection: asyncpg.Connection[Any]) -> None:
-        """Until the connection is lost: hear, and ring."""
-        listening = False
+        """Listen, and send pending notifications, until the connection is lost."""
+        is_listening = False
         while not connection.is_closed():
-            self._bell.clear()
-            if self._heard is not None and not listening:
-                await connection.add_listener(self._channel, self._hear)
-                listening = True
-                # Only now: what was rung before this was heard by nobody.
-                self._look()
-            if self._rung:
-                await self._tell(connection)
+            self._changed.clear()
+            if self._on_wakeup is not None and not is_listening:
+                await connection.add_listener(self._channel, self._on_notification)
+                is_listening = True
+                # Notifications from before LISTEN were lost: wake the listener once.
+                self._wake()
+            if self._is_pending:
+                await self._send(connection)
             else:
-                await self._something_happens(connection)
+                await self._wait_for_change(connection)
 
-    async def _tell(self, connection: asyncpg.Connection[Any]) -> None:
-        self._rung = False
+    async def _send(self, connection: asyncpg.Connection[Any]) -> None:
+        self._is_pending = False
         try:
-            await connection.execute("SELECT pg_notify($1, $2)", self._channel, self._name)
+            await connection.execute("SELECT pg_notify($1, $2)", self._channel, self._sender_id)
         except BaseException:
-            self._rung = True
+            self._is_pending = True
             raise
-        if not self._rung:
+        if not self._is_pending:
             self._sent.set()
 
-    async def _something_happens(self, connection: asyncpg.Connection[Any]) -> None:
+    async def _wait_for_change(self, connection: asyncpg.Connection[Any]) -> None:
         try:
-            async with asyncio.timeout(_SILENCE_SECONDS):
-                await self._bell.wait()
+            async with asyncio.timeout(_KEEPALIVE_SECONDS):
+                await self._changed.wait()
         except TimeoutError:
-            await connection.execute("SELECT 1", timeout=_ANSWER_SECONDS)
+            await connection.execute("SELECT 1", timeout=_KEEPALIVE_TIMEOUT)
 
-    def _hear(self, _connection: object, _process: int, _channel: str, who: object) -> None:
-        if who != self._name:
-            self._look()
+    def _on_notification(self, _connection: object, _process: int, _channel: str, sender_id: object) -> None:
+        if sender_id != self._sender_id:
+            self._wake()
 
-    def _look(self) -> None:
-        if self._heard is not None:
-            self._heard()
+    def _wake(self) -> None:
+        if self._on_wakeup is not None:
+            self._on_wakeup()

@@ -1,4 +1,5 @@
-"""Records as the rows of one statement, which sees all of them as they were before it: none may be in there twice."""
+"""Batches of record writes for one statement each: a statement sees only the rows from before it, so no record may occur
+twice in a batch."""
 
 from __future__ import annotations
 
@@ -10,16 +11,16 @@ from ..codec.rows import Row, expiry
 
 
 def layers(writings: Iterable[Writing]) -> list[list[Writing]]:
-    """What is written first of each record, then what is written second, and so on: nearly always one layer."""
-    found: list[list[Writing]] = []
-    times: Counter[tuple[str, str]] = Counter()
+    """Split into batches: the first write of each record, then the second, and so on. Nearly always there is one batch."""
+    batches: list[list[Writing]] = []
+    write_counts: Counter[tuple[str, str]] = Counter()
     for writing in writings:
         key = (writing.record.kind, writing.record.key)
-        if times[key] == len(found):
-            found.append([])
-        found[times[key]].append(writing)
-        times[key] += 1
-    return found
+        if write_counts[key] == len(batches):
+            batches.append([])
+        batches[write_counts[key]].append(writing)
+        write_counts[key] += 1
+    return batches
 
 
 def record_row(writing: Writing) -> Row:

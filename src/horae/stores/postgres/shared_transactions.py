@@ -1,4 +1,4 @@
-"""Tasks that are added within a transaction of somebody else, on their own connection."""
+"""Adds tasks within a transaction of the caller, on the caller's own asyncpg or SQLAlchemy connection."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .connection import PostgresLink
 from .connection_factory import PostgresDoor
 from .errors import is_worth_another_try, translated
 
-_TRIES: Final = 3
-_WANTED: Final = "an open asyncpg connection, or a SQLAlchemy AsyncSession over asyncpg"
+_MAX_TRIES: Final = 3
+_ACCEPTED: Final = "an open asyncpg connection, or a SQLAlchemy AsyncSession over asyncpg"
 
 
 class PostgresUsing:
@@ -37,62 +37,62 @@ class PostgresUsing:
         self,
         connection: object,
         changes: Sequence[Change],
-        over: Callable[[], None],  # noqa: ARG002 - the server rings when it is committed
+        over: Callable[[], None],  # noqa: ARG002 - NOTIFY takes effect at the commit
     ) -> None:
         if not self._session.is_open:
             raise StoreUnavailable("The store is closed.")
         lent = await driver_connection(connection)
-        theirs = vetted(lent.connection, lent.name)
+        caller_connection = vetted(lent.connection, lent.name)
         try:
-            if not theirs.is_in_transaction():
-                await _begin(theirs, lent)
-            link = self._postgres.linked(theirs)
-            await self._refuse_another_database(link)
+            if not caller_connection.is_in_transaction():
+                await _begin(caller_connection, lent)
+            store_connection = self._postgres.linked(caller_connection)
+            await self._refuse_another_database(store_connection)
             if changes:
-                await _add(theirs, link, tuple(changes))
-                await link.query("ring", channel(self._postgres.address.schema))
+                await _add(caller_connection, store_connection, tuple(changes))
+                await store_connection.query("notify", channel(self._postgres.address.schema))
         except Exception as error:
-            told = _in_our_words(error, changes)
-            if told is None:
+            translated_error = _translate(error, changes)
+            if translated_error is None:
                 raise
-            raise told from error
+            raise translated_error from error
 
-    async def _refuse_another_database(self, link: PostgresLink) -> None:
-        """Asked anew each time: a server may have been started again, or another one have taken its place."""
-        (theirs,) = await link.query("where_this_is")
-        (ours,) = await self._session.ask("where_this_is")
-        if tuple(theirs) != tuple(ours):
+    async def _refuse_another_database(self, store_connection: PostgresLink) -> None:
+        """Refuse a connection to another database than the store's. Checked each time: a failover may change the server."""
+        (caller_database,) = await store_connection.query("database_identity")
+        (own_database,) = await self._session.ask("database_identity")
+        if tuple(caller_database) != tuple(own_database):
             raise refuse("another_database", place=self._postgres.address.shown)
 
 
 def channel(schema: str) -> str:
-    """On which all who share a schema are rung."""
+    """Return the NOTIFY channel of a schema."""
     return f"horae_{schema}"
 
 
 def vetted(connection: object, name: str) -> asyncpg.Connection[Any]:
-    """What can be told of a connection without asking the server anything; `name` is how a refusal calls it."""
+    """Check type, state and event loop of a connection without a query; `name` describes it in refusals."""
     if not isinstance(connection, asyncpg.Connection | PoolConnectionProxy):
-        raise refuse("wrong_connection", came=name, wanted=_WANTED)
+        raise refuse("wrong_connection", came=name, wanted=_ACCEPTED)
     try:
         closed = connection.is_closed()
     except asyncpg.InterfaceError:
-        # It was given back to its pool.
+        # The connection was returned to its pool.
         closed = True
     if closed:
-        raise refuse("wrong_connection", came="A connection that is closed", wanted=_WANTED)
+        raise refuse("wrong_connection", came="A connection that is closed", wanted=_ACCEPTED)
     if getattr(connection, "_loop", None) is not asyncio.get_running_loop():
         raise refuse(
             "another_thread",
             how="Open it where the app is awaited; with app.sync(), by way of horae.call(…)",
             how_zh="请在等待应用的事件循环中打开它；使用 app.sync() 时请通过 horae.call(…)",
         )
-    # One from a pool has all that a connection has.
+    # A pooled connection has the same interface.
     return cast("asyncpg.Connection[Any]", connection)
 
 
 async def _begin(connection: asyncpg.Connection[Any], lent: Lent) -> None:
-    """SQLAlchemy begins a transaction with its first statement, except in autocommit mode."""
+    """Refuse a connection without a transaction. SQLAlchemy begins one with the first statement, except in autocommit."""
     if lent.begin is not None:
         await lent.begin("SELECT 1")
     if not connection.is_in_transaction():
@@ -100,13 +100,13 @@ async def _begin(connection: asyncpg.Connection[Any], lent: Lent) -> None:
         raise refuse("no_transaction", begin=begin)
 
 
-async def _add(connection: asyncpg.Connection[Any], link: PostgresLink, changes: Sequence[Change]) -> None:
-    """Two who take one key at the same moment meet at the index; whoever waited there sees it the next time."""
-    for tries_left in range(_TRIES - 1, -1, -1):
+async def _add(connection: asyncpg.Connection[Any], store_connection: PostgresLink, changes: Sequence[Change]) -> None:
+    """Add the tasks. Two transactions that take one key concurrently collide at the unique index: a retry sees the key."""
+    for tries_left in range(_MAX_TRIES - 1, -1, -1):
         try:
-            async with _all_or_nothing(connection):
-                await link.join()
-                await add_to(link, changes)
+            async with _savepoint(connection):
+                await store_connection.join()
+                await add_to(store_connection, changes)
         except asyncpg.PostgresError as error:
             if tries_left and is_worth_another_try(error):
                 continue
@@ -115,9 +115,9 @@ async def _add(connection: asyncpg.Connection[Any], link: PostgresLink, changes:
 
 
 @asynccontextmanager
-async def _all_or_nothing(connection: asyncpg.Connection[Any]) -> AsyncIterator[None]:
-    """Within their transaction, which stays usable when this fails. The driver's own savepoints are only for transactions
-    that it has begun itself."""
+async def _savepoint(connection: asyncpg.Connection[Any]) -> AsyncIterator[None]:
+    """Run the block in a savepoint, so that the caller's transaction stays usable after a failure. The driver's own
+    savepoints work only in transactions that it has begun itself."""
     await connection.execute("SAVEPOINT horae_adds")
     try:
         yield
@@ -128,9 +128,9 @@ async def _all_or_nothing(connection: asyncpg.Connection[Any]) -> AsyncIterator[
     await connection.execute("RELEASE SAVEPOINT horae_adds")
 
 
-def _in_our_words(error: BaseException, changes: Sequence[Change]) -> BaseException | None:
+def _translate(error: BaseException, changes: Sequence[Change]) -> BaseException | None:
     if isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name == "tasks_by_key":
-        # Committed by somebody else after the instant that this transaction sees.
+        # Another process committed the key after the snapshot of this transaction.
         keys = [change.task.key for change in changes if change.task is not None and change.task.key is not None]
         return refuse_task("key_taken", key=keys[0])
     if isinstance(error, asyncpg.InFailedSQLTransactionError):

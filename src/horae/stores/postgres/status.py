@@ -1,4 +1,4 @@
-"""What an operator asks of a PostgreSQL server before it is used. Nothing is written."""
+"""Status report of a PostgreSQL server for operators; read-only."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _SIZE: Final = (
 async def condition_of(url: str, clock: Clock) -> ServerCondition:
     address = Address.parsed(url)
     async with PostgresDoor(address).first() as connection:
-        return await _looked_at(connection, address, clock)
+        return await _read_status(connection, address, clock)
 
 
-async def _looked_at(connection: asyncpg.Connection[Any], address: Address, clock: Clock) -> ServerCondition:
-    # The first statement of a connection takes longer than the next one.
+async def _read_status(connection: asyncpg.Connection[Any], address: Address, clock: Clock) -> ServerCondition:
+    # Not timed: the first statement of a connection takes longer than the next one.
     database, version = await connection.fetchrow(  # type: ignore[misc]
         "SELECT current_database()::text, current_setting('server_version')"
     )
-    asked = Asked.at(clock)
-    offset = asked.offset(await connection.fetchval("SELECT clock_timestamp()"), clock)
+    sent = Asked.at(clock)
+    offset = sent.offset(await connection.fetchval("SELECT clock_timestamp()"), clock)
     rows = await connection.fetch("SELECT name, setting FROM pg_settings WHERE name = ANY($1)", list(_SETTINGS))
     settings: dict[str, str] = dict(sorted((name, setting) for name, setting in rows))
     return ServerCondition(

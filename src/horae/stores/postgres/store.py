@@ -1,4 +1,4 @@
-"""One schema in a PostgreSQL database, shared by as many nodes as there are."""
+"""PostgreSQL store: one schema in a database, shared by any number of nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .migrate import bring_up_to_date
 from .shared_transactions import PostgresUsing
 
 SLICE: Final = 480
-"""Of so many, what a transaction costs beside them is little."""
+"""Largest claim slice: large enough that the fixed cost of a transaction hardly matters."""
 
 
 class PostgresStore(PostgresUsing, ServedStore):
@@ -23,19 +23,19 @@ class PostgresStore(PostgresUsing, ServedStore):
         self.address = Address.parsed(url)
         self._postgres = PostgresDoor(self.address)
         super().__init__(self._postgres, self.address.connections, SLICE)
-        self._claimer = FewClaimer(self._session, self._familiar, SLICE)
-        self._carrier = FewCarrier(self._session, self._familiar)
+        self._claimer = FewClaimer(self._session, self._task_cache, SLICE)
+        self._run_updater = FewCarrier(self._session, self._task_cache)
 
     async def _prepare(self) -> None:
         async with self._postgres.first() as connection:
             await bring_up_to_date(connection, self.address)
 
     async def _number_events(self) -> None:
-        if (await self._session.ask("unnumbered"))[0][0]:
-            await self._session.transact(_number)
+        if (await self._session.ask("has_unnumbered_events"))[0][0]:
+            await self._session.transact(_number_committed_events)
 
 
-async def _number(link: Link) -> None:
-    """One at a time: whoever had to wait finds less to do."""
-    (last,) = (await link.query("hold_numbering"))[0]
-    await link.query("number_events", last)
+async def _number_committed_events(connection: Link) -> None:
+    """Number committed events under a lock; a transaction that waited for it finds fewer events left."""
+    (last,) = (await connection.query("lock_numbering"))[0]
+    await connection.query("number_events", last)

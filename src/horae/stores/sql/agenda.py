@@ -1,4 +1,4 @@
-"""What the dispatcher, the settler and the keeper ask of a store on a server."""
+"""Agenda port on a database server: claims and settlements of the engine, node leases and the next due instant."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from .transactions import Session
 class ServedAgenda:
     _session: Session
     _claimer: Claimer
-    _carrier: Carrier
+    _run_updater: Carrier
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         return await self._claimer.claim(now, node, room, decide)
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
-        return await self._carrier.start(tuple(claims), now) if claims else frozenset()
+        return await self._run_updater.start(tuple(claims), now) if claims else frozenset()
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return await self._carrier.settle(tuple(batch), decide) if batch else frozenset()
+        return await self._run_updater.settle(tuple(batch), decide) if batch else frozenset()
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
-        return await self._carrier.release(tuple(claims), decide) if claims else frozenset()
+        return await self._run_updater.release(tuple(claims), decide) if claims else frozenset()
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        return await self._carrier.recover(node, renewals, decide, limit)
+        return await self._run_updater.recover(node, renewals, decide, limit)
 
     async def admit(self, routes: Collection[str]) -> int:
         if not routes:
             return 0
-        doors = sorted(routes)
-        if not (await self._session.ask("somebody_at_the_door", doors))[0][0]:
+        waiting_routes = sorted(routes)
+        if not (await self._session.ask("has_entries_parked_at_routes", waiting_routes))[0][0]:
             return 0
-        return await self._session.transact(lambda link: _admitted(link, doors))
+        return await self._session.transact(lambda connection: _admit(connection, waiting_routes))
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
-        async def work(link: Link) -> list[Row]:
-            # A claim whose answer got lost may still be about to be committed: it holds the node until then.
-            await link.query("hold_node", node)
-            return await link.query("carried_by", node)
+        async def work(connection: Link) -> list[Row]:
+            # A claim whose response was lost may still commit: it locks the node's row until then.
+            await connection.query("lock_node", node)
+            return await connection.query("live_runs_of_node", node)
 
         return tuple((run_id, token) for run_id, token in await self._session.transact(work))
 
@@ -76,10 +76,10 @@ class ServedAgenda:
         await self._session.ask("leave", node)
 
     async def next_due(self) -> datetime | None:
-        timed, ready = (await self._session.ask("heads"))[0]
+        timed, ready = (await self._session.ask("agenda_heads"))[0]
         heads = [due for due in (timed, ready) if due is not None]
         return instants[min(heads)] if heads else None
 
 
-async def _admitted(link: Link, doors: list[str]) -> int:
-    return len(await link.query("admit", doors))
+async def _admit(connection: Link, waiting_routes: list[str]) -> int:
+    return len(await connection.query("unpark_routes", waiting_routes))

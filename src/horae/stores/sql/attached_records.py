@@ -1,4 +1,4 @@
-"""Records that are written together with something else, in its transaction."""
+"""Attached records: records that are written in the transaction of another change, with optimistic locking by version."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from ...model.refusals import refuse
 from .connection import Link
 
 
-async def write_beside(link: Link, writings: Iterable[Writing]) -> None:
-    """The last that is done before the commit, or nothing of the transaction: whoever asked for it must look again."""
-    late = await write_in_order(link, writings)
-    if late is not None:
-        raise refuse("record_changed", kind=late.record.kind, key=late.record.key)
+async def write_beside(connection: Link, writings: Iterable[Writing]) -> None:
+    """Write the records as the last step before the commit. Raise `record_changed` if one has another version by now:
+    the whole transaction is rolled back, and the caller must read again."""
+    conflict = await write_in_order(connection, writings)
+    if conflict is not None:
+        raise refuse("record_changed", kind=conflict.record.kind, key=conflict.record.key)
 
 
-async def write_in_order(link: Link, writings: Iterable[Writing]) -> Writing | None:
-    """In order of their keys, so that nobody waits in a circle; those of one record stay in the order in which they came.
+async def write_in_order(connection: Link, writings: Iterable[Writing]) -> Writing | None:
+    """Write sorted by key, which prevents deadlocks; several writings of one record keep their order.
 
-    The first with which somebody else was faster: then it must not be committed.
+    Return the first record that was changed concurrently (None: all were written); the transaction must then not commit.
     """
     ordered = sorted(writings, key=_key)
-    return await link.write_records(ordered) if ordered else None
+    return await connection.write_records(ordered) if ordered else None
 
 
 def _key(writing: Writing) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Claiming: what is due leaves the agenda as runs, a slice at a time, while other nodes take theirs beside it."""
+"""Claim: turns due agenda entries into runs, one slice per transaction, concurrently with other nodes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .load_facts import Gathered
 from .transactions import Session
 from .unit_of_work import Draft
 
-_DECIDING_SECONDS: Final = 0.010
-_BETWEEN_LOOKS: Final = 16
-_OTHERS_ARE_AT_IT: Final = timedelta(milliseconds=50)
-"""What is due and held by another node is looked at again after so long: it may have died in the middle."""
+_MAX_DECIDE_SECONDS: Final = 0.010
+_CLOCK_CHECK_INTERVAL: Final = 16
+_LOCKED_RETRY_DELAY: Final = timedelta(milliseconds=50)
+"""Delay until due entries that another node has locked are tried again: that node may have died in the middle."""
 _VERSION: Final = ENTRY_WIDTH
 
 
 class Asked(NamedTuple):
-    """Who claims, when, how much, and who decides."""
+    """Arguments of one claim."""
 
     now: datetime
     node: str
@@ -39,9 +39,9 @@ class Asked(NamedTuple):
     decide: FireDecision
 
 
-class _Begun(NamedTuple):
-    """What the first look of a transaction says: the token of this claim, and the heads of the agenda. `alone`: there is
-    no lane with a limit, and nobody is barred."""
+class _ClaimStart(NamedTuple):
+    """Row of `begin_claim`: the fencing token of this claim and the heads of the agenda. `alone`: there is no lane with a
+    limit and no blocked owner."""
 
     token: int
     timed: int | None
@@ -50,123 +50,142 @@ class _Begun(NamedTuple):
 
 
 class Claimer:
-    def __init__(self, session: Session, familiar: Familiar, most: int) -> None:
+    """Claims due entries for this node."""
+
+    def __init__(self, session: Session, cache: Familiar, max_slice: int) -> None:
         self._session = session
-        self._familiar = familiar
-        self._turns = Turns(most)
+        self._task_cache = cache
+        self._claim_order = Turns(max_slice)
         self._head: datetime | None = None
 
     async def claim(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        """An idle node must not cost a write, so it looks first, unless it knows that something is due."""
+        """Claim up to `room` runs. Reads the head of the agenda first, unless an entry is known to be due: an idle node
+        must cost no write."""
         if room <= 0 or self._head is None or self._head > now:
-            found = await self._session.ask("glance", node)
-            if not found:
+            rows = await self._session.ask("agenda_heads_of_node", node)
+            if not rows:
                 return Claim()
-            timed, ready = found[0]
+            timed, ready = rows[0]
             head = earlier(timed, ready)
             if room <= 0 or head is None or head > now:
                 self._head = head
                 return Claim((), 0, head is not None and head <= now, head)
-        return await self._thoroughly(Asked(now, node, room, decide))
+        return await self._claim_slice(Asked(now, node, room, decide))
 
-    async def _thoroughly(self, asked: Asked) -> Claim:
+    async def _claim_slice(self, request: Asked) -> Claim:
         try:
-            return await self._claimed(asked, careful=False)
+            return await self._claim_and_cache(request, check_ledger=False)
         except AlreadyMadeError:
-            return await self._claimed(asked, careful=True)
+            return await self._claim_and_cache(request, check_ledger=True)
 
-    async def _claimed(self, asked: Asked, *, careful: bool) -> Claim:
-        claim, draft = await self._session.transact(lambda link: self._claim(link, asked, careful=careful))
-        if draft is not None:
-            draft.learnt_by(self._familiar)
+    async def _claim_and_cache(self, request: Asked, *, check_ledger: bool) -> Claim:
+        claim, unit = await self._session.transact(
+            lambda connection: self._claim(connection, request, check_ledger=check_ledger)
+        )
+        if unit is not None:
+            unit.learnt_by(self._task_cache)
         self._head = claim.next_due
         return claim
 
-    async def _claim(self, link: Link, asked: Asked, *, careful: bool) -> tuple[Claim, Draft | None]:
-        """And what was written: of a transaction that is tried again, only the last try is."""
-        found = await link.query("begin_claim", asked.node)
-        if not found:
+    async def _claim(self, connection: Link, request: Asked, *, check_ledger: bool) -> tuple[Claim, Draft | None]:
+        """Return the claim and its unit of work. A retried transaction builds a new one; only the last was written."""
+        start_rows = await connection.query("begin_claim", request.node)
+        if not start_rows:
             return Claim(), None
-        begun = _Begun(*found[0])
-        now = microseconds(asked.now)
-        self._turns.backlog = begun.ready is not None
-        rows = await self._turns.slice(link, now, asked.room)
+        start = _ClaimStart(*start_rows[0])
+        now = microseconds(request.now)
+        self._claim_order.backlog = start.ready is not None
+        rows = await self._claim_order.slice(connection, now, request.room)
         claimed: list[Claimed] = []
-        decided, draft = 0, None
+        decided, unit = 0, None
         if rows:
-            decided, draft = await self._decide(link, rows, asked, begun, claimed, careful=careful)
-            await draft.finish(link)
+            decided, unit = await self._decide(connection, rows, request, start, claimed, check_ledger=check_ledger)
+            await unit.finish(connection)
         if decided:
-            self._turns.last = rows[decided - 1][5]
-        timed, ready = (await link.query("heads"))[0]
-        return answer(claimed, decided, asked.now, earlier(timed, ready)), draft
+            self._claim_order.last = rows[decided - 1][5]
+        timed, ready = (await connection.query("agenda_heads"))[0]
+        return answer(claimed, decided, request.now, earlier(timed, ready)), unit
 
-    async def _gather(self, link: Link, rows: list[Row], begun: _Begun) -> Gathered:
-        gathered = Gathered(self._familiar, {row[0]: row[_VERSION] for row in rows})
-        await gathered.read_tasks(link)
-        crowded = [number for number, queued in gathered.queued.items() if queued > 1]
-        if familiar := [row[0] for row in rows if row[0] not in gathered.queued]:
-            crowded += [number for (number,) in await link.query("crowded_agendas", familiar)]
-        await gathered.read_entries(link, crowded)
+    async def _load(self, connection: Link, rows: list[Row], start: _ClaimStart) -> Gathered:
+        loaded = Gathered(self._task_cache, {row[0]: row[_VERSION] for row in rows})
+        await loaded.read_tasks(connection)
+        several = [number for number, entry_count in loaded.queued.items() if entry_count > 1]
+        if cached := [row[0] for row in rows if row[0] not in loaded.queued]:
+            several += [number for (number,) in await connection.query("tasks_with_several_entries", cached)]
+        await loaded.read_entries(connection, several)
         for row in rows:
-            if row[0] not in gathered.entries:
-                gathered.entries[row[0]] = (entry_from(row, gathered.known[row[0]].task.id),)
-        await gathered.read_surroundings(link, alone=begun.alone)
-        return gathered
+            if row[0] not in loaded.entries:
+                loaded.entries[row[0]] = (entry_from(row, loaded.known[row[0]].task.id),)
+        await loaded.read_surroundings(connection, alone=start.alone)
+        return loaded
 
     async def _decide(
-        self, link: Link, rows: list[Row], asked: Asked, begun: _Begun, claimed: list[Claimed], *, careful: bool
+        self,
+        connection: Link,
+        rows: list[Row],
+        request: Asked,
+        start: _ClaimStart,
+        claimed: list[Claimed],
+        *,
+        check_ledger: bool,
     ) -> tuple[int, Draft]:
-        """One after the other, until there is no room or it has taken too long; how many were decided."""
-        gathered = await self._gather(link, rows, begun)
-        draft = Draft(gathered)
-        until = thread_time() + _DECIDING_SECONDS
-        token, decide = begun.token, asked.decide
+        """Decide the rows in order until there is no room left or the time limit is reached.
+
+        Appends to `claimed`; returns how many rows were decided.
+        """
+        loaded = await self._load(connection, rows, start)
+        unit = Draft(loaded)
+        deadline = thread_time() + _MAX_DECIDE_SECONDS
+        token, decide = start.token, request.decide
         decided = 0
         for row in rows:
-            if len(claimed) >= asked.room:
+            if len(claimed) >= request.room:
                 break
-            if decided % _BETWEEN_LOOKS == 0 and thread_time() > until:
-                self._turns.took(decided, len(rows))
+            if decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > deadline:
+                self._claim_order.took(decided, len(rows))
                 break
             number = row[0]
-            known = gathered.known[number]
-            entries = gathered.entries[number]
+            known = loaded.known[number]
+            entries = loaded.entries[number]
             entry = entries[0] if len(entries) == 1 else next(e for e in entries if e.slot == row[1])
-            facts = gathered.facts(known, entries)
-            if careful:
-                change = await _only_new(link, draft, number, partial(_again, decide, entry, token), facts)
+            facts = loaded.facts(known, entries)
+            if check_ledger:
+                change = await _decide_deduplicated(
+                    connection, unit, number, partial(_decide_entry, decide, entry, token), facts
+                )
             else:
                 change = decide(facts, entry, token)
-                if facts.live and _is_born_again(change, facts):
+                if facts.live and _has_duplicate_run(change, facts):
                     raise AlreadyMadeError
             if row[1] not in change.dropped:
-                _must_move(entry, change)
-            draft.note(known, entries, change)
+                _check_entry_moved(entry, change)
+            unit.note(known, entries, change)
             for run in change.born:
                 if run.state in LIVE:
                     claimed.append(new(Claimed, (change.task or known.task, run)))  # noqa: PERF401 - there is one
             decided += 1
         else:
-            self._turns.took(decided, decided)
-        return decided, draft
+            self._claim_order.took(decided, decided)
+        return decided, unit
 
 
-async def _only_new(link: Link, draft: Draft, number: int, decide: Callable[[Facts], Change], facts: Facts) -> Change:
-    """Decided again, knowing which of its runs the ledger has; and those are not written again, whatever was said."""
+async def _decide_deduplicated(
+    connection: Link, unit: Draft, number: int, decide: Callable[[Facts], Change], facts: Facts
+) -> Change:
+    """Decide again if the ledger has some of the new runs, telling the decision which; never write these runs again."""
     change = decide(facts)
-    if made := await draft.made(link, number, change):
-        change = decide(facts._replace(made=made))
-    return await draft.only_new(link, number, change)
+    if existing := await unit.made(connection, number, change):
+        change = decide(facts._replace(made=existing))
+    return await unit.only_new(connection, number, change)
 
 
-def _is_born_again(change: Change, facts: Facts) -> bool:
-    """One that goes on, and that this same change may end: the ledger alone would not tell."""
-    going = {run.id for run in facts.live}
-    return any(run.id in going for run in change.born)
+def _has_duplicate_run(change: Change, facts: Facts) -> bool:
+    """Whether a new run has the id of a live one. The change may end that run, so the ledger alone would not show it."""
+    live_ids = {run.id for run in facts.live}
+    return any(run.id in live_ids for run in change.born)
 
 
-def _again(decide: FireDecision, entry: Entry, token: int, facts: Facts) -> Change:
+def _decide_entry(decide: FireDecision, entry: Entry, token: int, facts: Facts) -> Change:
     return decide(facts, entry, token)
 
 
@@ -177,11 +196,11 @@ def earlier(timed: int | None, ready: int | None) -> datetime | None:
 
 def answer(claimed: list[Claimed], decided: int, now: datetime, head: datetime | None) -> Claim:
     if not decided and head is not None and head <= now:
-        # Everything that is due is being taken by others just now.
-        return Claim((), 0, more=False, next_due=now + _OTHERS_ARE_AT_IT)
+        # Other nodes hold the locks of everything that is due.
+        return Claim((), 0, more=False, next_due=now + _LOCKED_RETRY_DELAY)
     return Claim(tuple(claimed), decided, head is not None and head <= now, head)
 
 
-def _must_move(entry: Entry, change: Change) -> None:
+def _check_entry_moved(entry: Entry, change: Change) -> None:
     if not change.deleted and not any(put.slot == entry.slot for put in change.put):
         raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")

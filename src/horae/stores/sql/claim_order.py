@@ -1,6 +1,7 @@
-"""Which of the entries that are due come next: in order of their instants, or owners in turn when there are too many.
+"""Claim order of due entries: by due instant, or round-robin by owner when there is a backlog.
 
-Every node has its own turn, and skips what another is just taking: nobody waits for anybody.
+Every node rotates through the owners on its own and skips rows that another node has locked (SKIP LOCKED), so that nodes
+never wait for each other.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from ..codec.rows import Row
 from ..owner_rotation import LONGEST_TURN, by_priority, one_of_each_task, taking_turns
 from .connection import Link
 
-_QUEUED_AT_ONCE: Final = 500
-"""From each end of a backlog: who is on time must not wait until the oldest are done."""
+_QUEUE_BATCH: Final = 500
+"""Entries moved to the owners' queues at once, from each end of a backlog: an entry that is on time must not wait until
+the oldest are done."""
 
-_CROWD: Final = 256
-"""With more than so many that are due, owners have their turns, however many of them a slice could take."""
-_AT_LEAST: Final = 32
-"""So many are held, however little room there is."""
+_ROTATION_THRESHOLD: Final = 256
+"""With more due entries than this, claims rotate through the owners, however large a slice may be."""
+_MIN_LOCKED: Final = 32
+"""Smallest number of entries to lock, however little room there is."""
 
 
 class Turns:
-    """`last` is whose turn it was last, `backlog` whether entries stand in their owners' queues.
+    """Reads slices of due entries. `last_owner` was served last; `has_backlog`: the owners' queues hold entries.
 
-    `reach` is the size of a slice: less than usual while decisions take so long that the rest would be held for nothing.
+    `slice_size` shrinks while decisions are slow, because the undecided rest of a slice is locked for nothing, and grows
+    back up to `max_slice`.
     """
 
     def __init__(self, most: int = CLAIM_SLICE) -> None:
@@ -34,57 +37,66 @@ class Turns:
         self.reach = most
 
     def took(self, decided: int, offered: int) -> None:
-        """So many of those that were offered could be decided in the time that there is for it."""
+        """Adapt the slice size: `decided` of the `offered` entries could be decided within the time limit."""
         self.reach = min(self.most, 2 * self.reach) if decided == offered else max(LONGEST_TURN, decided)
 
-    async def slice(self, link: Link, now: int, room: int) -> list[Row]:
-        """Rows of entries that are due, at most one of a task, best first; nobody else can take them meanwhile."""
-        few = room < self.reach
-        rows = [] if self.backlog else await link.query("peek" if few else "timed_slice", now, self.reach + 1)
-        if self.backlog or (len(rows) > min(self.reach, _CROWD) and not (await link.query("one_order"))[0][0]):
-            return one_of_each_task(await self._in_turn(link, now))
+    async def slice(self, connection: Link, now: int, room: int) -> list[Row]:
+        """Return locked rows of due entries, at most one per task, best first."""
+        has_little_room = room < self.reach
+        rows = (
+            []
+            if self.backlog
+            else await connection.query("peek_timed_slice" if has_little_room else "timed_slice", now, self.reach + 1)
+        )
+        if self.backlog or (
+            len(rows) > min(self.reach, _ROTATION_THRESHOLD)
+            and not (await connection.query("due_order_suffices"))[0][0]
+        ):
+            return one_of_each_task(await self._read_rotation(connection, now))
         rows = rows[: self.reach]
         if any(row[6] for row in rows):
             rows.sort(key=by_priority)
         rows = one_of_each_task(rows)
-        # What there is no room for is left to others; but what is only skipped takes none.
-        return await self._held(link, now, rows[: max(2 * room, _AT_LEAST)]) if few else rows
+        # Entries beyond the room are left to other nodes; twice the room is locked, because skipped occurrences use none.
+        return await self._lock_rows(connection, now, rows[: max(2 * room, _MIN_LOCKED)]) if has_little_room else rows
 
-    async def _in_turn(self, link: Link, now: int) -> list[Row]:
-        """More of what is due goes to its owners' queues, and owners have their turns, from the one after the last."""
-        await link.query("queue_oldest", now, _QUEUED_AT_ONCE)
-        await link.query("queue_newest", now, _QUEUED_AT_ONCE)
-        await link.query("not_yet", now)
-        owners = await self._owners(link)
+    async def _read_rotation(self, connection: Link, now: int) -> list[Row]:
+        """Move more due entries to the owners' queues and take a slice round-robin, starting after the last owner."""
+        await connection.query("queue_oldest", now, _QUEUE_BATCH)
+        await connection.query("queue_newest", now, _QUEUE_BATCH)
+        await connection.query("unqueue_not_due", now)
+        owners = await self._read_owners(connection)
         if not owners:
             return []
         turn = max(1, min(LONGEST_TURN, CLAIM_SLICE // len(owners)))
         share = -(-CLAIM_SLICE // (len(owners) * turn)) * turn
-        queues = await self._queues(link, owners, share)
+        queues = await self._read_queues(connection, owners, share)
         if sum(map(len, queues)) < CLAIM_SLICE and any(len(queue) == share for queue in queues):
-            # Some have less than their share: what they leave is for those who have more.
-            longer = [owner for owner, queue in zip(owners, queues, strict=True) if len(queue) == share]
-            more = dict(zip(longer, await self._queues(link, longer, CLAIM_SLICE), strict=True))
+            # Owners with less than their share leave room for those with more.
+            owners_with_more = [owner for owner, queue in zip(owners, queues, strict=True) if len(queue) == share]
+            more = dict(
+                zip(owners_with_more, await self._read_queues(connection, owners_with_more, CLAIM_SLICE), strict=True)
+            )
             queues = [more.get(owner, queue) for owner, queue in zip(owners, queues, strict=True)]
-        wanted = taking_turns(queues, turn)[: self.reach]
-        return await self._held(link, now, wanted)
+        chosen = taking_turns(queues, turn)[: self.reach]
+        return await self._lock_rows(connection, now, chosen)
 
-    async def _queues(self, link: Link, owners: list[str], share: int) -> list[list[Row]]:
-        found: dict[str, list[Row]] = {owner: [] for owner in owners}
-        for row in await link.query("ready_slices", owners, share):
-            found[row[5]].append(row)
-        return list(found.values())
+    async def _read_queues(self, connection: Link, owners: list[str], share: int) -> list[list[Row]]:
+        queues: dict[str, list[Row]] = {owner: [] for owner in owners}
+        for row in await connection.query("ready_slices", owners, share):
+            queues[row[5]].append(row)
+        return list(queues.values())
 
-    async def _held(self, link: Link, now: int, wanted: list[Row]) -> list[Row]:
-        """What was chosen, as far as nobody else has taken it or moved it on meanwhile, in the order in which it was chosen."""
-        rows = await link.query("hold_entries", [row[0] for row in wanted], [row[1] for row in wanted], now)
+    async def _lock_rows(self, connection: Link, now: int, chosen: list[Row]) -> list[Row]:
+        """Lock the chosen rows, in their order, without those that another node has locked or changed meanwhile."""
+        rows = await connection.query("lock_entries", [row[0] for row in chosen], [row[1] for row in chosen], now)
         by_slot = {(row[0], row[1]): row for row in rows}
-        return [by_slot[row[0], row[1]] for row in wanted if (row[0], row[1]) in by_slot]
+        return [by_slot[row[0], row[1]] for row in chosen if (row[0], row[1]) in by_slot]
 
-    async def _owners(self, link: Link) -> list[str]:
-        """Whose turn it is, at most as many as a slice has places."""
-        found = [owner for (owner,) in await link.query("owners_in_turn", self.last, CLAIM_SLICE + 1)]
-        if len(found) < CLAIM_SLICE and self.last:
-            first = await link.query("owners_in_turn", "", CLAIM_SLICE + 1)
-            found += [owner for (owner,) in first if owner not in found]
-        return found[:CLAIM_SLICE]
+    async def _read_owners(self, connection: Link) -> list[str]:
+        """Return the next owners in rotation, at most as many as a slice has entries."""
+        owners = [owner for (owner,) in await connection.query("ready_owners", self.last, CLAIM_SLICE + 1)]
+        if len(owners) < CLAIM_SLICE and self.last:
+            first = await connection.query("ready_owners", "", CLAIM_SLICE + 1)
+            owners += [owner for (owner,) in first if owner not in owners]
+        return owners[:CLAIM_SLICE]

@@ -1,4 +1,4 @@
-"""One connection to a server, as the store uses it: named statements, values in, rows out."""
+"""Protocols of a database connection and of the factory that opens it: named statements, values in, rows out."""
 
 from __future__ import annotations
 
@@ -13,54 +13,55 @@ if TYPE_CHECKING:
 
 
 class AlreadyMadeError(Exception):
-    """The ledger has one of the runs that were to be born: the whole is decided again, and each birth looked up."""
+    """The ledger already has one of the new runs; the claim is decided again with every new run looked up first."""
 
 
 class Link(Protocol):
-    """Used by one at a time. A list among the values of a statement is an array."""
+    """A connection for one caller at a time. A list among the values of a statement is passed as an array."""
 
     async def query(self, name: str, *values: Any) -> list[Row]:
-        """Run a named statement; all its rows."""
+        """Run a named statement and return all its rows."""
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
-        """Run a statement that takes many rows at once: `values` are those of all rows, one after the other."""
+        """Run a bulk statement; `values` holds the values of all rows, `width` per row, one row after the other."""
 
     async def write_events(self, rows: Sequence[Row]) -> None:
-        """Append to the log, numbered so that nothing with a lower number can appear after a higher one was read."""
+        """Append to the event log. No event gets a number below one that a reader may have seen already."""
 
-    async def write_at_once(self, folded: Folded) -> bool:
-        """All of an ordinary claim, or of an ordinary settlement; False where the server takes it only piece by piece."""
+    async def write_at_once(self, decisions: Folded) -> bool:
+        """Write an ordinary claim or settlement by one statement; return False if this server has no such statement."""
 
     async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
-        """In this order. The first with which somebody else was faster: what was written then must not be committed."""
+        """Write in this order; return the first record whose version has changed since it was read (None: all written).
+        If one is returned, the transaction must not be committed."""
 
     async def begin(self) -> None: ...
 
     async def begin_reading(self) -> None:
-        """A transaction that sees one instant and writes nothing."""
+        """Begin a read-only transaction on one snapshot."""
 
     async def commit(self) -> None: ...
 
     async def rollback(self) -> None: ...
 
     async def close(self) -> None:
-        """Say goodbye."""
+        """Close the connection in an orderly way."""
 
     def abandon(self) -> None:
-        """Let go at once, without waiting for anybody: the server ends what was open."""
+        """Drop the connection without waiting; the server rolls back its open transaction."""
 
     @property
     def usable(self) -> bool:
-        """Whether it may be used again."""
+        """Whether the connection is open and outside a transaction, so that it can be reused."""
 
 
 class Door(Protocol):
-    """Where connections come from, and what their errors mean."""
+    """Opens connections and translates the driver's errors."""
 
     async def connect(self) -> Link: ...
 
     def translated(self, error: BaseException) -> BaseException | None:
-        """The error of the store that says the same; None for what is not the server's."""
+        """Return the matching store error; None for an error that does not come from the server."""
 
     def is_worth_another_try(self, error: BaseException) -> bool:
-        """Whether the server ended the transaction only because of others: the same again may well succeed."""
+        """Whether the transaction failed only because of concurrent ones (deadlock, serialization): retry it."""

@@ -1,4 +1,4 @@
-"""A few connections that are used again and again by one event loop."""
+"""Connection pool of one event loop: idle connections are reused, a semaphore limits how many are open."""
 
 from __future__ import annotations
 
@@ -10,73 +10,73 @@ from typing import Final
 from ...errors import StoreUnavailable
 from .connection import Door, Link
 
-_LAST_SECONDS: Final = 5.0
-"""So long may what was accepted take to end when the store is closed."""
+_DRAIN_SECONDS: Final = 5.0
+"""Time that running work gets to finish when the pool is closed."""
 
 
 class Pool:
-    """Nothing is said to the server when a connection comes back, so that a statement costs one round trip."""
+    """Returns connections without a reset query, so that a single statement costs one round trip."""
 
-    def __init__(self, door: Door, most: int, connected: Callable[[], None]) -> None:
-        self._door = door
-        self._connected = connected
+    def __init__(self, factory: Door, size: int, on_connect: Callable[[], None]) -> None:
+        self._factory = factory
+        self._on_connect = on_connect
         self._idle: list[Link] = []
         self._all: set[Link] = set()
-        self._most = most
-        self._turn = asyncio.Semaphore(most)
-        self._closed = self._over = False
+        self._size = size
+        self._slots = asyncio.Semaphore(size)
+        self._closed = self._drained = False
 
     @asynccontextmanager
     async def link(self) -> AsyncIterator[Link]:
-        """One that nobody else uses meanwhile. After an error it is not used again unless it is sound."""
+        """Lend a connection exclusively. It goes back to the pool only if it is still usable, also after an error."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
-        async with self._turn:
-            link = await self._one()
+        async with self._slots:
+            connection = await self._take_idle_or_connect()
             try:
-                yield link
+                yield connection
             except asyncio.CancelledError:
-                # The server may still be at it, and nobody knows how long: whoever came next would have to wait for that.
-                link.abandon()
+                # The server may still execute the statement: the next user of the connection would wait for its end.
+                connection.abandon()
                 raise
             finally:
-                if link.usable and not self._over:
-                    self._idle.append(link)
+                if connection.usable and not self._drained:
+                    self._idle.append(connection)
                 else:
-                    self._all.discard(link)
-                    link.abandon()
+                    self._all.discard(connection)
+                    connection.abandon()
 
-    async def _one(self) -> Link:
+    async def _take_idle_or_connect(self) -> Link:
         while self._idle:
-            link = self._idle.pop()
-            if link.usable:
-                return link
-            self._all.discard(link)
-            link.abandon()
-        link = await self._door.connect()
-        self._connected()
-        self._all.add(link)
-        return link
+            connection = self._idle.pop()
+            if connection.usable:
+                return connection
+            self._all.discard(connection)
+            connection.abandon()
+        connection = await self._factory.connect()
+        self._on_connect()
+        self._all.add(connection)
+        return connection
 
     def forget(self) -> None:
-        """Connections that were idle may all have died with one that was not: each is made anew."""
+        """Drop all idle connections: after one connection was lost, the others are likely dead too."""
         idle, self._idle = self._idle, []
-        for link in idle:
-            self._all.discard(link)
-            link.abandon()
+        for connection in idle:
+            self._all.discard(connection)
+            connection.abandon()
 
     async def close(self) -> None:
-        """What was accepted may end first, if it does so soon."""
+        """Refuse new work, wait up to 5 s for running work, then close idle connections and abandon busy ones."""
         self._closed = True
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_SECONDS):
-                for _ in range(self._most):
-                    await self._turn.acquire()
-        self._over = True
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                for _ in range(self._size):
+                    await self._slots.acquire()
+        self._drained = True
         idle, self._idle = self._idle, []
         busy, self._all = self._all.difference(idle), set()
-        for link in busy:
-            link.abandon()
-        for link in idle:
+        for connection in busy:
+            connection.abandon()
+        for connection in idle:
             with suppress(Exception):
-                await link.close()
+                await connection.close()

@@ -1,4 +1,4 @@
-"""What readers of the event log ask of a store on a server."""
+"""Feed port on a database server: reads the event log by number, of one owner or of all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ServedFeed:
     _session: Session
 
     async def _number_events(self) -> None:
-        """Where numbers are given out when somebody reads, not when it is written."""
+        """Assign numbers to committed events. Overridden where numbers are assigned at reading, not at writing."""
 
     async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
         await self._number_events()
@@ -31,7 +31,7 @@ class ServedFeed:
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         await self._number_events()
         rows = await self._session.ask("owner_event_counts", list(owners), until) if owners else []
-        found: dict[str, int] = dict.fromkeys(owners, 0)
+        counts: dict[str, int] = dict.fromkeys(owners, 0)
         for owner, number in rows:
-            found[owner] += int(number)
-        return found
+            counts[owner] += int(number)
+        return counts

@@ -1,4 +1,4 @@
-"""Decisions of the two ordinary kinds, kept as they are while a transaction holds nothing else: then it is written at once."""
+"""Folded decisions: a transaction with only ordinary starts, or only ordinary successes, is written by one statement."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...model.task import TaskState
 from ..codec.rows import PLAIN_RUN, new
 from ..task_cache import Known
 
-_NOTHING_ELSE: Final = NOTHING[9:]
+_EMPTY_REST: Final = NOTHING[9:]
 
 
 class Noted(NamedTuple):
-    """What a decision said of a task as it was known."""
+    """A change, with the task and the entries that it was decided on."""
 
     known: Known
     entries: tuple[Entry, ...]
@@ -24,7 +24,7 @@ class Noted(NamedTuple):
 
 
 class Folded:
-    """Either births or successes, whichever came first."""
+    """Collects decisions of one kind: starts or successes, as the first one was."""
 
     def __init__(self) -> None:
         self.kept: list[Noted] = []
@@ -32,23 +32,24 @@ class Folded:
 
     @property
     def bare(self) -> list[int]:
-        """The tasks that are left with nothing on their agenda."""
+        """Numbers of the tasks whose agenda is empty afterwards."""
         return [noted[0][0] for noted in self.kept if not noted[2][5]] if self.births else []
 
     def take(self, known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
-        """What is known of the task from here on; None when this is not of the kind that is kept here."""
+        """Add a decision and return the task as changed; return None, without adding it, if it is of another kind."""
         births = bool(change[2])
         if self.kept and births is not self.births:
             return None
-        after = _born(known, entries, change) if births else _succeeded(known, change)
-        if after is not None:
+        changed_task = _after_start(known, entries, change) if births else _after_success(known, change)
+        if changed_task is not None:
             self.births = births
             self.kept.append(new(Noted, (known, entries, change)))
-        return after
+        return changed_task
 
 
-def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
-    """The only entry of a quiet task has become a run; it leaves, or stands for the next occurrence now."""
+def _after_start(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
+    """Return the task after an ordinary start: the only entry of a task without live runs became a run, and was removed or
+    moved to the next occurrence. None for anything else."""
     _, standing, born, _, _, put, *_ = change
     number, version, task, before, live, _ = known
     if standing is None or live or len(born) != 1 or len(entries) != 1 or entries[0][16] is not None:
@@ -56,11 +57,11 @@ def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | N
     run = born[0]
     if run[13:] != PLAIN_RUN or run[8] is not None or run[7] not in LIVE:
         return None
-    told = ((EventKind.RUN_STARTED, run[11], run[2], task[0], run[0], None),)
+    events = ((EventKind.RUN_STARTED, run[11], run[2], task[0], run[0], None),)
     if put and (len(put) != 1 or not _is_only_later(entries[0], put[0])):
         return None
     dropped = () if put else (entries[0][1],)
-    if change != (None, standing, born, (), (), put, dropped, told, False, *_NOTHING_ELSE):
+    if change != (None, standing, born, (), (), put, dropped, events, False, *_EMPTY_REST):
         return None
     if standing != (before[0], before[1] + 1, *before[2:]):
         return None
@@ -68,29 +69,30 @@ def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | N
 
 
 def _is_only_later(before: Entry, entry: Entry) -> bool:
-    """Whether nothing of it is new but its instants."""
+    """Whether the two entries differ only in their instants."""
     return entry == (*before[:3], entry[3], entry[4], *before[5:7], Stand.TIMED, *before[8:])
 
 
-def _succeeded(known: Known, change: Change) -> Known | None:
-    """The only run of a task has succeeded, and its agenda stays as it is: it goes on, or that was all of it."""
+def _after_success(known: Known, change: Change) -> Known | None:
+    """Return the task after an ordinary success: the only live run succeeded, the agenda is unchanged, and the task stays
+    active or is completed. None for anything else."""
     _, standing, _, moved, *_ = change
-    number, version, task, was, live, _ = known
-    if standing is None or len(live) != 1 or len(moved) != 1 or was[0] is not TaskState.ACTIVE:
+    number, version, task, prior, live, _ = known
+    if standing is None or len(live) != 1 or len(moved) != 1 or prior[0] is not TaskState.ACTIVE:
         return None
     before, run, state = live[0], moved[0], standing[0]
     now = run[13]
     ended = (*before[:7], RunState.SUCCEEDED, None, *before[9:12], run[12], now, None, *before[15:22], run[22], None)
     if run != ended or before[21] or run[12] is None:
         return None
-    told: tuple[tuple[object, ...], ...] = ((EventKind.RUN_SUCCEEDED, now, run[2], task[0], run[0], None),)
+    events: tuple[tuple[object, ...], ...] = ((EventKind.RUN_SUCCEEDED, now, run[2], task[0], run[0], None),)
     if state is TaskState.COMPLETED:
-        told = (*told, (EventKind.TASK_COMPLETED, now, run[2], task[0], None, None))
+        events = (*events, (EventKind.TASK_COMPLETED, now, run[2], task[0], None, None))
     elif state is not TaskState.ACTIVE:
         return None
-    if change != (None, standing, (), moved, (), (), (), told, False, *_NOTHING_ELSE):
+    if change != (None, standing, (), moved, (), (), (), events, False, *_EMPTY_REST):
         return None
-    end = now if state is TaskState.COMPLETED else was[8]
-    if standing != (state, was[1], 0, was[3], now, standing[5], was[6], was[7], end):
+    end = now if state is TaskState.COMPLETED else prior[8]
+    if standing != (state, prior[1], 0, prior[3], now, standing[5], prior[6], prior[7], end):
         return None
     return new(Known, (number, version + 1, task, standing, (), ()))

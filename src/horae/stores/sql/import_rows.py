@@ -1,4 +1,4 @@
-"""Parcels of another store are written as they are; what is written twice is the same as once."""
+"""Import of rows from another store: rows are written unchanged and idempotently, so an interrupted copy can be repeated."""
 
 from __future__ import annotations
 
@@ -27,127 +27,126 @@ from ..codec.rows import (
 from .connection import AlreadyMadeError, Link
 from .row_batches import RUN_COLUMNS, Sheets
 
-_RAISED_BY: Final = {TOKEN_MARK: "raise_token", EVENT_MARK: "raise_event_number"}
-_NO_CHARACTER: Final = "\0"
-_INSTEAD: Final = "\ufffd"
+_RAISE_STATEMENTS: Final = {TOKEN_MARK: "raise_token", EVENT_MARK: "raise_event_number"}
+_NUL: Final = "\0"
+_REPLACEMENT: Final = "\ufffd"
 
 
-async def arrive(link: Link, part: Part, parcels: Sequence[Parcel]) -> None:
-    await _INTO[part](link, parcels)
+async def arrive(connection: Link, part: Part, items: Sequence[Parcel]) -> None:
+    await _IMPORTERS[part](connection, items)
 
 
-async def _marks(link: Link, parcels: Sequence[Parcel]) -> None:
-    for name, number in only(Mark, parcels):
-        if name in _RAISED_BY:
-            await link.query(_RAISED_BY[name], number)
+async def _import_marks(connection: Link, items: Sequence[Parcel]) -> None:
+    for name, number in only(Mark, items):
+        if name in _RAISE_STATEMENTS:
+            await connection.query(_RAISE_STATEMENTS[name], number)
 
 
-async def _remembered(link: Link, parcels: Sequence[Parcel]) -> None:
-    for fact in only(Remembered, parcels):
-        await link.query("remember", *fact)
+async def _import_metadata(connection: Link, items: Sequence[Parcel]) -> None:
+    for metadata in only(Remembered, items):
+        await connection.query("write_metadata", *metadata)
 
 
-async def _records(link: Link, parcels: Sequence[Parcel]) -> None:
-    for record in only(Record, parcels):
-        await link.query("put_record", *record_values(record))
+async def _import_records(connection: Link, items: Sequence[Parcel]) -> None:
+    for record in only(Record, items):
+        await connection.query("put_record", *record_values(record))
 
 
-async def _lanes(link: Link, parcels: Sequence[Parcel]) -> None:
-    for lane in only(LaneLimit, parcels):
-        await link.query("set_lane", *lane)
+async def _import_lanes(connection: Link, items: Sequence[Parcel]) -> None:
+    for lane in only(LaneLimit, items):
+        await connection.query("set_lane", *lane)
 
 
-async def _barred(link: Link, parcels: Sequence[Parcel]) -> None:
-    for owner, reason in only(Barred, parcels):
-        await link.query("bar", owner, reason.value)
+async def _import_blocked_owners(connection: Link, items: Sequence[Parcel]) -> None:
+    for owner, reason in only(Barred, items):
+        await connection.query("block_owner", owner, reason.value)
 
 
-async def _nodes(link: Link, parcels: Sequence[Parcel]) -> None:
-    for node in only(Node, parcels):
-        await link.query("join", *node_values(node))
+async def _import_nodes(connection: Link, items: Sequence[Parcel]) -> None:
+    for node in only(Node, items):
+        await connection.query("join", *node_values(node))
 
 
-async def _tallies(link: Link, parcels: Sequence[Parcel]) -> None:
-    # What was counted and not summed up yet would come on top.
-    await link.query("fold_counts")
-    await link.write_rows("put_tallies", 4, [value for tally in only(Tally, parcels) for value in tally])
+async def _import_counters(connection: Link, items: Sequence[Parcel]) -> None:
+    # Counter deltas that are not summed up yet would be added on top later.
+    await connection.query("sum_counter_deltas")
+    await connection.write_rows("replace_counters", 4, [value for counter in only(Tally, items) for value in counter])
 
 
-async def _tasks(link: Link, parcels: Sequence[Parcel]) -> None:
-    given = only(Facts, parcels)
-    known = await _known(link, [facts.task.id for facts in given])
-    if known:
-        await link.query("make_room", [number for number, _ in known.values()])
-    unknown = [facts.task.id for facts in given if facts.task.id not in known]
-    numbers = await link.query("task_numbers", len(unknown)) if unknown else []
-    known.update((task_id, (number, 0)) for task_id, (number,) in zip(unknown, numbers, strict=True))
-    sheets = Sheets()
+async def _import_tasks(connection: Link, items: Sequence[Parcel]) -> None:
+    given = only(Facts, items)
+    existing = await _find_existing(connection, [facts.task.id for facts in given])
+    if existing:
+        await connection.query("drop_definitions", [number for number, _ in existing.values()])
+    missing = [facts.task.id for facts in given if facts.task.id not in existing]
+    numbers = await connection.query("task_numbers", len(missing)) if missing else []
+    existing.update((task_id, (number, 0)) for task_id, (number,) in zip(missing, numbers, strict=True))
+    batches = Sheets()
     for facts in given:
-        _note(sheets, *known[facts.task.id], facts)
+        _add_task(batches, *existing[facts.task.id], facts)
     try:
-        await sheets.write(link)
+        await batches.write(connection)
     except AlreadyMadeError as error:
         raise StoreError("A run that goes on there has ended here; nothing was written.") from error
 
 
-def _note(sheets: Sheets, number: int, version: int, facts: Facts) -> None:
-    sheets.new_tasks += (number, *task_values(facts.task))
-    sheets.new_standings += standing_values(number, version + 1, facts.standing)[:-1]
+def _add_task(batches: Sheets, number: int, version: int, facts: Facts) -> None:
+    batches.new_tasks += (number, *task_values(facts.task))
+    batches.new_standings += standing_values(number, version + 1, facts.standing)[:-1]
     for entry in facts.entries:
-        sheets.entries[number, entry.slot] = entry_values(number, entry)
+        batches.entries[number, entry.slot] = entry_values(number, entry)
     for run in facts.live:
-        sheets.bear(number, run)
+        batches.bear(number, run)
 
 
-async def _known(link: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """The number and the version of those tasks that are there."""
-    rows = await link.query("versions_by_id", list(dict.fromkeys(ids)))
+async def _find_existing(connection: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Map the ids of existing tasks to number and version."""
+    rows = await connection.query("versions_by_id", list(dict.fromkeys(ids)))
     return {task_id: (number, version) for task_id, number, version in rows}
 
 
-async def _runs(link: Link, parcels: Sequence[Parcel]) -> None:
-    given = only(Run, parcels)
-    known = await _known(link, [run.task_id for run in given])
+async def _import_runs(connection: Link, items: Sequence[Parcel]) -> None:
+    given = only(Run, items)
+    existing = await _find_existing(connection, [run.task_id for run in given])
     values: list[Any] = []
     for run in given:
-        if run.task_id not in known:
+        if run.task_id not in existing:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
-        values += run_values(known[run.task_id][0], run)
-    await link.write_rows("carry_in_runs", RUN_COLUMNS, _storable(values))
+        values += run_values(existing[run.task_id][0], run)
+    await connection.write_rows("import_runs", RUN_COLUMNS, _without_nul(values))
 
 
-async def _lines(link: Link, parcels: Sequence[Parcel]) -> None:
+async def _import_lines(connection: Link, items: Sequence[Parcel]) -> None:
     values: list[Any] = []
-    for number, (run_id, at, level, text) in only(NumberedLine, parcels):
+    for number, (run_id, at, level, text) in only(NumberedLine, items):
         values += (run_id, number, microseconds(at), level, printable(text))
-    await link.write_rows("carry_in_lines", 5, _storable(values))
+    await connection.write_rows("import_lines", 5, _without_nul(values))
 
 
-async def _events(link: Link, parcels: Sequence[Parcel]) -> None:
+async def _import_events(connection: Link, items: Sequence[Parcel]) -> None:
     values: list[Any] = []
-    for number, event in only(Numbered, parcels):
+    for number, event in only(Numbered, items):
         values += (number, *event_values(event))
-    await link.write_rows("carry_in_events", 7, _storable(values))
+    await connection.write_rows("import_events", 7, _without_nul(values))
 
 
-def _storable(values: list[Any]) -> list[Any]:
-    """A file can hold the character that is none, and what was said may have it; servers cannot."""
+def _without_nul(values: list[Any]) -> list[Any]:
+    """Replace NUL characters: SQLite can store them in text, database servers cannot."""
     return [
-        value.replace(_NO_CHARACTER, _INSTEAD) if isinstance(value, str) and _NO_CHARACTER in value else value
-        for value in values
+        value.replace(_NUL, _REPLACEMENT) if isinstance(value, str) and _NUL in value else value for value in values
     ]
 
 
-_INTO: Final[dict[Part, Callable[[Link, Sequence[Parcel]], Awaitable[None]]]] = {
-    Part.MARKS: _marks,
-    Part.REMEMBERED: _remembered,
-    Part.RECORDS: _records,
-    Part.LANES: _lanes,
-    Part.BARRED: _barred,
-    Part.NODES: _nodes,
-    Part.TALLIES: _tallies,
-    Part.TASKS: _tasks,
-    Part.RUNS: _runs,
-    Part.LINES: _lines,
-    Part.EVENTS: _events,
+_IMPORTERS: Final[dict[Part, Callable[[Link, Sequence[Parcel]], Awaitable[None]]]] = {
+    Part.MARKS: _import_marks,
+    Part.REMEMBERED: _import_metadata,
+    Part.RECORDS: _import_records,
+    Part.LANES: _import_lanes,
+    Part.BARRED: _import_blocked_owners,
+    Part.NODES: _import_nodes,
+    Part.TALLIES: _import_counters,
+    Part.TASKS: _import_tasks,
+    Part.RUNS: _import_runs,
+    Part.LINES: _import_lines,
+    Part.EVENTS: _import_events,
 }

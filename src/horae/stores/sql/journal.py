@@ -1,4 +1,4 @@
-"""The journal on a server."""
+"""Journal port on a database server: log lines of runs, numbered per run and capped at a maximum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .connection import Link
 from .ledger import read_run
 from .transactions import Session
 
-_CUT: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
+_TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 
 
 class ServedJournal:
@@ -22,7 +22,7 @@ class ServedJournal:
     async def write_lines(self, lines: Sequence[Line]) -> None:
         given = tuple(lines)
         if given:
-            await self._session.transact(lambda link: _write(link, given))
+            await self._session.transact(lambda connection: _write(connection, given))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._session.ask("lines", run_id, after, limit)
@@ -31,17 +31,19 @@ class ServedJournal:
         )
 
 
-async def _write(link: Link, lines: Sequence[Line]) -> None:
-    said: dict[str, int] = dict(await link.query("said", sorted({line.run_id for line in lines})))
+async def _write(connection: Link, lines: Sequence[Line]) -> None:
+    last_numbers: dict[str, int] = dict(
+        await connection.query("last_line_number", sorted({line.run_id for line in lines}))
+    )
     values: list[Any] = []
     for run_id, at, level, text in lines:
-        if run_id not in said:
-            # What was said by a run that is gone, or never was, is nobody's to read.
-            said[run_id] = LOG_LINES + 1 if await read_run(link, run_id) is None else 0
-        number = said[run_id] = said[run_id] + 1
+        if run_id not in last_numbers:
+            # Lines of a run that does not exist (any more) are dropped: no reader could reach them.
+            last_numbers[run_id] = LOG_LINES + 1 if await read_run(connection, run_id) is None else 0
+        number = last_numbers[run_id] = last_numbers[run_id] + 1
         if number <= LOG_LINES:
             values += (run_id, number, microseconds(at), level, printable(shortened(text, LOG_LINE_CHARACTERS)))
         elif number == LOG_LINES + 1:
-            values += (run_id, number, microseconds(at), "warning", _CUT)
+            values += (run_id, number, microseconds(at), "warning", _TRUNCATION_NOTICE)
     if values:
-        await link.write_rows("insert_lines", 5, values)
+        await connection.write_rows("insert_lines", 5, values)

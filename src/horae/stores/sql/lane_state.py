@@ -1,7 +1,7 @@
-"""Lanes, and who is barred, kept up to date while one transaction decides.
+"""State of lanes and blocked owners during one transaction: limits, slots in use, and the reason why an owner is blocked.
 
-Whoever may take or free a seat holds the row of that lane until the transaction ends, so two nodes never take the same
-seat. A task without a lane, whose owner has no limit, holds nothing.
+A transaction that may take or free a lane slot locks the row of that lane until it ends, so two nodes never take the same
+slot. A task without a lane, whose owner has no limit, locks nothing.
 """
 
 from __future__ import annotations
@@ -20,65 +20,67 @@ class Surroundings:
         self._lane_of_owner: dict[str, str | None] = {}
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
-        self._barred: dict[str, Reason | None] = {}
+        self._block_reasons: dict[str, Reason | None] = {}
         self.quiet = True
-        """Nobody sits in any lane, and nobody is barred."""
+        """True if no lane and no blocked owner concerns these tasks."""
 
     async def read(
-        self, link: Link, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False
+        self, connection: Link, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False
     ) -> None:
-        """For these tasks, and the lanes that their runs and entries know of. `alone`: no owner has a limit or is barred."""
+        """Read and lock the lanes of these tasks and the given ones. `alone`: no owner has a limit or is blocked."""
         self._lane_of_owner = {task.owner: None for task in tasks}
-        wanted = {task.lane for task in tasks if task.lane is not None} | set(lanes)
+        needed = {task.lane for task in tasks if task.lane is not None} | set(lanes)
         if not alone and self._lane_of_owner:
-            wanted |= await self._owners(link, {task.lane for task in tasks if task.lane is not None})
-        if wanted:
+            needed |= await self._read_owners(connection, {task.lane for task in tasks if task.lane is not None})
+        if needed:
             self.quiet = False
-            await self.hold(link, wanted)
+            await self.hold(connection, needed)
 
-    async def _owners(self, link: Link, lanes: set[str]) -> set[str]:
+    async def _read_owners(self, connection: Link, lanes: set[str]) -> set[str]:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
-        found: set[str] = set()
-        for kind, name, reason in await link.query("owners", list(owners), [*self._lane_of_owner, *lanes]):
+        owner_lanes: set[str] = set()
+        for kind, name, reason in await connection.query(
+            "limits_and_blocks_of_owners", list(owners), [*self._lane_of_owner, *lanes]
+        ):
             if kind == "lane":
                 self._lane_of_owner[owners[name]] = name
-                found.add(name)
+                owner_lanes.add(name)
             else:
-                self._barred[name] = REASONS[reason]
+                self._block_reasons[name] = REASONS[reason]
                 self.quiet = False
-        return found
+        return owner_lanes
 
-    async def hold(self, link: Link, lanes: Iterable[str]) -> None:
-        """Nobody else changes who sits in these lanes, or waits for them, until the transaction ends."""
+    async def hold(self, connection: Link, lanes: Iterable[str]) -> None:
+        """Lock these lanes: until the transaction ends, no other one changes their slots or waiting entries."""
         missing = sorted(lane for lane in lanes if lane not in self._limits)
         if not missing:
             return
-        held: dict[str, int | None] = dict(await link.query("hold_lanes", missing))
-        while len(held) < len(missing):
-            await link.query("make_lanes", [name for name in missing if name not in held])
-            held = dict(await link.query("hold_lanes", missing))
-        # Only now: what was counted before the lanes were held may be out of date.
-        seats_taken: dict[str, int] = dict(await link.query("seats_taken", missing))
-        for name, seats in held.items():
-            self._limits[name] = DEFAULT_LIMIT if seats is None else seats
-            self._taken[name] = seats_taken.get(name, 0)
+        limits: dict[str, int | None] = dict(await connection.query("lock_lanes", missing))
+        while len(limits) < len(missing):
+            await connection.query("insert_lanes", [name for name in missing if name not in limits])
+            limits = dict(await connection.query("lock_lanes", missing))
+        # Count only now: a count from before the locks may be out of date.
+        taken: dict[str, int] = dict(await connection.query("count_lane_slots", missing))
+        for name, limit in limits.items():
+            self._limits[name] = DEFAULT_LIMIT if limit is None else limit
+            self._taken[name] = taken.get(name, 0)
 
     def lanes_of(self, task: Task) -> tuple[LaneUse, ...]:
-        lane, mine = task.lane, self._lane_of_owner.get(task.owner)
+        lane, own_lane = task.lane, self._lane_of_owner.get(task.owner)
         if lane is None:
-            return () if mine is None else (self._use(mine),)
-        if mine is None or mine == lane:
+            return () if own_lane is None else (self._use(own_lane),)
+        if own_lane is None or own_lane == lane:
             return (self._use(lane),)
-        return self._use(lane), self._use(mine)
+        return self._use(lane), self._use(own_lane)
 
     def barred(self, task: Task) -> Reason | None:
-        return self._barred.get(task.owner) or self._barred.get(also_barred_as(task.owner, task.lane))
+        return self._block_reasons.get(task.owner) or self._block_reasons.get(also_barred_as(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
         return LaneUse(lane, self._limits[lane], self._taken[lane])
 
     def taken(self, lanes: Iterable[str], by: int) -> None:
-        """So many seats more, or fewer, are taken in each of these lanes."""
+        """Add `by` (which may be negative) to the slots in use of each of these lanes."""
         for lane in lanes:
             if lane in self._taken:
                 self._taken[lane] += by

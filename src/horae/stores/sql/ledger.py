@@ -1,5 +1,4 @@
-"""The ledger and the list of tasks, read a page at a time. What goes on is kept apart from what has ended: a page is
-made of both."""
+"""Paginated reads of tasks and runs; a page of runs merges the table of live runs with the ledger of ended ones."""
 
 from __future__ import annotations
 
@@ -21,111 +20,116 @@ from .connection import Link
 from .load_facts import Gathered
 from .task_pages import task_rows
 
-_ROWS_EACH: Final = 300
-"""What it costs to look at all runs of one task, measured in rows of an index that are only passed by."""
+_ROWS_PER_TASK: Final = 300
+"""Cost of reading all runs of one task, in units of index rows that are only skipped."""
 _LATEST: Final = 2**63 - 1
 
 
-async def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
+async def read_tasks(connection: Link, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
     size = min(limit, LARGEST_PAGE)
-    rows = await task_rows(link, wanted, int(after or 0), size + 1)
-    return Page(await facts_of(link, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
+    rows = await task_rows(connection, task_filter, int(after or 0), size + 1)
+    return Page(await facts_of(connection, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
-async def read_upcoming(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
+async def read_upcoming(connection: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
     size = min(limit, LARGEST_PAGE)
-    entries = 2 * size
+    max_entries = 2 * size
     while True:
-        rows = await _soonest(link, owner, entries)
-        # A task may have many entries, and counts once.
-        found = list(dict.fromkeys((task, version) for task, version, _ in rows))
-        if len(found) >= size or len(rows) < entries:
-            return await facts_of(link, found[:size])
-        entries *= 4
+        rows = await _read_soonest(connection, owner, max_entries)
+        # A task with many entries counts once.
+        tasks = list(dict.fromkeys((task, version) for task, version, _ in rows))
+        if len(tasks) >= size or len(rows) < max_entries:
+            return await facts_of(connection, tasks[:size])
+        max_entries *= 4
 
 
-async def _soonest(link: Link, owner: str | None, most: int) -> list[Row]:
-    if owner is not None and not await _is_large(link, owner, most, rows_each=1):
-        return await link.query("upcoming_of_owner", owner, most)
-    return await link.query("upcoming", owner, most)
+async def _read_soonest(connection: Link, owner: str | None, max_rows: int) -> list[Row]:
+    if owner is not None and not await _is_large_owner(connection, owner, max_rows, rows_per_task=1):
+        return await connection.query("upcoming_of_owner", owner, max_rows)
+    return await connection.query("upcoming", owner, max_rows)
 
 
-async def _is_large(link: Link, owner: str, wanted: int, rows_each: int) -> bool:
-    """Whether so many of an owner's rows are found sooner among everybody's than by way of the owner's own tasks.
+async def _is_large_owner(connection: Link, owner: str, row_count: int, rows_per_task: int) -> bool:
+    """Whether a scan over all owners finds `row_count` rows of this owner sooner than a scan of the owner's own tasks.
 
-    Of a share in all, so many stand in `wanted / share` rows; by way of the tasks, all of theirs are looked at.
+    The scan over all owners reads `row_count / share` rows, where share is the owner's part of all tasks; the other scan reads
+    all tasks of the owner.
     """
-    mine, everybodys = (await link.query("tasks_of_owner_and_all", owner))[0]
-    return bool(mine * mine * rows_each > wanted * everybodys)
+    owner_tasks, all_tasks = (await connection.query("tasks_of_owner_and_all", owner))[0]
+    return bool(owner_tasks * owner_tasks * rows_per_task > row_count * all_tasks)
 
 
-async def read_stranded(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
-    """Doors have names of their own, and stand together in the index."""
+async def read_stranded(connection: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
+    """Read tasks that are parked at a route without a worker; route names share a prefix, a range of the index."""
     size = min(limit, LARGEST_PAGE)
-    found: list[Row] = []
-    for door in DOORS:
-        found += [tuple(row) for row in await link.query("stranded", door, door[:-1] + ";", owner, size)]
-    return await facts_of(link, sorted(found)[:size])
+    rows: list[Row] = []
+    for route in DOORS:
+        rows += [
+            tuple(row) for row in await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
+        ]
+    return await facts_of(connection, sorted(rows)[:size])
 
 
-async def read_latest(link: Link, task_ids: list[str]) -> dict[str, Run]:
+async def read_latest(connection: Link, task_ids: list[str]) -> dict[str, Run]:
     newest: dict[str, Run] = {}
-    for row in await link.query("latest", task_ids):
+    for row in await connection.query("latest", task_ids):
         run = run_from(row, row[RUN_WIDTH])
         known = newest.get(run.task_id)
-        if known is None or _order(known) < _order(run):
+        if known is None or _sort_key(known) < _sort_key(run):
             newest[run.task_id] = run
     return newest
 
 
-async def facts_of(link: Link, rows: Sequence[Row], *, with_lanes: bool = False) -> tuple[Facts, ...]:
-    """Of tasks by number and version. In a list they carry no lanes: it does not say what a run would have to wait for."""
+async def facts_of(connection: Link, rows: Sequence[Row], *, with_lanes: bool = False) -> tuple[Facts, ...]:
+    """Read the facts of tasks given by number and version. Lists omit the lanes: they do not show what a run waits for."""
     numbers = [row[0] for row in rows]
-    gathered = Gathered(Familiar(), {row[0]: row[1] for row in rows})
-    await gathered.read_tasks(link)
-    await gathered.read_entries(link, numbers)
-    barred = await _barred(link, gathered)
-    found = [_plain_facts(gathered, number, barred) for number in numbers if number in gathered.known]
-    return tuple([facts._replace(lanes=await _lanes(link, facts)) for facts in found] if with_lanes else found)
+    loaded = Gathered(Familiar(), {row[0]: row[1] for row in rows})
+    await loaded.read_tasks(connection)
+    await loaded.read_entries(connection, numbers)
+    blocked = await _read_block_reasons(connection, loaded)
+    listed = [_build_facts(loaded, number, blocked) for number in numbers if number in loaded.known]
+    if not with_lanes:
+        return tuple(listed)
+    return tuple([facts._replace(lanes=await _read_lanes(connection, facts)) for facts in listed])
 
 
-async def _barred(link: Link, gathered: Gathered) -> dict[str, Reason | None]:
-    tasks = [known.task for known in gathered.known.values()]
+async def _read_block_reasons(connection: Link, loaded: Gathered) -> dict[str, Reason | None]:
+    tasks = [known.task for known in loaded.known.values()]
     names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
-    rows = await link.query("owners", [], names) if names else []
+    rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
     return {name: REASONS[reason] for kind, name, reason in rows if kind == "barred"}
 
 
-def _plain_facts(gathered: Gathered, number: int, barred: dict[str, Reason | None]) -> Facts:
-    known = gathered.known[number]
-    entries = gathered.entries.get(number, ())
+def _build_facts(loaded: Gathered, number: int, blocked: dict[str, Reason | None]) -> Facts:
+    known = loaded.known[number]
+    entries = loaded.entries.get(number, ())
     task = known.task
-    reason = barred.get(task.owner) or barred.get(also_barred_as(task.owner, task.lane))
+    reason = blocked.get(task.owner) or blocked.get(also_barred_as(task.owner, task.lane))
     return Facts(task, known.standing, entries, known.live, barred=reason)
 
 
-async def _lanes(link: Link, facts: Facts) -> tuple[LaneUse, ...]:
-    """As a decision would see them, without holding anything."""
-    task, mine = facts.task, owner_lane(facts.task.owner)
-    named = list(dict.fromkeys([lane for lane in (task.lane, mine) if lane is not None]))
-    uses = {name: (seats, taken) for name, seats, taken in await link.query("lane_use", named)}
+async def _read_lanes(connection: Link, facts: Facts) -> tuple[LaneUse, ...]:
+    """Read the lane use as a decision would see it, without locks."""
+    task, own_lane = facts.task, owner_lane(facts.task.owner)
+    lane_names = list(dict.fromkeys([lane for lane in (task.lane, own_lane) if lane is not None]))
+    uses = {name: (limit, taken) for name, limit, taken in await connection.query("lane_use", lane_names)}
     lanes: list[LaneUse] = []
-    for name in named:
-        seats, taken = uses.get(name, (None, 0))
-        if name != mine or seats is not None or name == task.lane:
-            lanes.append(LaneUse(name, DEFAULT_LIMIT if seats is None else seats, taken))
+    for name in lane_names:
+        limit, taken = uses.get(name, (None, 0))
+        if name != own_lane or limit is not None or name == task.lane:
+            lanes.append(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken))
     return tuple(lanes)
 
 
-async def read_run(link: Link, run_id: str) -> Run | None:
-    rows = await link.query("run_going", run_id)
+async def read_run(connection: Link, run_id: str) -> Run | None:
+    rows = await connection.query("live_run", run_id)
     if not rows:
         instants = instants_in(run_id)
-        rows = await link.query("run_over", run_id, *((0, -1) if instants is None else instants))
+        rows = await connection.query("ended_run", run_id, *((0, -1) if instants is None else instants))
     return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 
-async def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int) -> Page[Run]:
+async def read_runs(connection: Link, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
     size = min(limit, LARGEST_PAGE)
     planned, attempt, run_id = (_LATEST, 2**31 - 1, "") if after is None else after.split("/", 2)
     values = (
@@ -133,38 +137,38 @@ async def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int
         int(attempt),
         run_id,
         size + 1,
-        wanted.owner,
-        None if wanted.states is None else sorted(str(state) for state in wanted.states),
-        None if wanted.since is None else microseconds(wanted.since),
-        None if wanted.until is None else microseconds(wanted.until),
+        run_filter.owner,
+        None if run_filter.states is None else sorted(str(state) for state in run_filter.states),
+        None if run_filter.since is None else microseconds(run_filter.since),
+        None if run_filter.until is None else microseconds(run_filter.until),
     )
     rows: list[Row] = []
-    if wanted.states is None or wanted.states & LIVE:
-        rows += await link.query("runs_page_going", *values, wanted.task_id)
-    if wanted.states is None or wanted.states - LIVE:
-        rows += await _page_of_ledger(link, wanted, size, values)
-    runs = sorted((run_from(row, row[RUN_WIDTH]) for row in rows), key=_order, reverse=True)
+    if run_filter.states is None or run_filter.states & LIVE:
+        rows += await connection.query("runs_page_live", *values, run_filter.task_id)
+    if run_filter.states is None or run_filter.states - LIVE:
+        rows += await _read_ended_runs(connection, run_filter, size, values)
+    runs = sorted((run_from(row, row[RUN_WIDTH]) for row in rows), key=_sort_key, reverse=True)
     items = tuple(runs[:size])
-    return Page(items, _key(items[-1]) if items and len(runs) > size else None)
+    return Page(items, _encode_cursor(items[-1]) if items and len(runs) > size else None)
 
 
-async def _page_of_ledger(link: Link, wanted: RunFilter, size: int, values: tuple[Any, ...]) -> list[Row]:
-    """By whichever index leaves the least to look at."""
-    if wanted.task_id is not None:
-        return await link.query("runs_page_of_task", *values, wanted.task_id)
-    if wanted.owner is not None and not await _is_large(link, wanted.owner, size, _ROWS_EACH):
-        return await link.query("runs_page_of_owner", *values)
-    if wanted.states is None or RunState.SUCCEEDED in wanted.states:
-        return await link.query("runs_page", *values)
+async def _read_ended_runs(connection: Link, run_filter: RunFilter, size: int, values: tuple[Any, ...]) -> list[Row]:
+    """Read a page of ended runs by the index that needs the fewest rows."""
+    if run_filter.task_id is not None:
+        return await connection.query("runs_page_of_task", *values, run_filter.task_id)
+    if run_filter.owner is not None and not await _is_large_owner(connection, run_filter.owner, size, _ROWS_PER_TASK):
+        return await connection.query("runs_page_of_owner", *values)
+    if run_filter.states is None or RunState.SUCCEEDED in run_filter.states:
+        return await connection.query("runs_page", *values)
     rows: list[Row] = []
-    for state in wanted.states - LIVE:
-        rows += await link.query("runs_page_in_state", *values, str(state))
+    for state in run_filter.states - LIVE:
+        rows += await connection.query("runs_page_in_state", *values, str(state))
     return rows
 
 
-def _order(run: Run) -> tuple[int, int, str]:
+def _sort_key(run: Run) -> tuple[int, int, str]:
     return microseconds(run.planned), run.attempt, run.id
 
 
-def _key(run: Run) -> str:
+def _encode_cursor(run: Run) -> str:
     return f"{microseconds(run.planned)}/{run.attempt}/{run.id}"

@@ -1,7 +1,7 @@
-"""The facts of many tasks at once, in a few statements that do not grow in number with the tasks.
+"""Bulk loading of facts: tasks, live runs, entries and lanes of many tasks in a constant number of statements.
 
-Whoever decides holds the standings of the tasks first and reads all else after that: a statement that had to wait for a
-row may otherwise see the rest as it was before.
+A transaction that decides locks the status rows of its tasks first and reads everything else after that: a statement that
+waited for a row lock may otherwise see the other rows as they were before.
 """
 
 from __future__ import annotations
@@ -17,66 +17,66 @@ from ..task_cache import Familiar, Known
 from .connection import Link
 from .lane_state import Surroundings
 
-_NONE_MADE: Final[frozenset[str]] = frozenset()
+_NO_EXISTING_RUNS: Final[frozenset[str]] = frozenset()
 
 
 class Gathered:
-    """What belongs to the tasks of one transaction, kept up to date while it decides on them one after the other."""
+    """Facts of the tasks of one transaction, updated after each decision so that the next one sees its result."""
 
-    def __init__(self, familiar: Familiar, versions: Mapping[int, int]) -> None:
+    def __init__(self, cache: Familiar, versions: Mapping[int, int]) -> None:
         self.versions = versions
-        self.known = familiar.known(versions)
+        self.known = cache.known(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
         self.queued: dict[int, int] = {}
-        """How many agenda entries those tasks have that had to be read."""
+        """Number of agenda entries, by task; only for tasks that were not in the cache."""
         self.surroundings = Surroundings()
 
-    async def read_tasks(self, link: Link) -> None:
-        """Those that are not known at the version that they have now."""
+    async def read_tasks(self, connection: Link) -> None:
+        """Read the tasks that the cache does not hold at their current version."""
         numbers = [number for number in self.versions if number not in self.known]
         if not numbers:
             return
-        going: list[int] = []
-        for row in await link.query("tasks", numbers):
-            number, (going_on, queued) = row[0], row[-2:]
-            parts = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
-            self.known[number] = new(Known, parts)
-            self.queued[number] = queued
-            if going_on:
-                going.append(number)
-        if going:
-            await self._read_runs(link, going)
+        with_live_runs: list[int] = []
+        for row in await connection.query("tasks", numbers):
+            number, (live_count, entry_count) = row[0], row[-2:]
+            values = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
+            self.known[number] = new(Known, values)
+            self.queued[number] = entry_count
+            if live_count:
+                with_live_runs.append(number)
+        if with_live_runs:
+            await self._read_runs(connection, with_live_runs)
 
-    async def _read_runs(self, link: Link, numbers: list[int]) -> None:
-        for row in await link.query("live_runs", numbers):
+    async def _read_runs(self, connection: Link, numbers: list[int]) -> None:
+        for row in await connection.query("live_runs", numbers):
             known = self.known[row[2]]
             live = (*known.live, run_from(row, known.task.id))
             self.known[row[2]] = known._replace(live=live, numbers=(0,) * len(live))
 
-    async def read_entries(self, link: Link, numbers: Collection[int]) -> None:
+    async def read_entries(self, connection: Link, numbers: Collection[int]) -> None:
         if numbers:
-            for row in await link.query("entries", list(numbers)):
+            for row in await connection.query("entries", list(numbers)):
                 number = row[0]
                 entry = entry_from(row, self.known[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
-    async def read_surroundings(self, link: Link, *, alone: bool = False) -> None:
+    async def read_surroundings(self, connection: Link, *, alone: bool = False) -> None:
         tasks = [known.task for known in self.known.values()]
         lanes = {lane for known in self.known.values() for run in known.live for lane in run.lanes}
-        lanes.update(self._waited_for())
-        await self.surroundings.read(link, tasks, lanes, alone=alone)
-        await self._read_again(link)
+        lanes.update(self._lanes_of_entries())
+        await self.surroundings.read(connection, tasks, lanes, alone=alone)
+        await self._reread_parked_entries(connection)
 
-    async def _read_again(self, link: Link) -> None:
-        """Whoever held a lane before us may have called one of these to a free seat: put back as it was, it would wait
-        for ever, and the seat stay empty."""
-        parked = [number for number, entries in self.entries.items() if any(map(_waits_for_a_seat, entries))]
+    async def _reread_parked_entries(self, connection: Link) -> None:
+        """Read entries that are parked for a lane again, now that the lanes are locked: the previous lock holder may have
+        unparked one for a free slot. Written back as parked, it would wait for ever and the slot would stay empty."""
+        parked = [number for number, entries in self.entries.items() if any(map(_is_parked_for_lane, entries))]
         for number in parked:
             del self.entries[number]
-        await self.read_entries(link, parked)
+        await self.read_entries(connection, parked)
 
-    def _waited_for(self) -> Iterable[str]:
-        """Lanes for which something of these tasks waits, or waited; doors have no seats."""
+    def _lanes_of_entries(self) -> Iterable[str]:
+        """Yield the lanes that entries of these tasks wait for, or waited for. Routes are no lanes and have no slots."""
         for entries in self.entries.values():
             for entry in entries:
                 if entry.lane is not None and not is_route(entry.lane):
@@ -84,39 +84,39 @@ class Gathered:
 
     def facts(self, known: Known, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, standing, live, _ = known
-        around = self.surroundings
-        if around.quiet and task[9] is None:
-            return new(Facts, (task, standing, entries, live, (), None, _NONE_MADE))
-        return Facts(task, standing, entries, live, around.lanes_of(task), around.barred(task))
+        lane_state = self.surroundings
+        if lane_state.quiet and task[9] is None:
+            return new(Facts, (task, standing, entries, live, (), None, _NO_EXISTING_RUNS))
+        return Facts(task, standing, entries, live, lane_state.lanes_of(task), lane_state.barred(task))
 
     def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
-        """What is on the agenda of a task now, for the next decision on it."""
+        """Apply the change to the loaded entries of a task, for the next decision on it."""
         slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
         slots.update((entry.slot, entry) for entry in change.put)
         self.entries[number] = tuple([slots[slot] for slot in sorted(slots)])
 
 
-def _waits_for_a_seat(entry: Entry) -> bool:
+def _is_parked_for_lane(entry: Entry) -> bool:
     return entry.stand is Stand.PARKED and entry.lane is not None and not is_route(entry.lane)
 
 
-async def everything_of(link: Link, familiar: Familiar, number: int, version: int) -> tuple[Gathered, Known, Facts]:
-    """All that a decision on one task may see."""
-    gathered = Gathered(familiar, {number: version})
-    await gathered.read_tasks(link)
-    await gathered.read_entries(link, (number,))
-    await gathered.read_surroundings(link)
-    known = gathered.known[number]
-    return gathered, known, gathered.facts(known, gathered.entries.get(number, ()))
+async def everything_of(connection: Link, cache: Familiar, number: int, version: int) -> tuple[Gathered, Known, Facts]:
+    """Load all facts of one task that a decision may use."""
+    loaded = Gathered(cache, {number: version})
+    await loaded.read_tasks(connection)
+    await loaded.read_entries(connection, (number,))
+    await loaded.read_surroundings(connection)
+    known = loaded.known[number]
+    return loaded, known, loaded.facts(known, loaded.entries.get(number, ()))
 
 
-async def one_by_id(link: Link, task_id: str) -> Row | None:
-    """Number and owner."""
-    rows = await link.query("number_by_id", task_id)
+async def one_by_id(connection: Link, task_id: str) -> Row | None:
+    """Return number and owner of a task; None if there is no such task."""
+    rows = await connection.query("number_by_id", task_id)
     return rows[0] if rows else None
 
 
-async def held(link: Link, number: int) -> int | None:
-    """The version of a task that nobody else changes until the transaction ends; None when it is gone."""
-    rows = await link.query("hold", [number])
+async def held(connection: Link, number: int) -> int | None:
+    """Lock a task until the transaction ends and return its version; None if the task was deleted."""
+    rows = await connection.query("lock_tasks", [number])
     return rows[0][1] if rows else None

@@ -1,4 +1,4 @@
-"""What the service asks of a store on a server: tasks in and out, and the ledger read."""
+"""Book port on a database server: creates and changes tasks, and answers the queries of the service."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from .unit_of_work import Draft
 
 class ServedBook:
     _session: Session
-    _familiar: Familiar
+    _task_cache: Familiar
 
     async def add(self, changes: Sequence[Change]) -> None:
         given = tuple(changes)
         if given:
-            await self._session.transact(lambda link: add_to(link, given))
+            await self._session.transact(lambda connection: add_to(connection, given))
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        async def work(link: Link) -> Facts | None:
-            row = await one_by_id(link, task_id)
+        async def work(connection: Link) -> Facts | None:
+            row = await one_by_id(connection, task_id)
             if row is None or owner not in (None, row[1]):
                 return None
-            decided = await self._decide(link, row[0], decide)
+            decided = await self._decide(connection, row[0], decide)
             if decided is None:
                 return None
             before, after = decided
-            # Of a task that was deleted, the last that was known is the answer.
+            # For a deleted task, return its last facts.
             return after or before
 
         return await self._session.transact(work)
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        async def edited(link: Link) -> tuple[Facts, Facts | None] | None:
-            rows = await link.query("numbers_by_key", [owner], [key])
-            return await self._decide(link, rows[0][2], decide) if rows else None
+        async def edit_existing(connection: Link) -> tuple[Facts, Facts | None] | None:
+            rows = await connection.query("numbers_by_key", [owner], [key])
+            return await self._decide(connection, rows[0][2], decide) if rows else None
 
-        async def made_or_edited(link: Link) -> Facts | None:
-            if (decided := await edited(link)) is not None:
+        async def create_or_edit(connection: Link) -> Facts | None:
+            if (decided := await edit_existing(connection)) is not None:
                 return decided[1]
             try:
-                return await _made(link, key, decide(None))
-            except Conflict as refused:
-                # Nothing is written before that: somebody may have made it since it was looked for.
-                if refused.code != "key_taken" or (decided := await edited(link)) is None:
+                return await _create(connection, key, decide(None))
+            except Conflict as conflict:
+                # Nothing was written yet: another process may have created the task since the lookup.
+                if conflict.code != "key_taken" or (decided := await edit_existing(connection)) is None:
                     raise
                 return decided[1]
 
-        async def work(link: Link) -> Facts:
-            after = await made_or_edited(link)
+        async def work(connection: Link) -> Facts:
+            after = await create_or_edit(connection)
             if after is None:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after
@@ -76,56 +76,60 @@ class ServedBook:
         return await self._session.transact(work)
 
     async def _decide(
-        self, link: Link, number: int, decide: Callable[[Facts], Change]
+        self, connection: Link, number: int, decide: Callable[[Facts], Change]
     ) -> tuple[Facts, Facts | None] | None:
-        """The facts before and after; None when it is gone by now."""
-        version = await held(link, number)
+        """Lock the task, apply the decision, and return the facts before and after it; None if the task was deleted."""
+        version = await held(connection, number)
         if version is None:
             return None
-        gathered, known, before = await everything_of(link, Familiar(), number, version)
-        draft = Draft(gathered)
-        draft.note(known, before.entries, await draft.only_new(link, number, decide(before)))
-        await draft.finish(link)
-        version = await held(link, number)
-        return before, None if version is None else (await everything_of(link, Familiar(), number, version))[2]
+        loaded, known, before = await everything_of(connection, Familiar(), number, version)
+        unit = Draft(loaded)
+        unit.note(known, before.entries, await unit.only_new(connection, number, decide(before)))
+        await unit.finish(connection)
+        version = await held(connection, number)
+        return before, None if version is None else (await everything_of(connection, Familiar(), number, version))[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        return await self._session.read(lambda link: _facts(link, "seen_by_id", [task_id], owner))
+        return await self._session.read(
+            lambda connection: _read_task_facts(connection, "task_version_by_id", [task_id], owner)
+        )
 
     async def find(self, owner: str, key: str) -> Facts | None:
-        return await self._session.read(lambda link: _facts(link, "seen_by_key", [owner, key], None))
+        return await self._session.read(
+            lambda connection: _read_task_facts(connection, "task_version_by_key", [owner, key], None)
+        )
 
-    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        return await self._session.read(lambda link: read_tasks(link, wanted, after, limit))
+    async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+        return await self._session.read(lambda connection: read_tasks(connection, task_filter, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
-        run = await self._session.read(lambda link: read_run(link, run_id))
+        run = await self._session.read(lambda connection: read_run(connection, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
-    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
-        return await self._session.read(lambda link: read_runs(link, wanted, after, limit))
+    async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+        return await self._session.read(lambda connection: read_runs(connection, run_filter, after, limit))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         return tuple(row[0] for row in await self._session.ask("task_ids", prefix, owner, limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = instants_of_prefix(prefix) or (0, -1)
-        going = await self._session.ask("run_ids_going", prefix, owner, limit)
-        over = await self._session.ask("run_ids_over", prefix, owner, limit, first, last)
-        return tuple(sorted({row[0] for row in (*going, *over)})[:limit])
+        live = await self._session.ask("live_run_ids", prefix, owner, limit)
+        ended = await self._session.ask("ended_run_ids", prefix, owner, limit, first, last)
+        return tuple(sorted({row[0] for row in (*live, *ended)})[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._session.read(lambda link: read_upcoming(link, owner, limit))
+        return await self._session.read(lambda connection: read_upcoming(connection, owner, limit))
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         given = list(task_ids)
-        return await self._session.read(lambda link: read_latest(link, given)) if given else {}
+        return await self._session.read(lambda connection: read_latest(connection, given)) if given else {}
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
-        whose, this_hour = EVERYBODY if owner is None else owner, hour_of(SystemClock().now())
-        rows = await self._session.ask("counts", list(hours), whose, this_hour, KEPT_HOURS)
+        owner_or_all, this_hour = EVERYBODY if owner is None else owner, hour_of(SystemClock().now())
+        rows = await self._session.ask("counts", list(hours), owner_or_all, this_hour, KEPT_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def output_bytes(self, owner: str) -> int:
@@ -137,72 +141,75 @@ class ServedBook:
         return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._session.read(lambda link: read_stranded(link, owner, limit))
+        return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         rows = await self._session.ask("all_lanes")
-        return tuple(LaneUse(name, DEFAULT_LIMIT if seats is None else seats, taken) for name, seats, taken in rows)
+        return tuple(
+            LaneUse(name, DEFAULT_LIMIT if slot_limit is None else slot_limit, taken)
+            for name, slot_limit, taken in rows
+        )
 
     async def nodes(self) -> tuple[Node, ...]:
         return tuple(node_from(row) for row in await self._session.ask("all_nodes"))
 
     async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
-        async def work(link: Link) -> bool:
-            if not await link.query("hold_node", node):
+        async def work(connection: Link) -> bool:
+            if not await connection.query("lock_node", node):
                 return False
-            await link.query("drain", int(draining), node)
-            await write_beside(link, beside)
+            await connection.query("drain", int(draining), node)
+            await write_beside(connection, beside)
             return True
 
         return await self._session.transact(work)
 
     async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
-        async def work(link: Link) -> None:
-            await link.query("set_lane", name, limit)
-            draft = Draft(Gathered(Familiar(), {}))
-            draft.offer(name)
-            draft.sheets.beside += beside
-            await draft.finish(link)
+        async def work(connection: Link) -> None:
+            await connection.query("set_lane", name, limit)
+            unit = Draft(Gathered(Familiar(), {}))
+            unit.offer(name)
+            unit.sheets.beside += beside
+            await unit.finish(connection)
 
         await self._session.transact(work)
 
     async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
-        async def work(link: Link) -> None:
+        async def work(connection: Link) -> None:
             if reason is None:
-                await link.query("unbar", owner)
+                await connection.query("unblock_owner", owner)
             else:
-                await link.query("bar", owner, reason)
-            await write_beside(link, beside)
+                await connection.query("block_owner", owner, reason)
+            await write_beside(connection, beside)
 
         await (self._session.transact if beside else self._session.at_once)(work)
 
 
-async def add_to(link: Link, changes: Sequence[Change]) -> None:
-    """Within whichever transaction the connection is in."""
-    numbers = [number for (number,) in await link.query("task_numbers", len(changes))]
+async def add_to(connection: Link, changes: Sequence[Change]) -> None:
+    """Add new tasks within the transaction that the connection is in."""
+    numbers = [number for (number,) in await connection.query("task_numbers", len(changes))]
     if any(change.born for change in changes):
-        draft = Draft(Gathered(Familiar(), {}))
+        unit = Draft(Gathered(Familiar(), {}))
         for number, change in zip(numbers, changes, strict=True):
-            await draft.note_new(link, number, change)
-        await draft.finish(link)
+            await unit.note_new(connection, number, change)
+        await unit.finish(connection)
     else:
-        sheets = Sheets()
+        batches = Sheets()
         for number, change in zip(numbers, changes, strict=True):
-            sheets.add(number, change)
-        await sheets.write(link)
-        if sheets.beside:
-            await write_beside(link, sheets.beside)
+            batches.add(number, change)
+        await batches.write(connection)
+        if batches.beside:
+            await write_beside(connection, batches.beside)
 
 
-async def _made(link: Link, key: str, change: Change) -> Facts | None:
+async def _create(connection: Link, key: str, change: Change) -> Facts | None:
     if change.task is None:
         raise StoreError(f"There is no task with the key {key}, and no new one was made.")
-    await add_to(link, [change])
-    return await _facts(link, "seen_by_id", [change.task.id], None)
+    await add_to(connection, [change])
+    return await _read_task_facts(connection, "task_version_by_id", [change.task.id], None)
 
 
-async def _facts(link: Link, statement: str, values: list[str], owner: str | None) -> Facts | None:
-    rows: list[Row] = await link.query(statement, *values)
+async def _read_task_facts(connection: Link, statement: str, values: list[str], owner: str | None) -> Facts | None:
+    rows: list[Row] = await connection.query(statement, *values)
     if not rows or owner not in (None, rows[0][1]):
         return None
-    return (await facts_of(link, [(rows[0][0], rows[0][2])], with_lanes=True))[0]
+    return (await facts_of(connection, [(rows[0][0], rows[0][2])], with_lanes=True))[0]

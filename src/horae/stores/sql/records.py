@@ -1,4 +1,4 @@
-"""Records on a server."""
+"""Records port on a database server: versioned key-value records with expiry and pagination."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .connection import Link
 from .transactions import Session
 
 
-class _LateError(Exception):
-    """Somebody else was faster: what was written so far is taken back."""
+class _RecordChangedError(Exception):
+    """A record was changed concurrently; raising this rolls the transaction back."""
 
 
 class ServedRecords:
@@ -35,10 +35,10 @@ class ServedRecords:
     async def write_records(self, writings: Sequence[Writing]) -> bool:
         given = tuple(writings)
         if len(given) == 1:
-            return await self._session.at_once(lambda link: link.write_records(given)) is None
+            return await self._session.at_once(lambda connection: connection.write_records(given)) is None
         try:
-            await self._session.transact(lambda link: _all_or_none(link, given))
-        except _LateError:
+            await self._session.transact(lambda connection: _write_all_or_none(connection, given))
+        except _RecordChangedError:
             return False
         return True
 
@@ -46,13 +46,13 @@ class ServedRecords:
         self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
     ) -> Page[Record]:
         size = min(limit, LARGEST_PAGE)
-        place = after if after is not None else AFTER_ALL_KEYS if newest else ""
-        asked_for = (kind, place, size + 1)
+        cursor = after if after is not None else AFTER_ALL_KEYS if newest else ""
+        values = (kind, cursor, size + 1)
         if owner is None:
-            rows = await self._session.ask("newest_records_page" if newest else "records_page", *asked_for)
+            rows = await self._session.ask("newest_records_page" if newest else "records_page", *values)
         else:
-            name = "newest_records_page_of_owner" if newest else "records_page_of_owner"
-            rows = await self._session.ask(name, *asked_for, owner)
+            statement = "newest_records_page_of_owner" if newest else "records_page_of_owner"
+            rows = await self._session.ask(statement, *values, owner)
         items = tuple(record_from(row) for row in rows[:size])
         return Page(items, items[-1].key if items and len(rows) > size else None)
 
@@ -60,9 +60,9 @@ class ServedRecords:
         at = microseconds(now)
         if not (await self._session.ask("something_expired", at))[0][0]:
             return 0
-        return len(await self._session.transact(lambda link: link.query("drop_expired", at, limit)))
+        return len(await self._session.transact(lambda connection: connection.query("drop_expired", at, limit)))
 
 
-async def _all_or_none(link: Link, writings: Sequence[Writing]) -> None:
-    if await write_in_order(link, writings) is not None:
-        raise _LateError
+async def _write_all_or_none(connection: Link, writings: Sequence[Writing]) -> None:
+    if await write_in_order(connection, writings) is not None:
+        raise _RecordChangedError

@@ -1,10 +1,10 @@
-"""What may be forgotten, in small batches: never anything that is live, queued or still to come.
+"""Retention: deletes ended runs, ended tasks and events in small batches, never anything live or queued.
 
-One look finds it, and a transaction removes what was found. What has ended stays so, but a task may have been woken up
-meanwhile: it is held and looked at again before it goes.
+A read finds the rows and a transaction deletes them. An ended run is final, but an ended task may have been resumed
+meanwhile: it is locked and checked again before it is deleted.
 
-What is too old is found by its instants. Only a task of which something was told can have more runs than are kept, so
-after the first time only those are counted; while nothing happens, one statement sees that there is nothing to do.
+Rows beyond the maximum age are found by their instants. The number of runs of a task can only grow when it emits events,
+so after a first scan of all tasks only those with new events are counted; an idle store costs one statement.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..retention_cursor import Place
 from .connection import Link
 from .transactions import Session
 
-_EVENTS_AT_ONCE: Final = 1_000
-_TASKS_AT_ONCE: Final = 16
-_TASKS_PASSED_BY: Final = 5_000
+_EVENT_BATCH: Final = 1_000
+_TASK_BATCH: Final = 16
+_SCAN_WINDOW: Final = 5_000
 
 
 class Found(NamedTuple):
-    """`runs` by task, planned, attempt, origin and id, `tasks` by number, `events` up to a number; and whether there may
-    be more."""
+    """Rows to delete: `runs` as (task, planned, attempt, origin, id), `tasks` by number, `events` up to a number. `more`:
+    there may be further rows."""
 
     runs: list[list[Any]]
     tasks: list[int]
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     place: Place
     more: bool
     counted: bool = False
-    """Whether there are counts to be summed up."""
+    """Whether there are counter deltas to be summed up."""
 
     @property
     def anything(self) -> bool:
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 
 class Search:
-    """One batch: at most `limit` rows are found."""
+    """Finds one batch of at most `limit` rows."""
 
     def __init__(self, session: Session, before: datetime, keep_runs: int, limit: int) -> None:
         self._session = session
@@ -53,65 +53,71 @@ class Search:
         self._limit = max(1, limit)
 
     async def look(self, after: str | None) -> Found:
-        row = (await self._session.ask("old", self._before, self._limit))[0]
+        row = (await self._session.ask("expired_rows", self._before, self._limit))[0]
         runs, tasks, events = (decode(text or "[]") for text in row[:3])
         last, counted = row[3], bool(row[4])
-        place = Place(last, 0) if after is None else Place.parsed(after)
+        cursor = Place(last, 0) if after is None else Place.parsed(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
             tasks = tasks[: max(0, self._limit - len(runs))]
-            return Found(runs, tasks, max(events, default=0), place, more=True, counted=counted)
-        if place == Place(last):
-            return Found([], [], 0, place, more=False, counted=counted)
-        found = await self._session.read(lambda link: self._count(link, place, last))
-        return found._replace(counted=counted)
+            return Found(runs, tasks, max(events, default=0), cursor, more=True, counted=counted)
+        if cursor == Place(last):
+            return Found([], [], 0, cursor, more=False, counted=counted)
+        batch = await self._session.read(lambda connection: self._find_surplus_runs(connection, cursor, last))
+        return batch._replace(counted=counted)
 
-    async def _count(self, link: Link, place: Place, last: int) -> Found:
-        """All but the newest runs of those tasks that have more than are kept."""
-        crowded, following = await self._crowded(link, place, last)
+    async def _find_surplus_runs(self, connection: Link, cursor: Place, last: int) -> Found:
+        """Find the oldest runs of tasks that have more than `keep_runs`."""
+        tasks, next_cursor = await self._find_tasks_over_limit(connection, cursor, last)
         runs: list[list[Any]] = []
-        for task in crowded:
-            left = self._limit - len(runs)
-            surplus = [list(row) for row in await link.query("surplus", task, self._keep_runs, left + 1)]
-            runs += surplus[:left]
-            if len(surplus) > left:
-                return Found(runs, [], 0, place, more=True)
-        return Found(runs, [], 0, following, more=following != Place(last))
+        for task in tasks:
+            remaining = self._limit - len(runs)
+            surplus = [
+                list(row) for row in await connection.query("surplus_runs", task, self._keep_runs, remaining + 1)
+            ]
+            runs += surplus[:remaining]
+            if len(surplus) > remaining:
+                return Found(runs, [], 0, cursor, more=True)
+        return Found(runs, [], 0, next_cursor, more=next_cursor != Place(last))
 
-    async def _crowded(self, link: Link, place: Place, last: int) -> tuple[list[int], Place]:
-        """The next tasks with too many runs, and how far that is."""
-        if place.task is None:
-            until = (await link.query("recent", place.told, _EVENTS_AT_ONCE, last))[0][0]
-            rows = await link.query("crowded_of_late", place.told, until, self._keep_runs)
+    async def _find_tasks_over_limit(self, connection: Link, cursor: Place, last: int) -> tuple[list[int], Place]:
+        """Return the next tasks with too many runs, and the cursor after them."""
+        if cursor.task is None:
+            until = (await connection.query("event_window_end", cursor.told, _EVENT_BATCH, last))[0][0]
+            rows = await connection.query("recent_tasks_over_run_limit", cursor.told, until, self._keep_runs)
             return [task for (task,) in rows], Place(until)
-        return await self._crowded_of_all(link, place.told, place.task)
+        return await self._scan_all_tasks(connection, cursor.told, cursor.task)
 
-    async def _crowded_of_all(self, link: Link, told: int, after: int) -> tuple[list[int], Place]:
-        until = after + _TASKS_PASSED_BY
-        rows = await link.query("crowded", after, self._keep_runs, _TASKS_AT_ONCE, until)
+    async def _scan_all_tasks(self, connection: Link, event: int, after: int) -> tuple[list[int], Place]:
+        until = after + _SCAN_WINDOW
+        rows = await connection.query("tasks_over_run_limit", after, self._keep_runs, _TASK_BATCH, until)
         tasks = [task for (task,) in rows]
-        if len(tasks) == _TASKS_AT_ONCE:
-            return tasks, Place(told, tasks[-1])
-        (highest,) = (await link.query("highest_task"))[0]
-        return tasks, Place(told, until if until < highest else None)
+        if len(tasks) == _TASK_BATCH:
+            return tasks, Place(event, tasks[-1])
+        (highest,) = (await connection.query("highest_task"))[0]
+        return tasks, Place(event, until if until < highest else None)
 
 
-async def remove(link: Link, found: Found, before: datetime) -> Trimmed:
+async def remove(connection: Link, batch: Found, before: datetime) -> Trimmed:
     runs = 0
-    if found.runs:
-        await link.query("drop_lines", [row[4] for row in found.runs])
-        columns = [list(column) for column in zip(*found.runs, strict=True)]
-        runs = len(await link.query("drop_runs", *columns[:4]))
-    over: list[Any] = []
-    if found.tasks:
-        await link.query("hold", sorted(found.tasks))
-        over = await link.query("still_over", found.tasks, microseconds(before))
-    gone: Counter[tuple[str, str]] = Counter()
-    for task, state, owner in over:
-        await link.query("delete_task", task)
-        gone[owner, state] -= 1
-    if gone:
-        rows = [value for (owner, state), number in gone.items() for value in (owner, NO_HOUR, STATE + state, number)]
-        await link.write_rows("count", 4, rows)
-    events = len(await link.query("drop_events", found.events)) if found.events else 0
-    return Trimmed(runs, len(over), events, found.more, found.place.text)
+    if batch.runs:
+        await connection.query("drop_lines", [row[4] for row in batch.runs])
+        columns = [list(column) for column in zip(*batch.runs, strict=True)]
+        runs = len(await connection.query("drop_runs", *columns[:4]))
+    ended: list[Any] = []
+    if batch.tasks:
+        await connection.query("lock_tasks", sorted(batch.tasks))
+        ended = await connection.query("ended_tasks", batch.tasks, microseconds(before))
+    state_deltas: Counter[tuple[str, str]] = Counter()
+    for task, state, owner in ended:
+        await connection.query("delete_task", task)
+        state_deltas[owner, state] -= 1
+    if state_deltas:
+        rows = [
+            value
+            for (owner, state), number in state_deltas.items()
+            for value in (owner, NO_HOUR, STATE + state, number)
+        ]
+        await connection.write_rows("insert_counter_deltas", 4, rows)
+    events = len(await connection.query("drop_events", batch.events)) if batch.events else 0
+    return Trimmed(runs, len(ended), events, batch.more, batch.place.text)

@@ -1,4 +1,4 @@
-"""Rows on their way to the server: gathered one by one, written in a few large statements."""
+"""Row batches of one transaction: rows are collected one by one and written by a few bulk statements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _FRESH_VALUES: Final = standing_values(0, 1, FRESH)[2:-1]
 
 
 class Sheets(Counting):
-    """Values of whole rows, one after the other, as the large statements take them."""
+    """Collects rows per table. A flat list holds the values of all rows, one row after the other, as `write_rows` takes
+    them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,32 +34,32 @@ class Sheets(Counting):
         self.edited: list[Row] = []
         self.new_standings: list[Any] = []
         self.standings: dict[int, Row] = {}
-        """By task: where one was changed more than once, the last one counts."""
+        """By task number: of several changes of one task, the last is written."""
         self.started: list[Any] = []
-        """Runs that begin as nearly all of them do."""
+        """Ordinary starts, in the short row of `encode_started_run`."""
         self.ended: list[Any] = []
-        """Runs that end as nearly all of them do."""
+        """Ordinary ends, in the short row of `encode_ended_run`."""
         self.born: dict[str, Row] = {}
-        """Runs that begin in any other way."""
+        """New live runs with full rows, by run id."""
         self.going: dict[str, Row] = {}
-        """Runs that went on before, as they are now."""
+        """Updated rows of runs that were live before and still are, by run id."""
         self.gone: dict[str, None] = {}
-        """Runs that go on no more."""
+        """Ids of runs that are no longer live."""
         self.over: dict[str, Row] = {}
-        """Runs for the ledger: what has ended stays so."""
+        """Ended runs for the ledger, by run id; ledger rows are final."""
         self.taken: list[Any] = []
         self.left: list[Any] = []
         self.events: list[Row] = []
         self.entries: dict[tuple[int, str], Row | None] = {}
-        """By task and slot; None: it leaves the agenda."""
+        """By task and slot; None removes the entry from the agenda."""
         self.emptied: dict[int, None] = {}
-        """Tasks of which nothing is on the agenda any more, but for what is put there later."""
+        """Tasks whose agenda is cleared first; rows of `entries` are written after that."""
         self.deleted: list[int] = []
         self.beside: list[Writing] = []
-        """Written last of all, when nothing else is left to be waited for."""
+        """Written after everything else, so that their locks are held for the shortest time."""
 
     def add(self, number: int, change: Change) -> None:
-        """A new task, with its entries and events."""
+        """Add the rows of a new task: its definition, status, entries, counters, events and attached records."""
         task = change.task
         if task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
@@ -91,95 +92,97 @@ class Sheets(Counting):
             if self.born.pop(run.id, None) is None:
                 self.gone[run.id] = None
             self.over[run.id] = run_values(number, run)
-        now_in = run.lanes if run.state in LIVE else ()
-        if before.lanes != now_in:
+        lanes = run.lanes if run.state in LIVE else ()
+        if before.lanes != lanes:
             for lane in before.lanes:
                 self.left += (lane, run.id)
-            for lane in now_in:
+            for lane in lanes:
                 self.taken += (lane, run.id)
 
-    async def write(self, link: Link) -> None:
-        """Events last: on some servers their numbers are given out one transaction at a time."""
-        await self._write_tasks(link)
-        await self._write_entries(link)
-        await self._write_runs(link)
-        await self._write_seats(link)
+    async def write(self, connection: Link) -> None:
+        """Write all batches. Events come last: some servers hand out event numbers to one transaction at a time."""
+        await self._write_tasks(connection)
+        await self._write_entries(connection)
+        await self._write_runs(connection)
+        await self._write_lane_slots(connection)
         for number in self.deleted:
-            await link.query("delete_task", number)
-        await self._write_counts(link)
+            await connection.query("delete_task", number)
+        await self._write_counts(connection)
         if self.events:
-            await link.write_events(self.events)
+            await connection.write_events(self.events)
 
-    async def _write_tasks(self, link: Link) -> None:
+    async def _write_tasks(self, connection: Link) -> None:
         if self.new_tasks or self.edited:
-            await self._refuse_clashes(link)
+            await self._refuse_clashes(connection)
         if self.new_tasks:
-            await link.write_rows("insert_tasks", TASK_COLUMNS, self.new_tasks)
-            await link.write_rows("insert_standings", STANDING_COLUMNS, self.new_standings)
+            await connection.write_rows("insert_tasks", TASK_COLUMNS, self.new_tasks)
+            await connection.write_rows("insert_statuses", STANDING_COLUMNS, self.new_standings)
         for row in self.edited:
-            await link.query("update_task", *row)
+            await connection.query("update_task", *row)
         if self.standings:
             standings = [value for row in self.standings.values() for value in row]
-            await link.write_rows("put_standings", STANDING_COLUMNS, standings)
+            await connection.write_rows("put_statuses", STANDING_COLUMNS, standings)
 
-    async def _refuse_clashes(self, link: Link) -> None:
-        """Names that are another task's, or were given twice. Two who write one name at the same moment meet later, at
-        the index, and the one who waited there tries again."""
+    async def _refuse_clashes(self, connection: Link) -> None:
+        """Raise if an id or a key belongs to another task or occurs twice. Two concurrent transactions with the same key
+        collide at the unique index; the one that waited there is retried."""
         values = self.new_tasks
-        wanted = list(zip(*(values[place::TASK_COLUMNS] for place in (0, 1, 2, 10)), strict=True))
-        wanted += [(row[13], row[0], row[1], row[9]) for row in self.edited]
-        keyed = [(owner, key) for _, _, owner, key in wanted if key is not None]
-        ids: dict[str, int] = dict(await link.query("numbers_by_id", [row[1] for row in wanted]))
+        identities = list(zip(*(values[column::TASK_COLUMNS] for column in (0, 1, 2, 10)), strict=True))
+        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited]
+        keyed = [(owner, key) for _, _, owner, key in identities if key is not None]
+        ids: dict[str, int] = dict(await connection.query("numbers_by_id", [row[1] for row in identities]))
         keys: dict[tuple[str, str], int] = {}
         if keyed:
             owners, names = map(list, zip(*keyed, strict=True))
-            keys = {(owner, key): number for owner, key, number in await link.query("numbers_by_key", owners, names)}
-        for number, task_id, owner, key in wanted:
+            keys = {
+                (owner, key): number for owner, key, number in await connection.query("numbers_by_key", owners, names)
+            }
+        for number, task_id, owner, key in identities:
             if ids.setdefault(task_id, number) != number:
                 raise StoreError("A task with this id is there already; nothing was written.")
             if key is not None and keys.setdefault((owner, key), number) != number:
-                raise _taken(key)
+                raise _refuse_taken_key(key)
 
-    async def _write_entries(self, link: Link) -> None:
+    async def _write_entries(self, connection: Link) -> None:
         if self.emptied:
-            await link.query("empty_agendas", list(self.emptied))
+            await connection.query("delete_entries_of_tasks", list(self.emptied))
         dropped = [key for key, row in self.entries.items() if row is None]
         put = [value for row in self.entries.values() if row is not None for value in row]
         if dropped:
-            await link.query("drop_entries", [task for task, _ in dropped], [slot for _, slot in dropped])
+            await connection.query("drop_entries", [task for task, _ in dropped], [slot for _, slot in dropped])
         if put:
-            await link.write_rows("put_entries", ENTRY_COLUMNS, put)
+            await connection.write_rows("put_entries", ENTRY_COLUMNS, put)
 
-    async def _write_runs(self, link: Link) -> None:
+    async def _write_runs(self, connection: Link) -> None:
         if self.started:
-            await link.write_rows("start_runs", STARTED_COLUMNS, self.started)
+            await connection.write_rows("insert_started_runs", STARTED_COLUMNS, self.started)
         if self.born:
-            await link.write_rows("bear_runs", RUN_COLUMNS - 1, _flat(self.born.values()))
+            await connection.write_rows("insert_live_runs", RUN_COLUMNS - 1, _flatten(self.born.values()))
         if self.going:
-            await link.write_rows("put_going", RUN_COLUMNS - 1, _flat(self.going.values()))
+            await connection.write_rows("put_live_runs", RUN_COLUMNS - 1, _flatten(self.going.values()))
         if self.ended:
-            await link.write_rows("end_runs", ENDED_COLUMNS, self.ended)
+            await connection.write_rows("end_runs", ENDED_COLUMNS, self.ended)
         if self.gone:
-            await link.query("drop_going", list(self.gone))
+            await connection.query("drop_live_runs", list(self.gone))
         if self.over:
-            await link.write_rows("insert_runs", RUN_COLUMNS, _flat(self.over.values(), stray=True))
+            await connection.write_rows("insert_runs", RUN_COLUMNS, _flatten(self.over.values(), with_stray_flag=True))
 
-    async def _write_seats(self, link: Link) -> None:
+    async def _write_lane_slots(self, connection: Link) -> None:
         if self.left:
-            await link.query("leave_seats", self.left[0::2], self.left[1::2])
+            await connection.query("delete_lane_slots", self.left[0::2], self.left[1::2])
         if self.taken:
-            await link.write_rows("take_seats", 2, self.taken)
+            await connection.write_rows("insert_lane_slots", 2, self.taken)
 
-    async def _write_counts(self, link: Link) -> None:
+    async def _write_counts(self, connection: Link) -> None:
         rows = self.count_rows()
         if rows:
-            await link.write_rows("count", 4, [value for row in rows for value in row])
+            await connection.write_rows("insert_counter_deltas", 4, [value for row in rows for value in row])
 
 
-def _taken(key: str) -> HoraeError:
+def _refuse_taken_key(key: str) -> HoraeError:
     return refuse("key_taken", key=key)
 
 
-def _flat(rows: Sequence[Row] | Any, *, stray: bool = False) -> list[Any]:
-    """`run_values` end in whether the name of the run is a stray one: only the ledger asks for that."""
-    return [value for row in rows for value in (row if stray else row[:-1])]
+def _flatten(rows: Sequence[Row] | Any, *, with_stray_flag: bool = False) -> list[Any]:
+    """Return the values of all rows in one list. `encode_run` ends with the stray-id flag, a column of the ledger only."""
+    return [value for row in rows for value in (row if with_stray_flag else row[:-1])]

@@ -1,4 +1,4 @@
-"""Runs that are carried come to an end: settled, given back, or recovered from a node that died."""
+"""Updates of live runs by their nodes: start, settle, release, and recovery of the runs of a dead node."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from .transactions import Session
 from .unit_of_work import Draft
 
 Wish: TypeAlias = tuple[str, int | None, Any]
-"""A run, the token under which it is carried (None: whichever), and what the decision is told."""
+"""Run id, fencing token that must match (None: any), and the argument for the decision."""
 Told: TypeAlias = Callable[[Facts, Run, Any], Change]
 
 
 class Carrier:
-    def __init__(self, session: Session, familiar: Familiar) -> None:
+    """Applies decisions to live runs; a run with another token, or that is no longer live, is reported as stale."""
+
+    def __init__(self, session: Session, cache: Familiar) -> None:
         self._session = session
-        self._familiar = familiar
+        self._task_cache = cache
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return await self._carry([(each.run_id, each.token, each) for each in batch], decide)
+        return await self._apply([(each.run_id, each.token, each) for each in batch], decide)
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
-        return await self._carry([(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
+        return await self._apply([(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         started: set[str] = set()
@@ -41,85 +43,86 @@ class Carrier:
             started.add(run.id)
             return Change(moved=(run._replace(state=RunState.RUNNING, started=now),))
 
-        async def work(link: Link) -> Draft:
-            # What began in a transaction that was tried again did not.
+        async def work(connection: Link) -> Draft:
+            # Forget the runs of an attempt that was rolled back and retried.
             started.clear()
-            return (await self._carry_in(link, [(*claim, None) for claim in claims], begin))[1]
+            return (await self._apply_in(connection, [(*claim, None) for claim in claims], begin))[1]
 
-        draft = await self._session.transact(work)
-        draft.learnt_by(self._familiar)
+        unit = await self._session.transact(work)
+        unit.learnt_by(self._task_cache)
         return frozenset(started)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        def decide_and_look(facts: Facts, run: Run, _: None) -> Change:
+        def decide_checked(facts: Facts, run: Run, _: None) -> Change:
             change = decide(facts, run)
-            if not change.deleted and not any(_let_go(moved, run, node) for moved in change.moved):
-                raise StoreError(f"The run {run.id} was to be recovered, but is still carried by {node}.")
+            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.moved):
+                raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
             return change
 
-        async def work(link: Link) -> tuple[int, Draft] | None:
-            # Held until the end: a node that only seemed to be dead can claim nothing meanwhile.
-            if await link.query("hold_node", node) != [(renewals,)]:
+        async def work(connection: Link) -> tuple[int, Draft] | None:
+            # The node's row stays locked until the commit: a node that only seemed dead can claim nothing meanwhile.
+            if await connection.query("lock_node", node) != [(renewals,)]:
                 return None
-            carried = [row[0] for row in await link.query("carried_by", node)]
-            wishes = [(run_id, None, None) for run_id in carried[:limit]]
-            _, draft = await self._carry_in(link, wishes, decide_and_look)
-            if len(carried) <= limit:
-                await link.query("drop_node", node)
-            return min(len(carried), limit), draft
+            run_ids = [row[0] for row in await connection.query("live_runs_of_node", node)]
+            updates = [(run_id, None, None) for run_id in run_ids[:limit]]
+            _, unit = await self._apply_in(connection, updates, decide_checked)
+            if len(run_ids) <= limit:
+                await connection.query("drop_node", node)
+            return min(len(run_ids), limit), unit
 
-        written = await self._session.transact(work)
-        if written is None:
+        result = await self._session.transact(work)
+        if result is None:
             return None
-        recovered, draft = written
-        draft.learnt_by(self._familiar)
+        recovered, unit = result
+        unit.learnt_by(self._task_cache)
         return recovered
 
-    async def _carry(self, wishes: Sequence[Wish], decide: Told) -> frozenset[str]:
-        stale, draft = await self._session.transact(lambda link: self._carry_in(link, wishes, decide))
-        draft.learnt_by(self._familiar)
+    async def _apply(self, updates: Sequence[Wish], decide: Told) -> frozenset[str]:
+        stale, unit = await self._session.transact(lambda connection: self._apply_in(connection, updates, decide))
+        unit.learnt_by(self._task_cache)
         return stale
 
-    async def _carry_in(self, link: Link, wishes: Sequence[Wish], decide: Told) -> tuple[frozenset[str], Draft]:
-        """Which of them are stale, and what was written: of a transaction that is tried again, only the last try is."""
+    async def _apply_in(self, connection: Link, updates: Sequence[Wish], decide: Told) -> tuple[frozenset[str], Draft]:
+        """Return the ids of stale runs and the unit of work. A retried transaction builds a new one; only the last was
+        written."""
         stale: set[str] = set()
-        tasks = await self._tasks_of(link, [wish[0] for wish in wishes])
-        gathered = await self._gather(link, tasks)
-        draft = Draft(gathered)
-        for run_id, token, told in wishes:
-            known = gathered.known.get(tasks.get(run_id, 0))
+        tasks = await self._tasks_of(connection, [update[0] for update in updates])
+        loaded = await self._load(connection, tasks)
+        unit = Draft(loaded)
+        for run_id, token, argument in updates:
+            known = loaded.known.get(tasks.get(run_id, 0))
             run = None if known is None else known.run(run_id)[0]
             if known is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
-            entries = gathered.entries.get(known.number, ())
-            change = decide(gathered.facts(known, entries), run, told)
+            entries = loaded.entries.get(known.number, ())
+            change = decide(loaded.facts(known, entries), run, argument)
             if change.born:
-                change = await draft.only_new(link, known.number, change)
-            draft.note(known, entries, change)
+                change = await unit.only_new(connection, known.number, change)
+            unit.note(known, entries, change)
             if change.put or change.dropped:
-                gathered.entries_after(known.number, change, entries)
-        await draft.finish(link)
-        return frozenset(stale), draft
+                loaded.entries_after(known.number, change, entries)
+        await unit.finish(connection)
+        return frozenset(stale), unit
 
-    async def _tasks_of(self, link: Link, run_ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of the tasks of these runs, as far as they are live."""
-        found = self._familiar.tasks_of(run_ids)
-        if len(found) < len(run_ids):
-            strangers = [run_id for run_id in run_ids if run_id not in found]
-            found.update(await link.query("tasks_of_runs", strangers))
-        return found
+    async def _tasks_of(self, connection: Link, run_ids: Sequence[str]) -> dict[str, int]:
+        """Map these run ids to task numbers; runs that are not live are left out."""
+        task_numbers = self._task_cache.tasks_of(run_ids)
+        if len(task_numbers) < len(run_ids):
+            unknown = [run_id for run_id in run_ids if run_id not in task_numbers]
+            task_numbers.update(await connection.query("tasks_of_runs", unknown))
+        return task_numbers
 
-    async def _gather(self, link: Link, tasks: dict[str, int]) -> Gathered:
+    async def _load(self, connection: Link, tasks: dict[str, int]) -> Gathered:
         numbers = sorted(set(tasks.values()))
-        rows = await link.query("hold", numbers) if numbers else []
-        gathered = Gathered(self._familiar, {number: version for number, version, _ in rows})
+        rows = await connection.query("lock_tasks", numbers) if numbers else []
+        loaded = Gathered(self._task_cache, {number: version for number, version, _ in rows})
         alone = all(row[2] for row in rows)
-        await gathered.read_tasks(link)
-        await gathered.read_entries(link, list(gathered.known))
-        await gathered.read_surroundings(link, alone=alone)
-        return gathered
+        await loaded.read_tasks(connection)
+        await loaded.read_entries(connection, list(loaded.known))
+        await loaded.read_surroundings(connection, alone=alone)
+        return loaded
 
 
-def _let_go(moved: Run, run: Run, node: str) -> bool:
+def _is_released(moved: Run, run: Run, node: str) -> bool:
     return moved.id == run.id and (moved.state not in LIVE or moved.node != node)

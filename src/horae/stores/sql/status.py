@@ -1,4 +1,4 @@
-"""The state of a store on a server as an operator asks for it: which server, which tables, which promises."""
+"""Status report of a database server for operators: version, schema, size, clock offset and durability settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...clock import Clock
 
 
 class Asked(NamedTuple):
-    """When a question left this machine, by both of its clocks."""
+    """Instant at which a request was sent, by the wall clock and the steady clock of this machine."""
 
     wall: datetime
     steady: float
@@ -19,9 +19,10 @@ class Asked(NamedTuple):
     def at(cls, clock: Clock) -> Self:
         return cls(clock.now(), clock.steady())
 
-    def offset(self, told: datetime, clock: Clock) -> timedelta:
-        """What this machine's clock lacks against the server's: it was read halfway between question and answer."""
-        return told - self.wall - timedelta(seconds=(clock.steady() - self.steady) / 2)
+    def offset(self, server_time: datetime, clock: Clock) -> timedelta:
+        """Return how far the server's clock is ahead of this machine's, assuming it was read halfway between request and
+        response."""
+        return server_time - self.wall - timedelta(seconds=(clock.steady() - self.steady) / 2)
 
 
 class ServerCondition(NamedTuple):
@@ -32,18 +33,18 @@ class ServerCondition(NamedTuple):
     """Host and port."""
     database: str
     kept_in: Literal["schema", "prefix"]
-    """Whether our tables have a schema of their own, or names that begin alike."""
+    """Whether Horae's tables are in a schema of their own, or share a name prefix."""
     named: str
     schema: int
-    """The version of our tables; 0 where there are none yet."""
+    """Migration version of the tables; 0 if there are none yet."""
     newest: int
-    """The version that this Horae knows."""
+    """Newest migration version of this installation."""
     size: int
-    """Bytes of all our tables."""
+    """Bytes of all tables."""
     offset: timedelta
     settings: Mapping[str, str]
-    """Those by which the server promises to keep what it has acknowledged."""
+    """Durability settings of the server."""
     unsafe: tuple[str, ...] = ()
-    """Those of them that break the promise when the power fails."""
+    """Names of the settings under which acknowledged writes can be lost at a power failure."""
     dump: str = ""
-    """The command that makes a backup."""
+    """Shell command that makes a backup."""

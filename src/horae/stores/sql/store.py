@@ -1,4 +1,4 @@
-"""A store on a database server, put together; what is particular to one kind of server comes in through its door."""
+"""Store on a database server: combines the ports; the connection factory supplies what differs between servers."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from .transfer import ServedMoving
 from .upkeep import ServedUpkeep
 
 SLICE: Final = 256
-"""Nobody waits for a claim here but those who want the same tasks, so it may take more at once than in a file."""
+"""Largest claim slice. Row locks block only claims of the same tasks, so it may be larger than in a SQLite file."""
 
 
 class ServedStore(ServedAgenda, ServedBook, ServedUpkeep, ServedRecords, ServedJournal, ServedMoving, ABC):
-    """Any number of processes on any number of machines may share it. Once closed, an object stays closed."""
+    """Can be shared by any number of processes on any number of machines. Once closed, a store cannot be reopened."""
 
-    def __init__(self, door: Door, connections: int, slice_size: int = SLICE) -> None:
-        self._door = door
-        self._familiar = Familiar()
-        # Who answers may be another server than before, and lack what the one before it had confirmed last.
-        self._session = Session(door, connections, self._familiar.forget)
-        self._claimer = Claimer(self._session, self._familiar, slice_size)
-        self._carrier = Carrier(self._session, self._familiar)
-        self._opening = asyncio.Lock()
+    def __init__(self, factory: Door, connections: int, slice_size: int = SLICE) -> None:
+        self._factory = factory
+        self._task_cache = Familiar()
+        # A new connection may reach another server (failover) that lacks the last commits: the cache is cleared.
+        self._session = Session(factory, connections, self._task_cache.forget)
+        self._claimer = Claimer(self._session, self._task_cache, slice_size)
+        self._run_updater = Carrier(self._session, self._task_cache)
+        self._lifecycle_lock = asyncio.Lock()
         self._opened = self._closed = False
 
     @property
     def transactions(self) -> int:
-        """How many times something was committed since it was opened."""
+        """Number of commits since the store was opened."""
         return self._session.transactions
 
     @abstractmethod
     async def _prepare(self) -> None:
-        """See that the server is one that will do, and bring its tables up to date."""
+        """Check that the server is supported and migrate its tables."""
 
     async def open(self) -> None:
-        async with self._opening:
+        async with self._lifecycle_lock:
             if self._closed:
                 raise StoreUnavailable("The store is closed.")
             if not self._opened:
@@ -55,6 +55,6 @@ class ServedStore(ServedAgenda, ServedBook, ServedUpkeep, ServedRecords, ServedJ
                 self._opened = True
 
     async def close(self) -> None:
-        async with self._opening:
+        async with self._lifecycle_lock:
             self._closed = True
             await self._session.stop()

@@ -1,4 +1,4 @@
-"""Pages of tasks, each by whichever index leaves the least to look at. All lead through tasks in the order of the list."""
+"""Pagination of tasks: chooses the index (state, label or task order) that reads the fewest rows; all keep task order."""
 
 from __future__ import annotations
 
@@ -12,60 +12,63 @@ from ..codec.json_codecs import encode
 from ..codec.rows import Row
 from .connection import Link
 
-_MANY: Final = LARGEST_PAGE
-"""Labels that so many tasks have are not told apart: each of them fills a page soon."""
+_COUNT_LIMIT: Final = LARGEST_PAGE
+"""Upper limit when the tasks of a label are counted: a label with this many tasks fills a page quickly anyway."""
 
 
-async def task_rows(link: Link, wanted: TaskFilter, after: int, limit: int) -> list[Row]:
-    """The numbers and versions of the next so many tasks."""
+async def task_rows(connection: Link, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
+    """Return number and version of the next `limit` tasks after the task number `after`."""
     values = (
         after,
         limit,
-        None if wanted.states is None else sorted(str(state) for state in wanted.states),
-        wanted.owner,
-        wanted.name,
-        wanted.lane,
-        wanted.kind,
-        wanted.text,
-        wanted.prefix,
-        encode(wanted.labels),
+        None if task_filter.states is None else sorted(str(state) for state in task_filter.states),
+        task_filter.owner,
+        task_filter.name,
+        task_filter.lane,
+        task_filter.kind,
+        task_filter.text,
+        task_filter.prefix,
+        encode(task_filter.labels),
     )
-    if wanted.name is not None or wanted.prefix is not None:
-        return await link.query("tasks_page", *values)
-    by_state = await _goes_by_state(link, wanted)
-    if wanted.labels:
-        label, many = await _rarest(link, wanted, compared=by_state)
-        if not by_state or many < _MANY:
-            return await link.query("tasks_page_of_label", *values, label)
+    if task_filter.name is not None or task_filter.prefix is not None:
+        return await connection.query("tasks_page", *values)
+    by_state = await _should_read_by_state(connection, task_filter)
+    if task_filter.labels:
+        label, count = await _find_rarest_label(connection, task_filter, compared=by_state)
+        if not by_state or count < _COUNT_LIMIT:
+            return await connection.query("tasks_page_of_label", *values, label)
     if by_state:
-        return await _state_by_state(link, wanted, values, limit)
-    return await link.query("tasks_page", *values)
+        return await _read_by_state(connection, task_filter, values, limit)
+    return await connection.query("tasks_page", *values)
 
 
-async def _rarest(link: Link, wanted: TaskFilter, *, compared: bool) -> tuple[str, int]:
-    """The label that the fewest tasks have, and how many do; one that is compared with nothing need not be counted."""
-    labels = [encode(label) for label in wanted.labels]
+async def _find_rarest_label(connection: Link, task_filter: TaskFilter, *, compared: bool) -> tuple[str, int]:
+    """Return the label with the fewest tasks, and that count. A single label is not counted unless `compared`."""
+    labels = [encode(label) for label in task_filter.labels]
     if len(labels) == 1 and not compared:
         return labels[0], 0
-    counted = [((await link.query("tasks_with_label", each, wanted.owner, _MANY))[0][0], each) for each in labels]
-    many, label = min(counted)
-    return label, many
+    counted = [
+        ((await connection.query("tasks_with_label", each, task_filter.owner, _COUNT_LIMIT))[0][0], each)
+        for each in labels
+    ]
+    count, label = min(counted)
+    return label, count
 
 
-async def _goes_by_state(link: Link, wanted: TaskFilter) -> bool:
-    """Whether all these states have an index, and an owner's own tasks are not fewer than everybody's in them."""
-    if wanted.states is None or TaskState.ACTIVE in wanted.states:
+async def _should_read_by_state(connection: Link, task_filter: TaskFilter) -> bool:
+    """Whether to read by state: all wanted states have an index, and fewer tasks are in them than the owner has."""
+    if task_filter.states is None or TaskState.ACTIVE in task_filter.states:
         return False
-    if wanted.owner is None:
+    if task_filter.owner is None:
         return True
-    names = [STATE + state for state in sorted(wanted.states)]
-    mine, everybodys = (await link.query("tasks_of_owner_and_in_states", wanted.owner, names))[0]
-    return bool(mine > everybodys)
+    names = [STATE + state for state in sorted(task_filter.states)]
+    owner_tasks, state_tasks = (await connection.query("tasks_of_owner_and_in_states", task_filter.owner, names))[0]
+    return bool(owner_tasks > state_tasks)
 
 
-async def _state_by_state(link: Link, wanted: TaskFilter, values: tuple[Any, ...], limit: int) -> list[Row]:
-    """Each in order by its index: there may be many of any."""
-    found: list[Row] = []
-    for state in wanted.states or ():
-        found += [tuple(row) for row in await link.query("tasks_page_in_state", *values, str(state))]
-    return sorted(found)[:limit]
+async def _read_by_state(connection: Link, task_filter: TaskFilter, values: tuple[Any, ...], limit: int) -> list[Row]:
+    """Read each state by its index, in task order, and merge: any state may have many tasks."""
+    rows: list[Row] = []
+    for state in task_filter.states or ():
+        rows += [tuple(row) for row in await connection.query("tasks_page_in_state", *values, str(state))]
+    return sorted(rows)[:limit]

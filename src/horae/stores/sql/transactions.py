@@ -1,4 +1,4 @@
-"""Transactions on a server: begun, tried again where that helps, and told in our words when they fail."""
+"""Transactions on a database server: begin and commit, retry after conflicts, translation of driver errors."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from .connection_pool import Pool
 
 _T = TypeVar("_T")
 
-_TRIES: Final = 6
+_MAX_TRIES: Final = 6
 _CONNECTIONS: Final = 6
-_BESIDE: Final = 2
+_SIDE_CONNECTIONS: Final = 2
 
 
 class Session:
-    """Whoever opens the store has its connections. Another event loop, such as the one on which leases are renewed, is
-    served by a thread of the store's own: it must not have to wait until the first one has time. `connected` is called
-    with each new connection, before it is used."""
+    """Runs work on pooled connections. The event loop that opens the store uses the main pool directly. Calls from any
+    other loop, such as the one that renews leases, run on a thread of the session with a small pool of its own, so that
+    they never wait for the main loop. `on_connect` is called after each new connection, before it is used."""
 
-    def __init__(self, door: Door, most: int = _CONNECTIONS, connected: Callable[[], None] = lambda: None) -> None:
-        self._door = door
-        self._connected = connected
-        self._most = most
-        self._home: asyncio.AbstractEventLoop | None = None
+    def __init__(
+        self, factory: Door, pool_size: int = _CONNECTIONS, on_connect: Callable[[], None] = lambda: None
+    ) -> None:
+        self._factory = factory
+        self._on_connect = on_connect
+        self._pool_size = pool_size
+        self._home_loop: asyncio.AbstractEventLoop | None = None
         self._pool: Pool | None = None
-        self._beside: OwnLoop | None = None
-        self._pool_beside: Pool | None = None
-        self._moving_in = threading.Lock()
+        self._side_loop: OwnLoop | None = None
+        self._side_pool: Pool | None = None
+        self._loop_lock = threading.Lock()
         self.transactions = 0
 
     @property
@@ -41,122 +43,125 @@ class Session:
         return self._pool is not None
 
     def start(self) -> None:
-        self._home = asyncio.get_running_loop()
-        self._pool = Pool(self._door, self._most, self._connected)
+        self._home_loop = asyncio.get_running_loop()
+        self._pool = Pool(self._factory, self._pool_size, self._on_connect)
 
     async def stop(self) -> None:
-        with self._moving_in:
+        with self._loop_lock:
             pool, self._pool = self._pool, None
-            beside, self._beside = self._beside, None
-            pool_beside, self._pool_beside = self._pool_beside, None
-        if beside is not None and pool_beside is not None:
-            await asyncio.wrap_future(beside.begin(pool_beside.close()))
-            await asyncio.to_thread(beside.end)
+            side_loop, self._side_loop = self._side_loop, None
+            side_pool, self._side_pool = self._side_pool, None
+        if side_loop is not None and side_pool is not None:
+            await asyncio.wrap_future(side_loop.begin(side_pool.close()))
+            await asyncio.to_thread(side_loop.end)
         if pool is not None:
             await pool.close()
 
     async def transact(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        """All of it or nothing. A decision may be asked again: the server may have ended one of two that were in each
-        other's way."""
-        return await self._here(lambda pool: self._transact(pool, work))
+        """Run `work` in one transaction and commit it. `work` is called up to six times: again whenever the server aborted
+        the transaction because of a concurrent one."""
+        return await self._dispatch(lambda pool: self._transact(pool, work))
 
     async def read(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        """Several statements that see one instant."""
-        return await self._here(lambda pool: self._read(pool, work))
+        """Run `work` in a read-only transaction on one snapshot."""
+        return await self._dispatch(lambda pool: self._read(pool, work))
 
     async def ask(self, name: str, *values: Any) -> list[Row]:
-        """One statement, which is a transaction by itself."""
+        """Run one named statement in autocommit mode."""
 
         async def work(pool: Pool) -> list[Row]:
-            async with pool.link() as link:
-                return await link.query(name, *values)
+            async with pool.link() as connection:
+                return await connection.query(name, *values)
 
-        return await self._here(work)
+        return await self._dispatch(work)
 
     async def at_once(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        """What is one statement, by whatever way it is said: it is a transaction by itself, and tried again like one."""
-        return await self._here(lambda pool: self._at_once(pool, work))
+        """Run `work`, which executes a single statement, in autocommit mode; it is retried like a transaction."""
+        return await self._dispatch(lambda pool: self._run_statement(pool, work))
 
-    async def _here(self, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:
+    async def _dispatch(self, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:
         if self._pool is None:
             raise StoreUnavailable("The store is closed.")
-        if asyncio.get_running_loop() is self._home:
-            return await self._told(self._pool, work)
-        loop, pool = self._other_loop()
-        return await asyncio.wrap_future(loop.begin(self._told(pool, work)))
+        if asyncio.get_running_loop() is self._home_loop:
+            return await self._run_translated(self._pool, work)
+        loop, pool = self._get_side_loop()
+        return await asyncio.wrap_future(loop.begin(self._run_translated(pool, work)))
 
-    def _other_loop(self) -> tuple[OwnLoop, Pool]:
-        """Made once, whoever comes first: several threads may ask for it at the same moment."""
-        with self._moving_in:
+    def _get_side_loop(self) -> tuple[OwnLoop, Pool]:
+        """Return the side loop and its pool, created on first use; safe to call from several threads."""
+        with self._loop_lock:
             if self._pool is None:
                 raise StoreUnavailable("The store is closed.")
-            if self._beside is None or self._pool_beside is None:
-                self._beside, self._pool_beside = OwnLoop("horae-store"), Pool(self._door, _BESIDE, self._connected)
-            return self._beside, self._pool_beside
+            if self._side_loop is None or self._side_pool is None:
+                self._side_loop, self._side_pool = (
+                    OwnLoop("horae-store"),
+                    Pool(self._factory, _SIDE_CONNECTIONS, self._on_connect),
+                )
+            return self._side_loop, self._side_pool
 
-    async def _told(self, pool: Pool, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:
+    async def _run_translated(self, pool: Pool, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:
         try:
             return await work(pool)
         except Exception as error:
-            told = self._door.translated(error)
-            if told is None:
+            translated = self._factory.translated(error)
+            if translated is None:
                 raise
-            if isinstance(told, StoreUnavailable):
+            if isinstance(translated, StoreUnavailable):
                 pool.forget()
-            raise told from error
+            raise translated from error
 
     async def _transact(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        for tries_left in range(_TRIES - 1, -1, -1):
-            async with pool.link() as link:
+        for tries_left in range(_MAX_TRIES - 1, -1, -1):
+            async with pool.link() as connection:
                 try:
-                    await link.begin()
-                    answer = await work(link)
-                    await link.commit()
+                    await connection.begin()
+                    result = await work(connection)
+                    await connection.commit()
                 except asyncio.CancelledError:
-                    link.abandon()
+                    connection.abandon()
                     raise
                 except Exception as error:
-                    await self._undo(link, error)
-                    if tries_left and self._door.is_worth_another_try(error):
+                    await self._rollback(connection, error)
+                    if tries_left and self._factory.is_worth_another_try(error):
                         continue
                     raise
                 self.transactions += 1
-                return answer
+                return result
         raise AssertionError
 
-    async def _at_once(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        for tries_left in range(_TRIES - 1, -1, -1):
+    async def _run_statement(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
+        for tries_left in range(_MAX_TRIES - 1, -1, -1):
             try:
-                async with pool.link() as link:
-                    answer = await work(link)
+                async with pool.link() as connection:
+                    result = await work(connection)
             except Exception as error:
-                if tries_left and self._door.is_worth_another_try(error):
+                if tries_left and self._factory.is_worth_another_try(error):
                     continue
                 raise
             self.transactions += 1
-            return answer
+            return result
         raise AssertionError
 
-    async def _undo(self, link: Link, error: Exception) -> None:
-        """A connection that may be lost is not asked for anything more: the answer could take as long again."""
+    async def _rollback(self, connection: Link, error: Exception) -> None:
+        """Roll back, or abandon a connection that may be lost: a rollback on it could wait for another timeout."""
         try:
-            if isinstance(self._door.translated(error), StoreUnavailable):
-                link.abandon()
+            if isinstance(self._factory.translated(error), StoreUnavailable):
+                connection.abandon()
             else:
-                await link.rollback()
-        except Exception:  # noqa: BLE001 - it is of no use any more, and what went wrong first is what matters
-            link.abandon()
+                await connection.rollback()
+        except Exception:  # noqa: BLE001 - the first error is the one to report
+            connection.abandon()
 
     async def _read(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        async with pool.link() as link:
+        async with pool.link() as connection:
             try:
-                await link.begin_reading()
-                answer = await work(link)
-                await link.commit()
+                await connection.begin_reading()
+                result = await work(connection)
+                await connection.commit()
             except asyncio.CancelledError:
-                link.abandon()
+                connection.abandon()
                 raise
             except Exception as error:
-                await self._undo(link, error)
+                await self._rollback(connection, error)
                 raise
-            return answer
+            return result

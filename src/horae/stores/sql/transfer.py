@@ -1,4 +1,4 @@
-"""The way out of a store on a server, and into it."""
+"""Transfer port on a database server: exports every part page by page, and imports pages of another store."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .import_rows import arrive
 _EARLIEST: Final = -(2**63)
 
 
-class _Shelf(NamedTuple):
-    """Where a part stands: a page of its rows, what a row is, the columns of its key, and what comes before all keys."""
+class _PartQuery(NamedTuple):
+    """How a part is exported: the page statement, the row decoder, the key columns, and a key before all keys."""
 
     statement: str
-    parcel: Callable[[Row], Parcel]
+    decode_row: Callable[[Row], Parcel]
     key: tuple[int, ...]
     beginning: tuple[Any, ...]
 
 
-_SHELVES: Final[dict[Part, _Shelf]] = {
-    Part.REMEMBERED: _Shelf("remembered_page", lambda row: Remembered(*row), (0,), ("",)),
-    Part.RECORDS: _Shelf("all_records_page", record_from, (0, 1), ("", "")),
-    Part.LANES: _Shelf("limits_page", lambda row: LaneLimit(*row), (0,), ("",)),
-    Part.BARRED: _Shelf("barred_page", lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
-    Part.TALLIES: _Shelf("tallies_page", lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
-    Part.RUNS: _Shelf(
+_PART_QUERIES: Final[dict[Part, _PartQuery]] = {
+    Part.REMEMBERED: _PartQuery("metadata_page", lambda row: Remembered(*row), (0,), ("",)),
+    Part.RECORDS: _PartQuery("all_records_page", record_from, (0, 1), ("", "")),
+    Part.LANES: _PartQuery("limits_page", lambda row: LaneLimit(*row), (0,), ("",)),
+    Part.BARRED: _PartQuery("blocked_owners_page", lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
+    Part.TALLIES: _PartQuery("counters_page", lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
+    Part.RUNS: _PartQuery(
         "ended_runs_page", lambda row: run_from(row, row[RUN_WIDTH]), (2, 5, 7, 4), (_EARLIEST, _EARLIEST, 0, "")
     ),
-    Part.LINES: _Shelf(
+    Part.LINES: _PartQuery(
         "all_lines_page",
         lambda row: NumberedLine(row[0], Line(row[1], instants[row[2]], row[3], row[4])),
         (1, 0),
@@ -48,7 +48,7 @@ _SHELVES: Final[dict[Part, _Shelf]] = {
 class ServedMoving(ServedFeed):
     async def stock(self) -> dict[Part, int]:
         await self._number_events()
-        (row,) = await self._session.ask("stock")
+        (row,) = await self._session.ask("count_parts")
         return dict(zip(Part, row, strict=True))
 
     async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
@@ -56,19 +56,19 @@ class ServedMoving(ServedFeed):
             await self._number_events()
             ((token, event),) = await self._session.ask("marks")
             return marks_page(token, event, after, limit)
-        if part not in _SHELVES:
+        if part not in _PART_QUERIES:
             return await read_parcels(cast("Readable", self), part, after, limit)
-        shelf = _SHELVES[part]
-        rows = await self._session.ask(shelf.statement, *place_in(after, shelf.beginning), limit)
-        ended = place(*(rows[-1][column] for column in shelf.key)) if len(rows) == limit else None
-        return Page(tuple(each for each in map(shelf.parcel, rows) if not _is_nothing(each)), ended)
+        part_query = _PART_QUERIES[part]
+        rows = await self._session.ask(part_query.statement, *place_in(after, part_query.beginning), limit)
+        cursor = place(*(rows[-1][column] for column in part_query.key)) if len(rows) == limit else None
+        return Page(tuple(each for each in map(part_query.decode_row, rows) if not _is_zero_counter(each)), cursor)
 
     async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        given = tuple(parcels)
-        if given:
-            await self._session.transact(lambda link: arrive(link, part, given))
+        items = tuple(parcels)
+        if items:
+            await self._session.transact(lambda connection: arrive(connection, part, items))
 
 
-def _is_nothing(parcel: Parcel) -> bool:
-    """A count that went up and down again."""
-    return isinstance(parcel, Tally) and not parcel.number
+def _is_zero_counter(item: Parcel) -> bool:
+    """Whether this is a counter with the value zero."""
+    return isinstance(item, Tally) and not item.number

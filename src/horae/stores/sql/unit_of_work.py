@@ -1,4 +1,4 @@
-"""What the decisions of one transaction have said: known from here on, and written at the end."""
+"""Unit of work of one transaction: collects the changes that were decided, keeps the loaded facts current, flushes once."""
 
 from __future__ import annotations
 
@@ -23,73 +23,77 @@ from .row_batches import Sheets
 
 
 class Draft:
-    def __init__(self, gathered: Gathered) -> None:
-        self.sheets = Sheets()
-        self._gathered = gathered
-        self._offered: set[str] = set()
-        self._looked_up: set[str] = set()
-        """The ids of new runs that the ledger is known not to have."""
-        self._learnt: dict[int, Known | None] = {}
-        self._folded: Folded | None = Folded()
-        """While all that was decided is ordinary; then it is written without being taken apart."""
+    """Collects changes as rows. Later decisions of the transaction see the result; `flush` writes the rows."""
 
-    def learnt_by(self, familiar: Familiar) -> None:
-        """When it is certain that it was written."""
+    def __init__(self, loaded: Gathered) -> None:
+        self.sheets = Sheets()
+        self._loaded = loaded
+        self._freed_lanes: set[str] = set()
+        self._new_run_ids: set[str] = set()
+        """Ids of new runs that the ledger was checked not to contain."""
+        self._cache_updates: dict[int, Known | None] = {}
+        self._folded: Folded | None = Folded()
+        """Set while every change is of one ordinary kind: these are written whole by one statement, not as row batches."""
+
+    def learnt_by(self, cache: Familiar) -> None:
+        """Put the new versions of the tasks into the cache. Call it only after the commit."""
         folded = self._folded
-        familiar.learn(self._learnt, () if folded is None else folded.bare)
+        cache.learn(self._cache_updates, () if folded is None else folded.bare)
 
     def offer(self, lane: str) -> None:
-        self._offered.add(lane)
+        self._freed_lanes.add(lane)
 
-    # --- births ----------------------------------------------------------------------------------------------------
+    # --- deduplication of new runs ----------------------------------------------------------------------------------------------------
 
-    async def made(self, link: Link, number: int, change: Change) -> frozenset[str]:
-        """The births of a change that the ledger has already, or will have when this is written."""
-        return frozenset([run.id for run in change.born if await self._is_made(link, number, run)])
+    async def made(self, connection: Link, number: int, change: Change) -> frozenset[str]:
+        """Return the ids of the change's new runs that the ledger has already, or will have after the flush."""
+        return frozenset([run.id for run in change.born if await self._run_exists(connection, number, run)])
 
-    async def only_new(self, link: Link, number: int, change: Change) -> Change:
+    async def only_new(self, connection: Link, number: int, change: Change) -> Change:
         if not change.born:
             return change
-        made = await self.made(link, number, change)
-        change = only_new(change, lambda run: run.id in made)
-        self._looked_up.update(run.id for run in change.born)
+        existing = await self.made(connection, number, change)
+        change = only_new(change, lambda run: run.id in existing)
+        self._new_run_ids.update(run.id for run in change.born)
         return change
 
-    async def _is_made(self, link: Link, number: int, run: Run) -> bool:
-        if run.id in self._looked_up:
+    async def _run_exists(self, connection: Link, number: int, run: Run) -> bool:
+        if run.id in self._new_run_ids:
             return True
-        return bool(await link.query("made", number, microseconds(run.planned), run.attempt, run.origin, run.id))
+        return bool(
+            await connection.query("existing_run", number, microseconds(run.planned), run.attempt, run.origin, run.id)
+        )
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
-    async def note_new(self, link: Link, number: int, change: Change) -> None:
-        """A task that was not there before."""
+    async def note_new(self, connection: Link, number: int, change: Change) -> None:
+        """Add the change that creates a task."""
         self._unfold()
-        change = await self.only_new(link, number, change)
+        change = await self.only_new(connection, number, change)
         for run in change.born:
             self.sheets.bear(number, run)
         self.sheets.add(number, change)
 
     def note(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
-        """What a decision said of a task as it was known; from here on it is known as it will be."""
+        """Add a change that was decided on `known` and `entries`; later decisions see the task as changed."""
         if self._folded is not None:
             now_known = self._folded.take(known, entries, change)
             if now_known is not None:
-                self._learn(now_known)
+                self._update_known(now_known)
                 return
             self._unfold()
-        self._note(known, entries, change)
+        self._add_unfolded(known, entries, change)
 
     def _unfold(self) -> None:
-        """Something else comes, or the server takes it only piece by piece."""
+        """Turn the folded changes into row batches: a change of another kind follows, or the server has no fast path."""
         folded, self._folded = self._folded, None
-        for noted in () if folded is None else folded.kept:
-            self._note(*noted)
+        for decision in () if folded is None else folded.kept:
+            self._add_unfolded(*decision)
 
-    def _note(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
-        ordinary = self._note_start(known, entries, change) if change[2] else self._note_end(known, change)
-        if not ordinary:
-            self._note_anything(known, entries, change)
+    def _add_unfolded(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
+        added = self._add_ordinary_start(known, entries, change) if change[2] else self._add_ordinary_end(known, change)
+        if not added:
+            self._add_general_change(known, entries, change)
             self.sheets.count(known.task.owner, known.standing, change)
         if change[9]:
             self.sheets.beside += change[9]
@@ -97,12 +101,12 @@ class Draft:
         for kind, at, owner, task_id, run_id, detail in change[7]:
             events.append((kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail)))
 
-    def _learn(self, known: Known) -> None:
-        self._gathered.known[known[0]] = known
-        self._learnt[known[0]] = known
+    def _update_known(self, known: Known) -> None:
+        self._loaded.known[known[0]] = known
+        self._cache_updates[known[0]] = known
 
-    def _note_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
-        """The ordinary case in one breath: the only entry of a quiet task has become a run. False if it is another."""
+    def _add_ordinary_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
+        """Add an ordinary start: the only entry of a task without live runs became a run. Return False for anything else."""
         task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
         number, version, known_task, _, live, _ = known
         if standing is None or live or len(born) != 1 or len(entries) != 1 or len(dropped) != 1:
@@ -117,11 +121,11 @@ class Draft:
         sheets.started += row[1:]
         sheets.standings[number] = standing_values(number, version + 1, standing)[:-1]
         sheets.emptied[number] = None
-        self._learn(new(Known, (number, version + 1, known_task, standing, born, (0,))))
+        self._update_known(new(Known, (number, version + 1, known_task, standing, born, (0,))))
         return True
 
-    def _note_end(self, known: Known, change: Change) -> bool:
-        """The other ordinary case: the only run of a task has ended, and its agenda stays as it is."""
+    def _add_ordinary_end(self, known: Known, change: Change) -> bool:
+        """Add an ordinary end: the only live run ended and the agenda is unchanged. Return False for anything else."""
         task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
         number, version, known_task, before_standing, live, _ = known
         if standing is None or len(live) != 1 or len(moved) != 1 or born or put or dropped:
@@ -131,105 +135,106 @@ class Draft:
             return False
         row = plain_end(0, before, run)
         if row is None or not tells(run[0], numbers[run[4]]):
-            # The ledger keeps what bears a stray name where it is looked for.
+            # A run whose id does not encode its planned instant is indexed separately in the ledger.
             return False
         sheets = self.sheets
         sheets.ended += (run[0], *row[1:])
         state = standing[0]
-        went_on = before_standing[0] is TaskState.ACTIVE and state in (TaskState.ACTIVE, TaskState.COMPLETED)
-        if went_on and row[1] is RunState.SUCCEEDED and row[3] is not None:
+        stays_healthy = before_standing[0] is TaskState.ACTIVE and state in (TaskState.ACTIVE, TaskState.COMPLETED)
+        if stays_healthy and row[1] is RunState.SUCCEEDED and row[3] is not None:
             sheets.count_success(run[2], row, numbers[run[5]], before_standing, standing)
         else:
             sheets.count(run[2], before_standing, change)
         sheets.standings[number] = standing_values(number, version + 1, standing)[:-1]
-        self._learn(new(Known, (number, version + 1, known_task, standing, (), ())))
+        self._update_known(new(Known, (number, version + 1, known_task, standing, (), ())))
         return True
 
-    def _note_anything(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
+    def _add_general_change(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
         number = known.number
         if change.deleted:
-            self._note_deleted(known, entries)
+            self._add_deletion(known, entries)
             return
         if change.put or change.dropped:
-            self._note_entries(number, entries, change)
+            self._add_entry_changes(number, entries, change)
         for run in change.born:
             self.sheets.bear(number, run)
-            self._gathered.surroundings.taken(run.lanes if run.state in LIVE else (), 1)
+            self._loaded.surroundings.taken(run.lanes if run.state in LIVE else (), 1)
         for run in change.moved:
-            self._note_moved(known, run)
+            self._add_moved_run(known, run)
         if any(change[:7]):
-            # Also where only the agenda is new: by its version others see that what they have decided on is as it was.
-            self._note_known(known, after(known, change, (0,) * len(change.born)), change)
+            # A change of the agenda alone raises the version too: other nodes compare it with the one they decided on.
+            self._add_task_update(known, after(known, change, (0,) * len(change.born)), change)
 
-    def _note_known(self, before: Known, known: Known, change: Change) -> None:
+    def _add_task_update(self, before: Known, known: Known, change: Change) -> None:
         number, version, task, standing, live, _ = known
         if task is not before.task:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
             self.sheets.edited.append((*task_values(task), number))
         self.sheets.standings[number] = standing_values(number, version, standing)[:-1]
-        asked = {run_id for run_id, _ in change.cancelled}
+        cancelled_ids = {run_id for run_id, _ in change.cancelled}
         for run in live:
-            if run.id in asked:
+            if run.id in cancelled_ids:
                 self.sheets.move(number, run, run)
-        self._learn(known)
+        self._update_known(known)
 
-    def _note_moved(self, known: Known, run: Run) -> None:
+    def _add_moved_run(self, known: Known, run: Run) -> None:
         before, _ = known.run(run.id)
         if before is None:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
         self.sheets.move(known.number, before, run)
-        now_in = run.lanes if run.state in LIVE else ()
-        if before.lanes != now_in:
-            self._gathered.surroundings.taken(before.lanes, -1)
-            self._gathered.surroundings.taken(now_in, 1)
-            if not now_in:
-                self._offered.update(before.lanes)
+        lanes = run.lanes if run.state in LIVE else ()
+        if before.lanes != lanes:
+            self._loaded.surroundings.taken(before.lanes, -1)
+            self._loaded.surroundings.taken(lanes, 1)
+            if not lanes:
+                self._freed_lanes.update(before.lanes)
 
-    def _note_entries(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
+    def _add_entry_changes(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
         touched = {*change.dropped, *(entry.slot for entry in change.put)}
-        self._offer_what_was_called(e for e in entries if e.slot in touched)
+        self._offer_claimable_lanes(e for e in entries if e.slot in touched)
         pending = self.sheets.entries
         for slot in change.dropped:
             pending[number, slot] = None
         for entry in change.put:
             pending[number, entry.slot] = entry_values(number, entry)
 
-    def _offer_what_was_called(self, entries: Iterable[Entry]) -> None:
-        """It may have been called to a free seat. If it does not take it, the next in line must hear of it."""
-        self._offered.update(
+    def _offer_claimable_lanes(self, entries: Iterable[Entry]) -> None:
+        """Offer the lanes of claimable entries: an entry may have been unparked for a free slot, and if it does not take
+        that slot, the next parked entry must be unparked."""
+        self._freed_lanes.update(
             e.lane for e in entries if e.lane is not None and e.stand in CLAIMABLE and not is_route(e.lane)
         )
 
-    def _note_deleted(self, known: Known, entries: tuple[Entry, ...]) -> None:
+    def _add_deletion(self, known: Known, entries: tuple[Entry, ...]) -> None:
         sheets = self.sheets
         sheets.deleted.append(known.number)
         sheets.emptied[known.number] = None
         for entry in entries:
-            # What another decision of this transaction has put there must not come after its end.
+            # An entry that an earlier decision of this transaction added must not be written after the deletion.
             sheets.entries.pop((known.number, entry.slot), None)
         for run in known.live:
             sheets.going.pop(run.id, None)
             sheets.born.pop(run.id, None)
             for lane in run.lanes:
                 sheets.left += (lane, run.id)
-            self._gathered.surroundings.taken(run.lanes, -1)
-            self._offered.update(run.lanes)
-        self._offer_what_was_called(entries)
-        del self._gathered.known[known.number]
-        self._learnt[known.number] = None
+            self._loaded.surroundings.taken(run.lanes, -1)
+            self._freed_lanes.update(run.lanes)
+        self._offer_claimable_lanes(entries)
+        del self._loaded.known[known.number]
+        self._cache_updates[known.number] = None
 
-    async def finish(self, link: Link) -> None:
-        """Write it, offer the seats that became free to whoever waits for one, and write the records beside it."""
+    async def finish(self, connection: Link) -> None:
+        """Write all rows, unpark entries that wait for the lane slots that became free, then write attached records."""
         folded = self._folded
-        if folded is None or not folded.kept or not await link.write_at_once(folded):
+        if folded is None or not folded.kept or not await connection.write_at_once(folded):
             self._unfold()
-            await self.sheets.write(link)
-        around = self._gathered.surroundings
-        if self._offered:
-            await around.hold(link, self._offered)
-            for lane in sorted(self._offered):
-                if around.free_in(lane):
-                    await link.query("unpark", lane, around.free_in(lane))
+            await self.sheets.write(connection)
+        lane_state = self._loaded.surroundings
+        if self._freed_lanes:
+            await lane_state.hold(connection, self._freed_lanes)
+            for lane in sorted(self._freed_lanes):
+                if lane_state.free_in(lane):
+                    await connection.query("unpark", lane, lane_state.free_in(lane))
         if self.sheets.beside:
-            await write_beside(link, self.sheets.beside)
+            await write_beside(connection, self.sheets.beside)

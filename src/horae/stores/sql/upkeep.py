@@ -1,4 +1,4 @@
-"""What the janitor and an operator ask of a store on a server."""
+"""Upkeep port on a database server: retention, integrity check and key-value metadata."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class ServedUpkeep(ServedFeed):
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
         await self._number_events()
-        found = await Search(self._session, before, keep_runs, limit).look(after)
-        if found.counted:
-            await self._session.transact(_fold)
-        if not found.anything:
-            return Trimmed(more=found.more, after=found.place.text)
-        return await self._session.transact(lambda link: remove(link, found, before))
+        batch = await Search(self._session, before, keep_runs, limit).look(after)
+        if batch.counted:
+            await self._session.transact(_compact_counters)
+        if not batch.anything:
+            return Trimmed(more=batch.more, after=batch.place.text)
+        return await self._session.transact(lambda connection: remove(connection, batch, before))
 
     async def check(self) -> tuple[str, ...]:
-        return await self._session.read(_doubts)
+        return await self._session.read(_find_problems)
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
         raise StoreError(
@@ -37,47 +37,47 @@ class ServedUpkeep(ServedFeed):
         )
 
     async def recall(self, name: str) -> str | None:
-        rows = await self._session.ask("recall", name)
+        rows = await self._session.ask("read_metadata", name)
         return rows[0][0] if rows else None
 
     async def remember(self, name: str, value: str) -> None:
-        await self._session.ask("remember", name, value)
+        await self._session.ask("write_metadata", name, value)
 
 
-async def _fold(link: Link) -> None:
-    await link.query("fold_counts")
-    await link.query("drop_tallies", hour_of(SystemClock().now()), KEPT_HOURS)
-    await link.query("drop_unused_lanes")
+async def _compact_counters(connection: Link) -> None:
+    await connection.query("sum_counter_deltas")
+    await connection.query("delete_old_counters", hour_of(SystemClock().now()), KEPT_HOURS)
+    await connection.query("drop_unused_lanes")
 
 
-async def _doubts(link: Link) -> tuple[str, ...]:
-    found: list[str] = []
-    for name, tell in _QUESTIONS:
-        # A task may be told of once for each of its labels.
-        found += dict.fromkeys(tell(*row) for row in await link.query(name))
-    return tuple(found)
+async def _find_problems(connection: Link) -> tuple[str, ...]:
+    problems: list[str] = []
+    for name, describe in _CHECKS:
+        # A query may return a task once for each of its labels.
+        problems += dict.fromkeys(describe(*row) for row in await connection.query(name))
+    return tuple(problems)
 
 
-def _questions() -> Iterator[tuple[str, Callable[..., str]]]:
+def _checks() -> Iterator[tuple[str, Callable[..., str]]]:
     yield (
         "orphan_entries",
         lambda slot, task: f"The agenda entry {slot} belongs to task number {task}, which is not there.",
     )
     yield "orphan_runs", lambda run_id, task: f"The run {run_id} belongs to task number {task}, which is not there."
-    yield "tasks_without_standing", lambda task_id: f"The task {task_id} has no standing."
+    yield "tasks_without_status", lambda task_id: f"The task {task_id} has no status."
     yield "mislabelled_tasks", lambda task_id: f"The task {task_id} is not found by the labels that it has."
     yield (
-        "wrong_seats",
-        lambda lane, taken, sitting: f"The lane {lane} counts {taken} seats taken, but {sitting} live runs sit in it.",
+        "wrong_lane_slots",
+        lambda lane, taken, live_runs: f"The lane {lane} counts {taken} slots taken, but has {live_runs} live runs.",
     )
-    yield "forgotten_tasks", lambda task_id: f"The task {task_id} is active, but nothing of it is queued or running."
+    yield "tasks_without_work", lambda task_id: f"The task {task_id} is active, but nothing of it is queued or running."
     yield (
-        "miscounted_states",
-        lambda owner, name, counted, there: (
-            f"{counted} tasks of {owner or 'all owners'} are counted as {name}, but there are {there}."
+        "wrong_state_counters",
+        lambda owner, name, recorded, actual: (
+            f"{recorded} tasks of {owner or 'all owners'} are counted as {name}, but there are {actual}."
         ),
     )
-    yield "both_live_and_over", lambda run_id: f"The run {run_id} goes on, but the ledger says that it has ended."
+    yield "runs_live_and_ended", lambda run_id: f"The run {run_id} is live, but the ledger says that it has ended."
 
 
-_QUESTIONS = tuple(_questions())
+_CHECKS = tuple(_checks())

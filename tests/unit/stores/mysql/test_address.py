@@ -73,3 +73,11 @@ def test_half_a_password_is_not_taken_for_a_host_or_a_port(half: str, sign: str)
     with pytest.raises(UnknownStore) as refusal:
         Address.parsed(f"mysql://ada:{half}{sign}2@h/d")
     assert half not in str(refusal.value)
+
+
+def test_password_that_the_address_lacks_is_read_from_the_variable_of_the_clients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MYSQL_PWD", "hush")
+    addresses = ("mysql://user@host/app", "mysql://user:other@host/app", "mysql://user:@host/app")
+    assert [Address.parsed(each).password for each in addresses] == ["hush", "other", ""]

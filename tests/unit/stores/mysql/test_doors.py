@@ -121,7 +121,7 @@ def test_a_server_whose_log_cannot_tell_what_we_do(cli: Cli) -> None:
 
 async def test_a_server_that_is_too_old(guarded: MariaDBServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is only one version on a machine: the bar is raised instead."""
-    monkeypatch.setitem(server_version._OLDEST, "MariaDB", (99, 0, 0))
+    monkeypatch.setitem(server_version._MIN_VERSIONS, "MariaDB", (99, 0, 0))
     with pytest.raises(UnusableStore) as refusal:
         await open_and_close(guarded.url_of("app"))
     assert refusal.value.code == "store_server_too_old"

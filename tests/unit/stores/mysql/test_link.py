@@ -67,7 +67,7 @@ async def test_many_rows_go_in_pieces_that_the_server_takes(mariadb_server: Mari
     async with opened(new_prefix(mariadb_server)) as store:
         async with linked(store, packet=2_000) as link:
             await link.begin()
-            await link.write_rows("count", 4, ["ada", 0, "state:active", 1] * 50)
+            await link.write_rows("insert_counter_deltas", 4, ["ada", 0, "state:active", 1] * 50)
             await link.write_events([("task.created", 1, "ada", f"tsk_{number}", None, None) for number in range(50)])
             assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
             await link.commit()
@@ -80,11 +80,11 @@ async def test_what_is_rolled_back_was_never_said(mariadb_server: MariaDBServer)
     async with opened(new_prefix(mariadb_server)) as store:
         async with linked(store) as link:
             await link.begin()
-            await link.write_rows("count", 4, ["ada", 0, "state:active", 1])
+            await link.write_rows("insert_counter_deltas", 4, ["ada", 0, "state:active", 1])
             await link.write_events([("task.created", 1, "ada", "tsk", None, None)])
             await link.rollback()
             await link.begin()
-            await link.query("remember", "name", "value")
+            await link.query("write_metadata", "name", "value")
             await link.commit()
         assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
         assert (await store.last_event(), await store.recall("name")) == (0, "value")
@@ -96,18 +96,18 @@ async def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServ
     async with opened(new_prefix(mariadb_server)) as store:
         async with linked(store) as link:
             await link.begin()
-            await link.write_rows("start_runs", 12, run)
+            await link.write_rows("insert_started_runs", 12, run)
             await link.commit()
             await link.begin()
             with pytest.raises(AlreadyMadeError):
-                await link.write_rows("start_runs", 12, run)
+                await link.write_rows("insert_started_runs", 12, run)
             await link.rollback()
             await link.begin()
             await link.write_rows("end_runs", 8, ["run_1", "succeeded", None, 1, 2, None, None, None])
             await link.commit()
             await link.begin()
             with pytest.raises(AlreadyMadeError):
-                await link.write_rows("start_runs", 12, run)
+                await link.write_rows("insert_started_runs", 12, run)
             await link.rollback()
             assert link.usable
         assert await asked(store, "SELECT COUNT(*) FROM @going") == (0,)
@@ -121,7 +121,7 @@ async def test_events_are_numbered_in_the_order_of_their_commits_and_nobody_wait
         async with linked(store) as slow, linked(store) as fast:
             for link, name in ((slow, "slow"), (fast, "fast")):
                 await link.begin()
-                await link.query("remember", name, "value")
+                await link.query("write_metadata", name, "value")
                 await link.write_events([("task.created", 1, "ada", name, None, None)] * 2)
             await fast.commit()
             assert [told.event.task_id for told in await store.events(0)] == ["fast"] * 2
@@ -161,12 +161,12 @@ async def test_who_claims_passes_over_what_others_hold_and_holds_nothing_else(ma
         async with linked(store) as settles, linked(store) as claims, linked(store) as claims_too:
             for link in (settles, claims, claims_too):
                 await link.begin()
-            assert [row[0] for row in await settles.query("hold", [1])] == [1]
+            assert [row[0] for row in await settles.query("lock_tasks", [1])] == [1]
             first = await claims.query("timed_slice", 2**62, 2)
             second = await claims_too.query("timed_slice", 2**62, 9)
             assert [[row[0] for row in rows] for rows in (first, second)] == [[2, 3], [4]]
             # Neither of them has touched the entry whose standing was not theirs.
-            await settles.query("empty_agendas", [1])
+            await settles.query("delete_entries_of_tasks", [1])
             await settles.commit()
             await claims.rollback()
             await claims_too.rollback()
@@ -178,9 +178,9 @@ async def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_se
         await store.add([a_new_task(a_task())])
         async with linked(store, idle=1) as frozen, linked(store) as other:
             await frozen.begin()
-            await frozen.query("hold", [1])
+            await frozen.query("lock_tasks", [1])
             await other.begin()
-            assert [row[0] for row in await other.query("hold", [1])] == [1]
+            assert [row[0] for row in await other.query("lock_tasks", [1])] == [1]
             await other.commit()
             with pytest.raises(Exception) as error:  # noqa: PT011 - what it means is looked at below
                 await frozen.commit()
@@ -195,7 +195,7 @@ async def test_only_a_transaction_is_watched(mariadb_server: MariaDBServer) -> N
         usual = await _patience(link._connection)
         for end in (link.commit, link.rollback):
             await link.begin()
-            await link.query("heads")
+            await link.query("agenda_heads")
             assert await _patience(link._connection) == 10
             await end()
             assert await _patience(link._connection) == usual

@@ -17,15 +17,15 @@ from tests.unit.stores.mysql.test_statements import KNOWN, SAID_BY_THE_SERVER, S
 LOOKS_AT_EVERYTHING: Final = {
     "orphan_entries",
     "orphan_runs",
-    "tasks_without_standing",
-    "wrong_seats",
-    "forgotten_tasks",
-    "miscounted_states",
+    "tasks_without_status",
+    "wrong_lane_slots",
+    "tasks_without_work",
+    "wrong_state_counters",
     "mislabelled_tasks",
-    "both_live_and_over",
-    "stock",
-    "tallies_page",
-    "fold_counts",
+    "runs_live_and_ended",
+    "count_parts",
+    "counters_page",
+    "sum_counter_deltas",
     "all_lanes",
     "all_nodes",
 }
@@ -33,12 +33,16 @@ LOOKS_AT_EVERYTHING: Final = {
 LISTS: Final = {
     name
     for name in STATEMENTS
-    if re.match(r"(tasks|runs)_page|upcoming|stranded|latest|waiting|counts|tasks_of_owner|crowded|drop_tallies", name)
-} - {"crowded_agendas"}
+    if re.match(
+        r"(tasks|runs)_page|upcoming|tasks_parked|latest|waiting|counts|tasks_of_owner"
+        r"|(recent_)?tasks_over_run_limit|delete_old_counters",
+        name,
+    )
+}
 """Pages that people read, and what is swept out: each is planned for what was asked."""
 GROWING: Final = {"tasks", "labels", "standings", "agenda", "runs", "events", "lines", "records", "remembered"}
 HOT: Final = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
-ONLY_THE_HEAD: Final = {"old": {"events"}}
+ONLY_THE_HEAD: Final = {"expired_rows": {"events"}}
 """Where the first rows of an index, as many as a LIMIT says, are all that is read."""
 ROWS: Final = 20_000
 EXPLAINED: Final = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
@@ -102,5 +106,5 @@ async def test_what_a_statement_costs_does_not_grow(mariadb_server: MariaDBServe
 
 async def test_a_look_at_everything_is_noticed(mariadb_server: MariaDBServer) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
-        wanted = {"forgotten_tasks", "orphan_runs", "miscounted_states"}
+        wanted = {"tasks_without_work", "orphan_runs", "wrong_state_counters"}
         assert (await _explained(store, sorted(wanted))).keys() == wanted

@@ -29,7 +29,7 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
         await keep(slow, a_task())
 
         async def query(link: MySQLLink, name: str, *values: Any) -> list[Any]:
-            if name == "hold_entries":
+            if name == "lock_entries":
                 monkeypatch.setattr(MySQLLink, "query", really_query)
                 claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
             return await really_query(link, name, *values)

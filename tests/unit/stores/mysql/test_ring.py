@@ -95,17 +95,17 @@ async def _killed_connection_is_replaced(url: str, server: MariaDBServer) -> Non
 async def test_a_lost_connection_is_replaced_and_hears_again(
     mariadb_url: str, mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ring_module, "_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(ring_module, "_RECONNECT_SECONDS", 0.05)
     await _killed_connection_is_replaced(mariadb_url, mariadb_server)
 
 
 async def _proxied_ring_is_off(url: str) -> None:
     ring = LockRing(url)
     ring.listen(lambda: None)
-    assert ring._listening is not None
-    await asyncio.wait_for(ring._listening, PATIENCE)
+    assert ring._listen_task is not None
+    await asyncio.wait_for(ring._listen_task, PATIENCE)
     ring.ring()
-    assert ring._ringing is None
+    assert ring._notify_task is None
     await ring.finish()
 
 

@@ -103,11 +103,11 @@ async def test_it_takes_two_round_trips_or_one_where_nothing_else_is_queued(
         said = heard(monkeypatch)
         claim = await claimed(store)
         assert len(claim.runs) == claim.decided == len(tasks)
-        assert said == ["few_due", "claim_few"]
+        assert said == ["read_few_due", "claim_few"]
         said.clear()
         assert await settled(store, claim.runs) == frozenset()
         alone = all(isinstance(task.schedule, Once) for task in tasks)
-        assert said == (["settle_few"] if alone else ["few_carried", "settle_few"])
+        assert said == (["settle_few"] if alone else ["read_few_live", "settle_few"])
         assert await store.check() == ()
 
 
@@ -119,7 +119,7 @@ async def test_nothing_due_is_one_look_that_says_when(
         await keep(store, *lone(2), due=NOON + HOUR)
         said = heard(monkeypatch)
         assert await claimed(store) == Claim(next_due=NOON + HOUR)
-        assert said == ["few_due"]
+        assert said == ["read_few_due"]
         await store.leave(NODE)
         assert await claimed(store) == Claim(), "there is no such node"
         async with connected(store) as connection:

@@ -19,15 +19,15 @@ from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
 LOOKS_AT_EVERYTHING = {
     "orphan_entries",
     "orphan_runs",
-    "tasks_without_standing",
-    "wrong_seats",
-    "forgotten_tasks",
-    "miscounted_states",
+    "tasks_without_status",
+    "wrong_lane_slots",
+    "tasks_without_work",
+    "wrong_state_counters",
     "mislabelled_tasks",
-    "both_live_and_over",
-    "stock",
-    "tallies_page",
-    "fold_counts",
+    "runs_live_and_ended",
+    "count_parts",
+    "counters_page",
+    "sum_counter_deltas",
     "all_lanes",
     "all_nodes",
 }
@@ -37,8 +37,11 @@ COUNTS_THE_LOG = {"owner_event_counts"}
 LISTS = {
     name
     for name in STATEMENTS
-    if re.match(r"(tasks|runs)_page|upcoming|stranded|latest|waiting|counts|tasks_of_owner|crowded", name)
-} - {"crowded_agendas"}
+    if re.match(
+        r"(tasks|runs)_page|upcoming|tasks_parked|latest|waiting|counts|tasks_of_owner|(recent_)?tasks_over_run_limit",
+        name,
+    )
+}
 """Pages that people read: each is planned freely, for what was asked."""
 GROWING = {
     "tasks",
@@ -122,7 +125,7 @@ async def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresSer
 async def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
     async with opened(url) as store, connected(store) as connection:
-        for name in ("forgotten_tasks", "both_live_and_over"):
+        for name in ("tasks_without_work", "runs_live_and_ended"):
             assert costly(await plan(connection, name, store.address.schema)) != []
 
 

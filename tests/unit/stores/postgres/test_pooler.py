@@ -52,7 +52,7 @@ async def test_whoever_stands_still_in_the_middle_of_a_transaction_lets_go_of_it
     postgres_server: PostgresServer, pooler: PgBouncer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pooler takes no settings for a connection, and would keep the transaction open for as long as the node is frozen."""
-    monkeypatch.setitem(connection_factory._PATIENT, "idle_in_transaction_session_timeout", "100ms")
+    monkeypatch.setitem(connection_factory._TRANSACTION_SETTINGS, "idle_in_transaction_session_timeout", "100ms")
 
     url = new_schema(postgres_server, statement_cache=0, direct=postgres_server.url)
     async with opened(pooler.through(url)) as store:

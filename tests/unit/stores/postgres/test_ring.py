@@ -34,7 +34,7 @@ ROOT: Final = Path(__file__).parents[4]
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ring_module, "_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(ring_module, "_RECONNECT_SECONDS", 0.05)
 
 
 class Ear:
@@ -121,19 +121,19 @@ async def test_a_connection_that_went_silent_is_found_out(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing tells that nothing will be heard any more."""
-    monkeypatch.setattr(ring_module, "_SILENCE_SECONDS", 0.1)
-    monkeypatch.setattr(ring_module, "_ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(ring_module, "_KEEPALIVE_SECONDS", 0.1)
+    monkeypatch.setattr(ring_module, "_KEEPALIVE_TIMEOUT", 0.1)
 
     with Proxy(postgres_server.port) as proxy:
         async with ear(proxy.through(postgres_server.url)) as mine:
             proxy.half_open()
-            first = mine.ring._work
+            first = mine.ring._worker
             proxies = proxy.connections
             while proxy.connections == proxies:
                 await asyncio.get_running_loop().run_in_executor(None, lambda: None)
             proxy.heal()
             await mine.next()
-            assert mine.ring._work is first
+            assert mine.ring._worker is first
             assert mine.heard == 2
 
 

@@ -37,12 +37,12 @@ asyncio.run(main())
 STOP_IN_THE_MIDDLE: Final = """
 import asyncio, sys
 from horae.stores.postgres import PostgresStore, migrate
-take = migrate._take
+take = migrate._apply
 async def take_and_stop(connection, schema, number, script):
     await take(connection, schema, number, script)
     print("taken", flush=True)
     await asyncio.Event().wait()
-migrate._take = take_and_stop
+migrate._apply = take_and_stop
 asyncio.run(PostgresStore(sys.argv[1]).open())
 """
 SHAPE: Final = """
@@ -245,7 +245,9 @@ async def test_an_upgrade_waits_for_whoever_upgrades(postgres_server: PostgresSe
     async with opened(new_schema(postgres_server)) as elsewhere, connected(elsewhere) as rival:
         store = PostgresStore(url)
         await rival.execute("BEGIN")
-        await rival.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", migrate._LOCK, store.address.schema)
+        await rival.execute(
+            "SELECT pg_advisory_xact_lock($1, hashtext($2))", migrate._LOCK_NAMESPACE, store.address.schema
+        )
         opening = asyncio.create_task(store.open())
         await until(lambda: rival.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
         assert not opening.done()

@@ -189,7 +189,7 @@ async def test_a_closed_store_lets_nobody_wait(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither here nor in another thread."""
-    monkeypatch.setattr(connection_pool, "_LAST_SECONDS", 0.2)
+    monkeypatch.setattr(connection_pool, "_DRAIN_SECONDS", 0.2)
 
     async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())

@@ -1,28 +1,28 @@
--- What the dispatcher, the settler and the keeper need.
+-- Statements of the agenda: claim, settle, recover and node leases.
 
--- name: glance
+-- name: agenda_heads_of_node
 SELECT
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1)
 FROM @nodes WHERE id = $1
 
--- name: heads
+-- name: agenda_heads
 SELECT
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1)
 
 -- name: begin_claim
--- The node's presence is held against those who take it for dead, and nobody else; without it there is no token.
+-- Locks the node's presence row against its recovery as a dead node only. Without that row, no fencing token is issued.
 SELECT node FROM @presence WHERE node = $1 LOCK IN SHARE MODE;
 INSERT INTO @tokens (number) SELECT NULL FROM @presence WHERE node = $1;
 SELECT
-  LAST_INSERT_ID(), NULL, (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1), {alone_filter}
+  LAST_INSERT_ID(), NULL, (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due, task, slot LIMIT 1), {no_limits_filter}
 FROM @presence WHERE node = $1
 
 -- name: timed_slice
--- First without holding anything, and more than is wanted: what others hold is passed over. Then, from the head on, the
--- standing and after it the entry, until there are enough; nothing is held that is not in the answer. Each is looked up by
--- its key, whatever the server believes of tables that are small: it would read, and hold, all of them, in another order.
+-- Reads more entries than needed without locks, because those locked by others are skipped. Then locks, from the head on,
+-- the status row and after it the entry until there are enough; only returned rows are locked. The primary keys are forced:
+-- for small tables the server would scan, and lock, all rows in another order.
 SELECT {entry_columns}, standings.version
 FROM (
   SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND due <= $1
@@ -33,19 +33,19 @@ STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY)
   ON agenda.task = head.task AND agenda.slot = head.slot AND agenda.stand = 0 AND agenda.due <= $1
 LIMIT $2 FOR UPDATE SKIP LOCKED
 
--- name: peek
+-- name: peek_timed_slice
 SELECT {entry_columns}
 FROM @agenda AS agenda WHERE agenda.stand = 0 AND agenda.due <= $1 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: ready_slices
--- Of each owner the best of its queue, owner by owner.
+-- The best entries of each owner's queue, owner by owner.
 SELECT {entry_columns} FROM (
   [[ (SELECT * FROM @agenda WHERE stand = 1 AND line = $each ORDER BY urgency, due, task, slot LIMIT $2) ]]
 ) AS agenda
 ORDER BY agenda.owner, agenda.urgency, agenda.due, agenda.task, agenda.slot
 
--- name: hold_entries
--- What was chosen may have come back meanwhile, for a later instant.
+-- name: lock_entries
+-- Checks the due instant again: a chosen entry may have been moved to a later instant meanwhile.
 SELECT {entry_columns}, standings.version
 FROM @standings AS standings FORCE INDEX (PRIMARY)
 STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY) ON agenda.task = standings.task
@@ -62,52 +62,52 @@ SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND du
 ORDER BY due DESC, task DESC, slot DESC LIMIT $2 FOR UPDATE SKIP LOCKED;;
 UPDATE @agenda SET stand = 1 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
--- name: not_yet
--- A node with a faster clock may have queued up what is not due for this one.
+-- name: unqueue_not_due
+-- A node with a faster clock may have made entries ready that are not due on this node.
 SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 1 AND due > $1 FOR UPDATE SKIP LOCKED;;
 UPDATE @agenda SET stand = 0 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
--- name: owners_in_turn
--- Jumps from owner to owner along the index, however many entries each of them has.
-WITH RECURSIVE turns (owner, place) AS (
+-- name: ready_owners
+-- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
+WITH RECURSIVE owners (owner, ordinal) AS (
   (SELECT line, 1 FROM @agenda WHERE stand = 1 AND line > $1 ORDER BY line LIMIT 1)
   UNION ALL
-  SELECT (SELECT line FROM @agenda AS later WHERE stand = 1 AND line > turns.owner ORDER BY line LIMIT 1), place + 1
-  FROM turns WHERE turns.owner IS NOT NULL AND turns.place < $2
+  SELECT (SELECT line FROM @agenda AS later WHERE stand = 1 AND line > owners.owner ORDER BY line LIMIT 1), ordinal + 1
+  FROM owners WHERE owners.owner IS NOT NULL AND owners.ordinal < $2
 )
-SELECT owner FROM turns WHERE owner IS NOT NULL ORDER BY place
+SELECT owner FROM owners WHERE owner IS NOT NULL ORDER BY ordinal
 
--- name: one_order
--- One owner and no priorities: then owners' turns and the order of due instants are the same. It is asked for only while
--- nothing is queued up, and what waits for something else has no turn.
+-- name: due_order_suffices
+-- With one owner and no priorities, the rotation of owners gives the order of due instants. Used only while no entry is
+-- ready, so timed entries are checked alone; parked ones take no part in the rotation.
 SELECT
   (SELECT MIN(owner) FROM @tasks) <=> (SELECT MAX(owner) FROM @tasks)
   AND NOT EXISTS (SELECT 1 FROM @agenda WHERE stand = 0 AND line IS NULL AND urgency <> 0)
 
--- name: crowded_agendas
--- As a rule an entry is the only one of its task.
+-- name: tasks_with_several_entries
+-- Usually there are none: an entry is the only one of its task.
 SELECT task FROM @agenda WHERE task IN ($1) GROUP BY task HAVING COUNT(*) > 1
 
--- name: hold
--- In the order of their numbers, so that two who want the same tasks never wait for each other.
-SELECT task, version, {alone_filter}
+-- name: lock_tasks
+-- Locks in the order of task numbers, so that two transactions with the same tasks never deadlock.
+SELECT task, version, {no_limits_filter}
 FROM @standings FORCE INDEX (PRIMARY) WHERE task IN ($1) ORDER BY task FOR UPDATE
 
 -- name: tasks_of_runs
 SELECT id, task FROM @going WHERE id IN ($1)
 
--- name: carried_by
+-- name: live_runs_of_node
 SELECT id, token FROM @going WHERE node = $1 ORDER BY id
 
 -- name: unpark
 UPDATE @agenda FORCE INDEX (agenda_lines) SET stand = 0 WHERE stand = 3 AND line = $1
 ORDER BY urgency, due, task, slot LIMIT $2
 
--- name: somebody_at_the_door
+-- name: has_entries_parked_at_routes
 SELECT EXISTS (SELECT 1 FROM @agenda WHERE stand = 3 AND line IN ($1))
 
--- name: admit
--- What somebody is deciding on just now is admitted the next time.
+-- name: unpark_routes
+-- Entries that another transaction has locked are skipped; the next call unparks them.
 SELECT task, slot FROM @agenda FORCE INDEX (agenda_lines) WHERE stand = 3 AND line IN ($1) FOR UPDATE SKIP LOCKED;;
 UPDATE @agenda SET stand = 0, lane = NULL WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
@@ -121,8 +121,8 @@ ON DUPLICATE KEY UPDATE
   clock_offset = VALUES(clock_offset), draining = VALUES(draining);
 COMMIT
 
--- name: hold_node
--- Its presence first: while a long claim of it is waited for, it can still renew.
+-- name: lock_node
+-- Locks the presence row first: while this waits for a long claim of the node, the node can still renew.
 SELECT node FROM @presence WHERE node = $1 FOR UPDATE;
 SELECT renewals FROM @nodes WHERE id = $1 FOR UPDATE
 

@@ -1,4 +1,4 @@
--- What the service asks, mostly reading.
+-- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
 SELECT tasks.seq, standings.version FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq
@@ -18,7 +18,7 @@ WHERE labelled.label = $11 AND labelled.task > $1 AND (NOT $4? OR labelled.owner
 ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_with_label
--- How many, up to a bound.
+-- A count up to a bound.
 SELECT COUNT(*) FROM (
   SELECT 1 FROM @labels WHERE label = $1 AND (NOT $2? OR owner = $2) LIMIT $3
 ) AS labelled
@@ -30,14 +30,14 @@ SELECT
       SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
-    ) AS mine
+    ) AS of_owner
   ),
   (
     SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
       SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name IN ($2)
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND name IN ($2)
-    ) AS everybodys
+    ) AS of_all_owners
   )
 
 -- name: upcoming
@@ -55,7 +55,7 @@ JOIN @standings AS standings ON standings.task = agenda.task
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: upcoming_of_owner
--- By way of the owner's tasks: others may have a million entries before the first of these.
+-- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
 SELECT agenda.task, standings.version, agenda.due
 FROM @tasks AS tasks STRAIGHT_JOIN @agenda AS agenda ON agenda.task = tasks.seq
 STRAIGHT_JOIN @standings AS standings ON standings.task = tasks.seq
@@ -68,18 +68,18 @@ SELECT
       SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
-    ) AS mine
+    ) AS of_owner
   ),
   (
     SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
       SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
-    ) AS everybodys
+    ) AS of_all_owners
   )
 
 -- name: latest
--- All runs at the last planned instant of each task, of which whoever asked takes the newest.
+-- All runs at the last planned instant of each task; the caller picks the newest.
 SELECT {run_columns}, tasks.id
 FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq AND run.planned = (
   SELECT newest.planned FROM @runs AS newest WHERE newest.task = tasks.seq
@@ -92,12 +92,12 @@ FROM @tasks AS tasks STRAIGHT_JOIN @going AS run ON run.task = tasks.seq
 WHERE tasks.id IN ($1)
 
 -- name: counts
--- Hours that are older than those that are kept may still be there, and are not told any more.
+-- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (
   SELECT hour, name, number FROM @tallies WHERE hour IN ($1) AND owner = $2
   UNION ALL
   SELECT hour, name, number FROM @counted WHERE hour IN ($1) AND ($2 = '' OR owner = $2)
-) AS both_kinds
+) AS summed_and_pending
 WHERE hour = 0 OR hour > LEAST(
   $3, GREATEST(COALESCE((SELECT MAX(hour) FROM @tallies), 0), COALESCE((SELECT MAX(hour) FROM @counted), 0))
 ) - $4
@@ -131,28 +131,28 @@ SELECT
     SELECT 1 FROM @agenda WHERE stand = 3 AND (NOT $1? OR owner = $1)
       AND (line >= 'function:' AND line < 'function;' OR line >= 'target:' AND line < 'target;') LIMIT $3) AS stranded)
 
--- name: stranded
+-- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, standings.version
 FROM @agenda AS agenda JOIN @standings AS standings ON standings.task = agenda.task
 WHERE agenda.stand = 3 AND agenda.line >= $1 AND agenda.line < $2 AND (NOT $3? OR agenda.owner = $3)
 ORDER BY agenda.task LIMIT $4
 
 -- name: all_lanes
-SELECT used.name, used.places, used.taken FROM (
+SELECT lane_uses.name, lane_uses.slot_limit, lane_uses.taken FROM (
   SELECT
-    named.name, (SELECT seats FROM @lanes AS lanes WHERE lanes.name = named.name) AS places,
-    (SELECT COUNT(*) FROM @seats AS seats WHERE seats.lane = named.name) AS taken
-  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS named
-) AS used
-WHERE used.places IS NOT NULL OR used.taken > 0 ORDER BY used.name
+    lane_names.name, (SELECT seats FROM @lanes AS lanes WHERE lanes.name = lane_names.name) AS slot_limit,
+    (SELECT COUNT(*) FROM @seats AS seats WHERE seats.lane = lane_names.name) AS taken
+  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS lane_names
+) AS lane_uses
+WHERE lane_uses.slot_limit IS NOT NULL OR lane_uses.taken > 0 ORDER BY lane_uses.name
 
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 
--- name: run_going
+-- name: live_run
 SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks AS tasks ON tasks.seq = run.task WHERE run.id = $1
 
--- name: run_over
+-- name: ended_run
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task WHERE run.stray_id = $1
 UNION ALL
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task
@@ -162,11 +162,11 @@ WHERE run.planned BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 SELECT tasks.id FROM @tasks AS tasks
 WHERE tasks.id >= $1 AND tasks.id < CONCAT($1, '~') AND (NOT $2? OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
 
--- name: run_ids_going
+-- name: live_run_ids
 SELECT run.id FROM @going AS run
 WHERE run.id >= $1 AND run.id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) ORDER BY run.id LIMIT $3
 
--- name: run_ids_over
+-- name: ended_run_ids
 (
   SELECT run.id FROM @runs AS run
   WHERE run.stray_id >= $1 AND run.stray_id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) LIMIT $3
@@ -189,11 +189,11 @@ WHERE tasks.id = $9 AND {run_filter} AND run.planned <= $1
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_of_owner
--- By way of the owner's tasks, each of which keeps so many runs: others may have millions between two of these.
+-- Reads the owner's tasks first, each with a bounded number of runs: other owners may have millions of runs in between.
 SELECT {run_columns}, tasks.id FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
 WHERE tasks.owner = $5 AND {run_filter} ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
--- name: runs_page_going
+-- name: runs_page_live
 SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks AS tasks ON tasks.seq = run.task
 WHERE {run_filter} AND (NOT $9? OR tasks.id = $9)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
@@ -206,10 +206,10 @@ ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 -- name: set_lane
 INSERT INTO @lanes (name, seats) VALUES ($1, $2) ON DUPLICATE KEY UPDATE seats = VALUES(seats)
 
--- name: bar
+-- name: block_owner
 INSERT INTO @barred (owner, reason) VALUES ($1, $2) ON DUPLICATE KEY UPDATE reason = VALUES(reason)
 
--- name: unbar
+-- name: unblock_owner
 DELETE FROM @barred WHERE owner = $1
 
 -- name: events
@@ -227,8 +227,8 @@ SELECT record_key, CAST(body AS SIGNED) FROM @records WHERE kind = 'removed_even
 UNION ALL
 SELECT owner, COUNT(*) FROM @events WHERE number <= $2 AND owner IN ($1) GROUP BY owner
 
--- name: recall
+-- name: read_metadata
 SELECT value FROM @remembered WHERE name = $1
 
--- name: remember
+-- name: write_metadata
 INSERT INTO @remembered (name, value) VALUES ($1, $2) ON DUPLICATE KEY UPDATE value = VALUES(value)

@@ -1,8 +1,8 @@
--- What a decision says, written down: many rows in one statement. Rows are named by the first part of their key, too: a
--- list of whole keys would be looked for in all of the table.
+-- Writes of decided changes, many rows per statement. Conditions name the first key column as well: for a list of composite
+-- keys alone the server would scan the table.
 
 -- name: task_numbers
--- Rows of one statement have numbers that follow each other, and only the first of them is told.
+-- The rows of one statement get consecutive numbers; LAST_INSERT_ID() is the first of them.
 INSERT INTO @task_numbers (number) VALUES $nulls;
 SELECT number FROM @task_numbers WHERE number >= LAST_INSERT_ID() ORDER BY number LIMIT $1
 
@@ -20,14 +20,14 @@ WHERE seq = $14;
 DELETE FROM @labels WHERE task = $14;
 INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq = $14
 
--- name: insert_standings
+-- name: insert_statuses
 INSERT INTO @standings (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
 ) VALUES {rows}
 
--- name: put_standings
--- They are there, and held.
+-- name: put_statuses
+-- All rows exist and are locked, so this only updates.
 INSERT INTO @standings (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
@@ -53,10 +53,10 @@ ON DUPLICATE KEY UPDATE
 -- name: drop_entries
 DELETE FROM @agenda WHERE task IN ($1) AND (task, slot) IN ($1+2)
 
--- name: empty_agendas
+-- name: delete_entries_of_tasks
 DELETE FROM @agenda WHERE task IN ($1)
 
--- name: made
+-- name: existing_run
 SELECT 1 FROM @runs WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
 UNION ALL
 SELECT 1 FROM @runs WHERE stray_id = $5
@@ -65,17 +65,18 @@ SELECT 1 FROM @going WHERE task = $1 AND planned = $2 AND attempt = $3 AND origi
 UNION ALL
 SELECT 1 FROM @going WHERE id = $5
 
--- name: start_runs
--- As nearly all of them begin: what is not named here has its default. What the ledger has already must not be born again.
+-- name: insert_started_runs
+-- Fast path for ordinary starts: columns that are not listed get their defaults. The filter finds runs that the ledger has
+-- already.
 INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started) VALUES {rows};
-{twice_filter}
+{duplicate_run_filter}
 
--- name: bear_runs
+-- name: insert_live_runs
 INSERT INTO @going ({row_columns}) VALUES {rows};
-{twice_filter}
+{duplicate_run_filter}
 
--- name: put_going
--- They are there, and their tasks are held.
+-- name: put_live_runs
+-- All rows exist and their tasks are locked, so this only updates.
 INSERT INTO @going ({row_columns}) VALUES {rows}
 ON DUPLICATE KEY UPDATE
   state = VALUES(state), reason = VALUES(reason), token = VALUES(token), node = VALUES(node),
@@ -85,43 +86,43 @@ ON DUPLICATE KEY UPDATE
   cancel = VALUES(cancel), lanes = VALUES(lanes), result = VALUES(result), error = VALUES(error)
 
 -- name: end_runs
--- As nearly all of them end: what is not named here stays as it was.
+-- Fast path for ordinary ends: columns that are not listed stay as they are.
 INSERT INTO @runs ({row_columns})
 SELECT
-  live.id, live.task, live.owner, live.origin, live.planned, live.due, live.attempt, last.c2, last.c3, live.token,
-  live.node, live.claimed, last.c4, last.c5, last.c6, live.span_first, live.span_last, live.span_count, live.forgiven,
-  live.deaths, live.alone, live.in_order, live.cancel, live.lanes, last.c7, last.c8
-FROM ({selects}) AS last STRAIGHT_JOIN @going AS live ON live.id = last.c1;
+  live.id, live.task, live.owner, live.origin, live.planned, live.due, live.attempt, ending.c2, ending.c3, live.token,
+  live.node, live.claimed, ending.c4, ending.c5, ending.c6, live.span_first, live.span_last, live.span_count, live.forgiven,
+  live.deaths, live.alone, live.in_order, live.cancel, live.lanes, ending.c7, ending.c8
+FROM ({selects}) AS ending STRAIGHT_JOIN @going AS live ON live.id = ending.c1;
 DELETE FROM @going WHERE id IN ({column_1})
 
--- name: drop_going
+-- name: drop_live_runs
 DELETE FROM @going WHERE id IN ($1)
 
 -- name: insert_runs
 INSERT INTO @runs ({row_columns}, stray) VALUES {rows};
-{twice_filter}
+{duplicate_run_filter}
 
--- name: take_seats
+-- name: insert_lane_slots
 INSERT INTO @seats (lane, run_id) VALUES {rows}
 
--- name: leave_seats
+-- name: delete_lane_slots
 DELETE FROM @seats WHERE lane IN ($1) AND run_id IN ($2) AND (lane, run_id) IN ($1+2)
 
 -- name: take_event_numbers
--- Held until the end of the transaction, which is why it is the last that is done before it.
+-- Locks the counter until the end of the transaction, so it runs last.
 UPDATE @numbering SET last = LAST_INSERT_ID(last) + $1
 
 -- name: insert_events
--- Each comes with its place after the last number that was given out before.
+-- The number of each event is an offset from the last number before `take_event_numbers`.
 INSERT INTO @events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows}
 
--- name: count
+-- name: insert_counter_deltas
 INSERT INTO @counted (owner, hour, name, number) VALUES {rows}
 
 -- name: delete_task
--- With all that belongs to it.
-DELETE said FROM @runs AS run STRAIGHT_JOIN @lines AS said ON said.run_id = run.id WHERE run.task = $1;
-DELETE said FROM @going AS run STRAIGHT_JOIN @lines AS said ON said.run_id = run.id WHERE run.task = $1;
+-- Deletes the task with its status, labels, runs and log lines.
+DELETE line FROM @runs AS run STRAIGHT_JOIN @lines AS line ON line.run_id = run.id WHERE run.task = $1;
+DELETE line FROM @going AS run STRAIGHT_JOIN @lines AS line ON line.run_id = run.id WHERE run.task = $1;
 DELETE FROM @runs WHERE task = $1;
 DELETE FROM @going WHERE task = $1;
 DELETE FROM @standings WHERE task = $1;

@@ -1,11 +1,11 @@
--- Lists of columns that several statements share, in the order in which rows are read.
+-- Column lists and filters that several statements share; codec/rows.py reads the columns in this order.
 
 -- name: entry_columns
 agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
 agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
 agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 
--- name: standing_columns
+-- name: status_columns
 standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
 standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
 standings.reason, standings.ended
@@ -29,19 +29,19 @@ kind, record_key, owner, body, version, expires
 -- name: node_columns
 id, home, version, joined, renewed, renewals, host, carrying, capacity, clock_offset, draining
 
--- name: alone_filter
--- There is no lane with a limit, and nobody is barred.
+-- name: no_limits_filter
+-- True if there is no lane with a limit and no blocked owner.
 NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
 
--- name: twice_filter
--- Runs of these tasks that go on, although the ledger says that they have ended: none was to be born again.
+-- name: duplicate_run_filter
+-- Finds a run of these tasks that is both live and in the ledger, which means that a new run is a duplicate.
 SELECT 1 FROM @going AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
   AND past.attempt = live.attempt AND past.origin = live.origin
 WHERE live.task IN ({column_2}) LIMIT 1
 
 -- name: task_filter
--- Every condition that is given must hold. Only the letters of ASCII are the same in upper and lower case: in the character
--- set named here no others have two of them, and as bytes every text is one of its own.
+-- A condition whose parameter is None is off. The text search ignores case for ASCII letters only: in the character set
+-- `hebrew` no other characters have two cases, and any bytes are valid in it.
 tasks.seq > $1
 AND (NOT $3? OR standings.state IN ($3))
 AND (NOT $4? OR tasks.owner = $4)
@@ -57,9 +57,9 @@ AND ($10 = '[]' OR NOT EXISTS (
   SELECT 1 FROM JSON_TABLE($10, '$[*]' COLUMNS (
     name LONGTEXT CHARACTER SET utf8mb4 COLLATE {collation} PATH '$[0]',
     value LONGTEXT CHARACTER SET utf8mb4 COLLATE {collation} PATH '$[1]'
-  )) AS wanted
+  )) AS label
   WHERE LOCATE(
-    CONCAT('[', JSON_QUOTE(wanted.name) COLLATE {collation}, ',', JSON_QUOTE(wanted.value) COLLATE {collation}, ']'),
+    CONCAT('[', JSON_QUOTE(label.name) COLLATE {collation}, ',', JSON_QUOTE(label.value) COLLATE {collation}, ']'),
     tasks.labels
   ) = 0
 ))
@@ -72,7 +72,7 @@ AND (NOT $7? OR COALESCE(run.span_last, run.planned) >= $7)
 AND (NOT $8? OR COALESCE(run.span_first, run.planned) <= $8)
 
 -- name: labels_filter
--- Each label of tasks, as it stands there; the same one twice is one.
+-- The distinct labels of tasks, as JSON text.
 SELECT DISTINCT
   CONCAT('[', JSON_QUOTE(label.name) COLLATE {collation}, ',', JSON_QUOTE(label.value) COLLATE {collation}, ']') AS label,
   tasks.seq AS task, tasks.owner

@@ -1,9 +1,9 @@
--- What a decision sees.
+-- Reads of the facts on which a decision is made.
 
 -- name: tasks
 SELECT
-  {task_columns}, {standing_columns}, EXISTS (SELECT 1 FROM @going AS live WHERE live.task = tasks.seq),
-  (SELECT count(*) FROM @agenda AS mine WHERE mine.task = tasks.seq)
+  {task_columns}, {status_columns}, EXISTS (SELECT 1 FROM @going AS live WHERE live.task = tasks.seq),
+  (SELECT count(*) FROM @agenda AS task_entries WHERE task_entries.task = tasks.seq)
 FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq WHERE tasks.seq IN ($1)
 
 -- name: entries
@@ -12,25 +12,25 @@ SELECT {entry_columns} FROM @agenda AS agenda WHERE agenda.task IN ($1) ORDER BY
 -- name: live_runs
 SELECT {run_columns} FROM @going AS run WHERE run.task IN ($1) ORDER BY run.id
 
--- name: owners
--- Which of these owners have a limit (by the name of their lane), and which may not run anything.
+-- name: limits_and_blocks_of_owners
+-- Which of these owners have a limit (by the name of their lane), and which are blocked, with the reason.
 SELECT 'lane', name, NULL FROM @lanes WHERE name IN ($1) AND seats IS NOT NULL
 UNION ALL
 SELECT 'barred', owner, reason FROM @barred WHERE owner IN ($2)
 
--- name: hold_lanes
+-- name: lock_lanes
 SELECT name, seats FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
 
--- name: make_lanes
+-- name: insert_lanes
 INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name)
 
--- name: seats_taken
+-- name: count_lane_slots
 SELECT lane, COUNT(*) FROM @seats WHERE lane IN ($1) GROUP BY lane
 
 -- name: lane_use
-SELECT named.name, (SELECT seats FROM @lanes AS lanes WHERE lanes.name = named.name),
-  (SELECT COUNT(*) FROM @seats AS seats WHERE seats.lane = named.name)
-FROM ([[ SELECT $each AS name ]]) AS named
+SELECT given.name, (SELECT seats FROM @lanes AS lanes WHERE lanes.name = given.name),
+  (SELECT COUNT(*) FROM @seats AS seats WHERE seats.lane = given.name)
+FROM ([[ SELECT $each AS name ]]) AS given
 
 -- name: number_by_id
 SELECT seq, owner FROM @tasks WHERE id = $1
@@ -42,11 +42,11 @@ SELECT id, seq FROM @tasks WHERE id IN ($1)
 SELECT owner, natural_key, seq FROM @tasks
 WHERE owner IN ($1) AND natural_key IN ($2) AND (owner, natural_key) IN ($1+2)
 
--- name: seen_by_id
+-- name: task_version_by_id
 SELECT tasks.seq, tasks.owner, standings.version
 FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq WHERE tasks.id = $1
 
--- name: seen_by_key
+-- name: task_version_by_key
 SELECT tasks.seq, tasks.owner, standings.version
 FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq
 WHERE tasks.owner = $1 AND tasks.natural_key = $2

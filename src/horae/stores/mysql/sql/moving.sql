@@ -1,7 +1,7 @@
--- Everything that the tables hold, on its way to another store; and everything of another one, on its way in.
+-- Export of all rows by pages, and import of the rows of another store.
 
--- name: stock
--- In the order of the parts.
+-- name: count_parts
+-- Row counts in the order of the parts of a transfer.
 SELECT
   EXISTS (SELECT 1 FROM @tokens) + (SELECT COUNT(*) FROM @numbering WHERE last > 0),
   (SELECT COUNT(*) FROM @remembered),
@@ -17,8 +17,8 @@ SELECT
         SELECT owner, hour, name, number FROM @counted
         UNION ALL
         SELECT '', hour, name, number FROM @counted
-      ) AS everything GROUP BY owner, hour, name HAVING SUM(number) <> 0
-    ) AS tallied
+      ) AS all_counters GROUP BY owner, hour, name HAVING SUM(number) <> 0
+    ) AS counters
   ),
   (SELECT COUNT(*) FROM @tasks),
   (SELECT COUNT(*) FROM @runs),
@@ -28,7 +28,7 @@ SELECT
 -- name: marks
 SELECT COALESCE((SELECT MAX(number) FROM @tokens), 0), (SELECT last FROM @numbering)
 
--- name: remembered_page
+-- name: metadata_page
 SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
 
 -- name: all_records_page
@@ -38,11 +38,11 @@ WHERE kind >= $1 AND (kind > $1 OR record_key > $2) ORDER BY kind, record_key LI
 -- name: limits_page
 SELECT name, seats FROM @lanes WHERE name > $1 AND seats IS NOT NULL ORDER BY name LIMIT $2
 
--- name: barred_page
+-- name: blocked_owners_page
 SELECT owner, reason FROM @barred WHERE owner > $1 ORDER BY owner LIMIT $2
 
--- name: tallies_page
--- What was summed up, and what was not yet.
+-- name: counters_page
+-- Sums of counters and pending deltas.
 SELECT owner, hour, name, CAST(SUM(number) AS SIGNED) FROM (
   (
     SELECT owner, hour, name, number FROM @tallies
@@ -52,11 +52,11 @@ SELECT owner, hour, name, CAST(SUM(number) AS SIGNED) FROM (
   SELECT owner, hour, name, number FROM @counted WHERE (hour, owner, name) > ($1, $2, $3)
   UNION ALL
   SELECT '', hour, name, number FROM @counted WHERE (hour, '', name) > ($1, $2, $3)
-) AS everything
+) AS all_counters
 GROUP BY hour, owner, name ORDER BY hour, owner, name LIMIT $4
 
 -- name: ended_runs_page
--- Task by task: of one instant there may be a million, and no index tells those apart.
+-- In the order of tasks: one instant may have a million runs, which no index by instant could page through.
 SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
 WHERE run.task >= $1 AND (run.task, run.planned, run.attempt, run.origin) > ($1, $2, $3, $4)
 ORDER BY run.task, run.planned, run.attempt, run.origin LIMIT $5
@@ -66,7 +66,7 @@ SELECT number, run_id, at, level, text FROM @lines
 WHERE run_id >= $1 AND (run_id > $1 OR number > $2) ORDER BY run_id, number LIMIT $3
 
 -- name: raise_token
--- What is given out next comes after the highest number that was ever written there.
+-- AUTO_INCREMENT continues after the highest number that was ever written.
 INSERT INTO @tokens (number) VALUES ($1) ON DUPLICATE KEY UPDATE number = VALUES(number)
 
 -- name: raise_event_number
@@ -77,15 +77,15 @@ INSERT INTO @records (kind, record_key, owner, body, version, expires) VALUES ($
 ON DUPLICATE KEY UPDATE
   owner = VALUES(owner), body = VALUES(body), version = VALUES(version), expires = VALUES(expires)
 
--- name: put_tallies
+-- name: replace_counters
 INSERT INTO @tallies (owner, hour, name, number) VALUES {rows} ON DUPLICATE KEY UPDATE number = VALUES(number)
 
 -- name: versions_by_id
 SELECT tasks.id, tasks.seq, standings.version
 FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq WHERE tasks.id IN ($1)
 
--- name: make_room
--- For tasks that come again: what was known of them goes, but for their history.
+-- name: drop_definitions
+-- For tasks that are imported again: deletes everything of them but their history.
 DELETE seats FROM @going AS run STRAIGHT_JOIN @seats AS seats ON seats.run_id = run.id WHERE run.task IN ($1);
 DELETE FROM @going WHERE task IN ($1);
 DELETE FROM @agenda WHERE task IN ($1);
@@ -93,16 +93,16 @@ DELETE FROM @standings WHERE task IN ($1);
 DELETE FROM @labels WHERE task IN ($1);
 DELETE FROM @tasks WHERE seq IN ($1)
 
--- name: carry_in_runs
--- What is there stays, whether it has ended or goes on.
+-- name: import_runs
+-- Existing rows win, whether the run has ended or is live.
 INSERT INTO @runs ({row_columns}, stray) VALUES {rows} ON DUPLICATE KEY UPDATE @runs.id = @runs.id;
 DELETE past FROM @going AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
   AND past.attempt = live.attempt AND past.origin = live.origin
 WHERE live.task IN ({column_2})
 
--- name: carry_in_lines
+-- name: import_lines
 INSERT INTO @lines (run_id, number, at, level, text) VALUES {rows} ON DUPLICATE KEY UPDATE number = VALUES(number)
 
--- name: carry_in_events
+-- name: import_events
 INSERT INTO @events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows}
 ON DUPLICATE KEY UPDATE number = VALUES(number)

@@ -1,10 +1,10 @@
--- Records and the journal.
+-- Statements of the records and of the journal.
 
 -- name: get_record
 SELECT {record_columns} FROM @records WHERE kind = $1 AND record_key = $2
 
 -- name: insert_record
--- Nothing is written where there is one: whoever asked sees that by the number of rows.
+-- An existing record is not changed; the caller sees that by the number of affected rows.
 INSERT INTO @records (kind, record_key, owner, body, expires, version) VALUES ($1, $2, $3, $4, $5, 1)
 ON DUPLICATE KEY UPDATE kind = VALUES(kind)
 
@@ -33,10 +33,10 @@ WHERE owner = $4 AND kind = $1 AND record_key < $2 ORDER BY record_key DESC LIMI
 SELECT EXISTS (SELECT 1 FROM @records FORCE INDEX (records_expiring) WHERE expires <= $1)
 
 -- name: drop_expired
--- The oldest first.
+-- Oldest first.
 DELETE FROM @records WHERE expires <= $1 ORDER BY expires, kind, record_key LIMIT $2
 
--- name: said
+-- name: last_line_number
 SELECT run_id, MAX(number) FROM @lines WHERE run_id IN ($1) GROUP BY run_id
 
 -- name: insert_lines

@@ -1,18 +1,18 @@
--- What the dispatcher, the settler and the keeper need.
+-- Statements of the agenda: claim, settle, recover and node leases.
 
--- name: glance
+-- name: agenda_heads_of_node
 SELECT
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
 FROM @nodes WHERE id = $1
 
--- name: heads
+-- name: agenda_heads
 SELECT
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
 
 -- name: begin_claim
--- The node's row is held against those who take it for dead, and nobody else.
+-- Locks the node's row against its recovery as a dead node only: other claims of the node are not blocked.
 SELECT
   nextval('@tokens'),
   NULL::bigint,
@@ -27,25 +27,25 @@ WHERE agenda.stand = 0 AND agenda.due <= $1
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 FOR UPDATE OF standings, agenda SKIP LOCKED
 
--- name: peek
+-- name: peek_timed_slice
 SELECT {entry_columns}
 FROM @agenda WHERE agenda.stand = 0 AND agenda.due <= $1 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: ready_slices
--- Of each owner the best of its queue, owner by owner.
+-- The best entries of each owner's queue, owner by owner.
 SELECT {entry_columns}
-FROM unnest($1::text::text[]) WITH ORDINALITY AS turn (owner, place)
+FROM unnest($1::text::text[]) WITH ORDINALITY AS listed_owner (owner, ordinal)
 CROSS JOIN LATERAL (
-  SELECT * FROM @agenda AS mine WHERE mine.stand = 1 AND mine.owner = turn.owner
-  ORDER BY mine.priority DESC, mine.due, mine.task, mine.slot LIMIT $2
+  SELECT * FROM @agenda AS owner_entries WHERE owner_entries.stand = 1 AND owner_entries.owner = listed_owner.owner
+  ORDER BY owner_entries.priority DESC, owner_entries.due, owner_entries.task, owner_entries.slot LIMIT $2
 ) AS agenda
-ORDER BY turn.place, agenda.priority DESC, agenda.due, agenda.task, agenda.slot
+ORDER BY listed_owner.ordinal, agenda.priority DESC, agenda.due, agenda.task, agenda.slot
 
--- name: hold_entries
--- What was chosen may have come back meanwhile, for a later instant.
+-- name: lock_entries
+-- Checks the due instant again: a chosen entry may have been moved to a later instant meanwhile.
 SELECT {entry_columns}, standings.version
-FROM unnest($1::text::bigint[], $2::text::text[]) AS wanted (task, slot)
-JOIN @agenda ON agenda.task = wanted.task AND agenda.slot = wanted.slot
+FROM unnest($1::text::bigint[], $2::text::text[]) AS chosen (task, slot)
+JOIN @agenda ON agenda.task = chosen.task AND agenda.slot = chosen.slot
 JOIN @standings ON standings.task = agenda.task
 WHERE agenda.stand IN (0, 1) AND agenda.due <= $3
 FOR UPDATE OF standings, agenda SKIP LOCKED
@@ -62,34 +62,35 @@ UPDATE @agenda SET stand = 1 WHERE (task, slot) IN (
   FOR UPDATE SKIP LOCKED
 )
 
--- name: not_yet
--- A node with a faster clock may have queued up what is not due for this one.
+-- name: unqueue_not_due
+-- A node with a faster clock may have made entries ready that are not due on this node.
 UPDATE @agenda SET stand = 0 WHERE (task, slot) IN (
   SELECT task, slot FROM @agenda WHERE stand = 1 AND due > 0 AND due > $1 FOR UPDATE SKIP LOCKED
 )
 
--- name: owners_in_turn
--- Jumps from owner to owner along the index, however many entries each of them has.
-WITH RECURSIVE turns (owner) AS (
+-- name: ready_owners
+-- Index skip scan: jumps from owner to owner, so the cost does not depend on the number of entries.
+WITH RECURSIVE owners (owner) AS (
   (SELECT owner FROM @agenda WHERE stand = 1 AND owner > $1 ORDER BY owner LIMIT 1)
   UNION ALL
-  SELECT (SELECT owner FROM @agenda AS next WHERE next.stand = 1 AND next.owner > turns.owner ORDER BY owner LIMIT 1)
-  FROM turns WHERE turns.owner IS NOT NULL
+  SELECT (SELECT owner FROM @agenda AS later WHERE later.stand = 1 AND later.owner > owners.owner ORDER BY owner LIMIT 1)
+  FROM owners WHERE owners.owner IS NOT NULL
 )
-SELECT owner FROM turns WHERE owner IS NOT NULL LIMIT $2
+SELECT owner FROM owners WHERE owner IS NOT NULL LIMIT $2
 
--- name: one_order
--- One owner and no priorities: then owners' turns and the order of due instants are the same.
+-- name: due_order_suffices
+-- With one owner and no priorities, the rotation of owners gives the order of due instants.
 SELECT
   (SELECT min(owner) FROM @tasks) IS NOT DISTINCT FROM (SELECT max(owner) FROM @tasks)
   AND (SELECT priority FROM @agenda WHERE priority <> 0 ORDER BY priority LIMIT 1) IS NULL
 
--- name: crowded_agendas
--- As a rule an entry is the only one of its task.
+-- name: tasks_with_several_entries
+-- Usually there are none: an entry is the only one of its task.
 SELECT task FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) GROUP BY task HAVING count(*) > 1
 
--- name: hold
--- In the order of their numbers, so that two who want the same tasks never wait for each other.
+-- name: lock_tasks
+-- Locks in the order of task numbers, so that two transactions with the same tasks never deadlock. The third column says
+-- whether there is no lane with a limit and no blocked owner.
 SELECT
   task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
 FROM @standings WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY task FOR NO KEY UPDATE
@@ -97,7 +98,7 @@ FROM @standings WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER B
 -- name: tasks_of_runs
 SELECT id, task FROM @going WHERE id = ANY ((SELECT $1::text::text[])::text[])
 
--- name: carried_by
+-- name: live_runs_of_node
 SELECT id, token FROM @going WHERE node = $1 ORDER BY id
 
 -- name: unpark
@@ -105,11 +106,11 @@ UPDATE @agenda SET stand = 0 WHERE (task, slot) IN (
   SELECT task, slot FROM @agenda WHERE stand = 3 AND lane = $1 ORDER BY priority DESC, due, task, slot LIMIT $2
 )
 
--- name: somebody_at_the_door
+-- name: has_entries_parked_at_routes
 SELECT EXISTS (SELECT 1 FROM @agenda WHERE stand = 3 AND lane = ANY ((SELECT $1::text::text[])::text[]))
 
--- name: admit
--- What somebody is deciding on just now is admitted the next time.
+-- name: unpark_routes
+-- Entries that another transaction has locked are skipped; the next call unparks them.
 UPDATE @agenda SET stand = 0, lane = NULL WHERE (task, slot) IN (
   SELECT task, slot FROM @agenda WHERE stand = 3 AND lane = ANY ((SELECT $1::text::text[])::text[]) FOR UPDATE SKIP LOCKED
 )
@@ -122,11 +123,11 @@ ON CONFLICT (id) DO UPDATE SET
   renewals = excluded.renewals, host = excluded.host, load = excluded.load, capacity = excluded.capacity,
   clock_offset = excluded.clock_offset, draining = excluded.draining
 
--- name: hold_node
+-- name: lock_node
 SELECT renewals FROM @nodes WHERE id = $1 FOR UPDATE
 
 -- name: extend
--- One statement, because an idle node does nothing else.
+-- Renews the lease of a node and reads all that a heartbeat needs, in one statement: an idle node runs no other.
 UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load = $3, clock_offset = $4 WHERE id = $1 RETURNING
   (
     SELECT coalesce(json_agg(json_build_array(id, cancel) ORDER BY id), '[]')::text
@@ -134,7 +135,7 @@ UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load = $3, clock_offset
   ),
   (
     SELECT coalesce(json_agg(json_build_array({node_columns}) ORDER BY id), '[]')::text
-    FROM @nodes AS others WHERE others.id <> $1
+    FROM @nodes AS other_nodes WHERE other_nodes.id <> $1
   ),
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1),

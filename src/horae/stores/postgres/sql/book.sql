@@ -1,4 +1,4 @@
--- What the service asks, mostly reading.
+-- Queries of the service: tasks, runs, lanes, nodes, events and metadata.
 
 -- name: tasks_page
 SELECT tasks.seq, standings.version FROM @tasks JOIN @standings ON standings.task = tasks.seq
@@ -9,7 +9,7 @@ SELECT tasks.seq, standings.version FROM @standings JOIN @tasks ON tasks.seq = s
 WHERE standings.state = $11 AND {task_filter} ORDER BY standings.task LIMIT $2
 
 -- name: tasks_page_of_label
--- The order is said within, so that the planner goes by the label whatever it believes of how many have it.
+-- The inner ORDER BY makes the planner start from the label, whatever it estimates for the number of its tasks.
 SELECT labelled.task, standings.version
 FROM (
   SELECT task FROM @labels WHERE label = $11 AND task > $1 AND ($4::text IS NULL OR owner = $4) ORDER BY task
@@ -18,7 +18,7 @@ JOIN @tasks ON tasks.seq = labelled.task JOIN @standings ON standings.task = lab
 WHERE {task_filter} ORDER BY labelled.task LIMIT $2
 
 -- name: tasks_with_label
--- How many, up to a bound.
+-- A count up to a bound.
 SELECT count(*) FROM (
   SELECT 1 FROM @labels WHERE label = $1 AND ($2::text IS NULL OR owner = $2) LIMIT $3
 ) AS labelled
@@ -30,14 +30,14 @@ SELECT
       SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
-    ) AS mine
+    ) AS of_owner
   ),
   (
     SELECT coalesce(sum(number), 0)::bigint FROM (
       SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name = ANY ((SELECT $2::text::text[])::text[])
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND name = ANY ((SELECT $2::text::text[])::text[])
-    ) AS everybodys
+    ) AS of_all_owners
   )
 
 -- name: upcoming
@@ -51,7 +51,7 @@ WHERE (agenda.task, agenda.slot) IN (
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
 -- name: upcoming_of_owner
--- By way of the owner's tasks: others may have a million entries before the first of these.
+-- Reads the owner's tasks first: other owners may have a million entries before this owner's first.
 SELECT agenda.task, standings.version, agenda.due
 FROM @tasks JOIN @agenda ON agenda.task = tasks.seq JOIN @standings ON standings.task = tasks.seq
 WHERE tasks.owner = $1 AND agenda.stand IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
@@ -63,14 +63,14 @@ SELECT
       SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
-    ) AS mine
+    ) AS of_owner
   ),
   (
     SELECT coalesce(sum(number), 0)::bigint FROM (
       SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
       UNION ALL
       SELECT number FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
-    ) AS everybodys
+    ) AS of_all_owners
   )
 
 -- name: latest
@@ -83,12 +83,12 @@ FROM @tasks CROSS JOIN LATERAL (
 WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: counts
--- Hours that are older than those that are kept may still be there, and are not told any more.
+-- Hours beyond the retention may still be stored; they are left out.
 SELECT hour, name, sum(number)::bigint FROM (
   SELECT hour, name, number FROM @tallies WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND owner = $2
   UNION ALL
   SELECT hour, name, number FROM @counted WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND ($2 = '' OR owner = $2)
-) AS both_kinds
+) AS summed_and_pending
 WHERE hour = 0 OR hour > least(
   $3::bigint, greatest((SELECT max(hour) FROM @tallies), (SELECT max(hour) FROM @counted))
 ) - $4::bigint
@@ -122,7 +122,7 @@ SELECT
     SELECT 1 FROM @agenda WHERE stand = 3 AND ($1::text IS NULL OR owner = $1)
       AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS stranded)
 
--- name: stranded
+-- name: tasks_parked_at_route
 SELECT DISTINCT agenda.task, standings.version
 FROM @agenda JOIN @standings ON standings.task = agenda.task
 WHERE agenda.stand = 3 AND agenda.lane >= $1 AND agenda.lane < $2 AND ($3::text IS NULL OR agenda.owner = $3)
@@ -131,19 +131,19 @@ ORDER BY agenda.task LIMIT $4
 -- name: all_lanes
 SELECT name, seats, taken FROM (
   SELECT
-    name, (SELECT seats FROM @lanes WHERE lanes.name = named.name) AS seats,
-    (SELECT count(*) FROM @seats WHERE lane = named.name) AS taken
-  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS named
-) AS used
+    name, (SELECT seats FROM @lanes WHERE lanes.name = lane_names.name) AS seats,
+    (SELECT count(*) FROM @seats WHERE lane = lane_names.name) AS taken
+  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS lane_names
+) AS lane_uses
 WHERE seats IS NOT NULL OR taken > 0 ORDER BY name
 
 -- name: all_nodes
 SELECT {node_columns} FROM @nodes ORDER BY id
 
--- name: run_going
+-- name: live_run
 SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks ON tasks.seq = run.task WHERE run.id = $1
 
--- name: run_over
+-- name: ended_run
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task WHERE run.stray = 1 AND run.id = $1
 UNION ALL
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
@@ -153,11 +153,11 @@ WHERE run.planned + 0 BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 SELECT tasks.id FROM @tasks
 WHERE tasks.id >= $1 AND tasks.id < $1 || '~' AND ($2::text IS NULL OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
 
--- name: run_ids_going
+-- name: live_run_ids
 SELECT run.id FROM @going AS run
 WHERE run.id >= $1 AND run.id < $1 || '~' AND ($2::text IS NULL OR run.owner = $2) ORDER BY run.id LIMIT $3
 
--- name: run_ids_over
+-- name: ended_run_ids
 (
   SELECT run.id FROM @runs AS run
   WHERE run.stray = 1 AND run.id >= $1 AND run.id < $1 || '~' AND ($2::text IS NULL OR run.owner = $2) LIMIT $3
@@ -180,11 +180,11 @@ WHERE tasks.id = $9 AND {run_filter} AND run.planned <= $1
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: runs_page_of_owner
--- By way of the owner's tasks, each of which keeps so many runs: others may have millions between two of these.
+-- Reads the owner's tasks first, each with a bounded number of runs: other owners may have millions of runs in between.
 SELECT {run_columns}, tasks.id FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
 WHERE tasks.owner = $5 AND {run_filter} ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
--- name: runs_page_going
+-- name: runs_page_live
 SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks ON tasks.seq = run.task
 WHERE {run_filter} AND ($9::text IS NULL OR tasks.id = $9)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
@@ -197,35 +197,35 @@ ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
 -- name: set_lane
 INSERT INTO @lanes (name, seats) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET seats = excluded.seats
 
--- name: bar
+-- name: block_owner
 INSERT INTO @barred (owner, reason) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET reason = excluded.reason
 
--- name: unbar
+-- name: unblock_owner
 DELETE FROM @barred WHERE owner = $1
 
--- name: unnumbered
-SELECT EXISTS (SELECT 1 FROM @told WHERE first IS NULL AND {ended_filter})
+-- name: has_unnumbered_events
+SELECT EXISTS (SELECT 1 FROM @told WHERE first IS NULL AND {ended_transaction_filter})
 
--- name: hold_numbering
+-- name: lock_numbering
 SELECT last FROM @numbering FOR UPDATE
 
 -- name: number_events
 WITH
-  fresh AS (
+  new_batches AS (
     SELECT tx, $1::bigint + 1 + sum(size) OVER (ORDER BY tx) - size AS first, size
-    FROM @told WHERE first IS NULL AND {ended_filter}
+    FROM @told WHERE first IS NULL AND {ended_transaction_filter}
   ),
-  numbered AS (UPDATE @told SET first = fresh.first FROM fresh WHERE told.tx = fresh.tx)
-UPDATE @numbering SET last = greatest(last, (SELECT max(first + size - 1) FROM fresh))
+  numbered_batches AS (UPDATE @told SET first = new_batches.first FROM new_batches WHERE told.tx = new_batches.tx)
+UPDATE @numbering SET last = greatest(last, (SELECT max(first + size - 1) FROM new_batches))
 
 -- name: events
--- Transaction by transaction from that number on, and not by way of all that was ever told.
-SELECT {event_columns} FROM (SELECT {told_columns}) AS events
+-- Starts at the transaction that holds the first wanted number, so that older events are not read.
+SELECT {event_columns} FROM (SELECT {all_event_columns}) AS events
 WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0) AND first + place > $1
 ORDER BY first, place LIMIT $2
 
 -- name: events_of_owner
-SELECT {event_columns} FROM (SELECT {told_columns}) AS events
+SELECT {event_columns} FROM (SELECT {all_event_columns}) AS events
 WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0) AND first + place > $1
   AND owner = $3
 ORDER BY first, place LIMIT $2
@@ -234,7 +234,7 @@ ORDER BY first, place LIMIT $2
 SELECT last FROM @numbering
 
 -- name: owner_event_counts
--- Bundles are counted by their size, without unpacking them.
+-- Bundles are counted by their size, without being unpacked.
 SELECT key, body::bigint FROM @records WHERE kind = 'removed_events' AND key = ANY ((SELECT $1::text::text[])::text[])
 UNION ALL
 SELECT events.owner, count(*) FROM @told JOIN @events ON events.tx = told.tx
@@ -247,8 +247,8 @@ WHERE told.first <= $2 AND told.first + bundles.place + bundles.gone <= $2
   AND bundles.owner = ANY ((SELECT $1::text::text[])::text[])
 GROUP BY bundles.owner
 
--- name: recall
+-- name: read_metadata
 SELECT value FROM @remembered WHERE name = $1
 
--- name: remember
+-- name: write_metadata
 INSERT INTO @remembered (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value

@@ -1,4 +1,4 @@
--- What a decision says, written down. Arrays are columns: one value for each row.
+-- Writes of decided changes. Each array parameter is a column: one value for each row.
 
 -- name: task_numbers
 SELECT nextval('@task_numbers') FROM generate_series(1, $1::integer)
@@ -18,7 +18,7 @@ UPDATE @tasks SET
   created = $9, key = $10, lane = $11, labels = $12, version = $13
 WHERE seq = $14
 
--- name: insert_standings
+-- name: insert_statuses
 INSERT INTO @standings (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
@@ -28,20 +28,20 @@ SELECT * FROM unnest(
   $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::bigint[], $13::text::text[], $14::text::bigint[]
 )
 
--- name: put_standings
+-- name: put_statuses
 UPDATE @standings SET
-  version = put.version, state = put.state, counted = put.counted, failures = put.failures,
-  skips_left = put.skips_left, last_end = put.last_end, last_result = put.last_result,
-  paused_since = put.paused_since, pause_cause = put.pause_cause, pause_note = put.pause_note,
-  pause_until = put.pause_until, reason = put.reason, ended = put.ended
+  version = given.version, state = given.state, counted = given.counted, failures = given.failures,
+  skips_left = given.skips_left, last_end = given.last_end, last_result = given.last_result,
+  paused_since = given.paused_since, pause_cause = given.pause_cause, pause_note = given.pause_note,
+  pause_until = given.pause_until, reason = given.reason, ended = given.ended
 FROM unnest(
   $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[], $8::text::text[],
   $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::bigint[], $13::text::text[], $14::text::bigint[]
-) AS put (
+) AS given (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
 )
-WHERE standings.task = put.task
+WHERE standings.task = given.task
 
 -- name: put_entries
 INSERT INTO @agenda (
@@ -61,13 +61,13 @@ ON CONFLICT (task, slot) DO UPDATE SET
   in_order = excluded.in_order, lane = excluded.lane, run_id = excluded.run_id
 
 -- name: drop_entries
-DELETE FROM @agenda USING unnest($1::text::bigint[], $2::text::text[]) AS gone (task, slot)
-WHERE agenda.task = gone.task AND agenda.slot = gone.slot
+DELETE FROM @agenda USING unnest($1::text::bigint[], $2::text::text[]) AS dropped (task, slot)
+WHERE agenda.task = dropped.task AND agenda.slot = dropped.slot
 
--- name: empty_agendas
+-- name: delete_entries_of_tasks
 DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])
 
--- name: made
+-- name: existing_run
 SELECT 1 FROM @runs WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
 UNION ALL
 SELECT 1 FROM @runs WHERE stray = 1 AND id = $5
@@ -76,39 +76,39 @@ SELECT 1 FROM @going WHERE task = $1 AND planned = $2 AND attempt = $3 AND origi
 UNION ALL
 SELECT 1 FROM @going WHERE id = $5
 
--- name: start_runs
--- As nearly all of them begin: what is not named here has its default. What the ledger has is not born again, and whoever
--- asked sees that by the number of rows.
+-- name: insert_started_runs
+-- Fast path for ordinary starts: columns that are not listed get their defaults. Runs that the ledger has already are
+-- skipped; the caller sees that by the number of rows.
 INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
 SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::bigint[]
-) AS born (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
+) AS new_run (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
 WHERE (
-  SELECT 1 FROM @runs WHERE runs.task = born.task AND runs.planned = born.planned AND runs.attempt = born.attempt
-    AND runs.origin >= born.origin AND runs.origin <= born.origin
+  SELECT 1 FROM @runs WHERE runs.task = new_run.task AND runs.planned = new_run.planned AND runs.attempt = new_run.attempt
+    AND runs.origin >= new_run.origin AND runs.origin <= new_run.origin
   ORDER BY runs.origin LIMIT 1
 ) IS NULL
 ON CONFLICT DO NOTHING
 RETURNING 1
 
--- name: bear_runs
+-- name: insert_live_runs
 INSERT INTO @going ({row_columns})
 SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
   $24::text::text[], $25::text::text[], $26::text::text[]
-) AS born ({row_columns})
+) AS new_run ({row_columns})
 WHERE (
-  SELECT 1 FROM @runs WHERE runs.task = born.task AND runs.planned = born.planned AND runs.attempt = born.attempt
-    AND runs.origin >= born.origin AND runs.origin <= born.origin
+  SELECT 1 FROM @runs WHERE runs.task = new_run.task AND runs.planned = new_run.planned AND runs.attempt = new_run.attempt
+    AND runs.origin >= new_run.origin AND runs.origin <= new_run.origin
   ORDER BY runs.origin LIMIT 1
 ) IS NULL
 ON CONFLICT DO NOTHING
 RETURNING 1
 
--- name: put_going
+-- name: put_live_runs
 INSERT INTO @going ({row_columns})
 SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
@@ -124,21 +124,21 @@ ON CONFLICT (id) DO UPDATE SET
   cancel = excluded.cancel, lanes = excluded.lanes, result = excluded.result, error = excluded.error
 
 -- name: end_runs
--- As nearly all of them end: what is not named here stays as it was.
-WITH gone AS (
+-- Fast path for ordinary ends: columns that are not listed stay as they are.
+WITH removed_live_runs AS (
   DELETE FROM @going USING unnest(
     $1::text::text[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::text[], $8::text::text[]
-  ) AS last (id, state, reason, started, ended, deadline, result, error)
-  WHERE going.id = last.id
+  ) AS ending (id, state, reason, started, ended, deadline, result, error)
+  WHERE going.id = ending.id
   RETURNING
-    going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, last.state, last.reason,
-    going.token, going.node, going.claimed, last.started, last.ended, last.deadline, going.span_first, going.span_last,
-    going.span_count, going.forgiven, going.deaths, going.alone, going.in_order, going.cancel, going.lanes, last.result,
-    last.error
+    going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, ending.state, ending.reason,
+    going.token, going.node, going.claimed, ending.started, ending.ended, ending.deadline, going.span_first, going.span_last,
+    going.span_count, going.forgiven, going.deaths, going.alone, going.in_order, going.cancel, going.lanes, ending.result,
+    ending.error
 )
-INSERT INTO @runs ({row_columns}) SELECT * FROM gone
+INSERT INTO @runs ({row_columns}) SELECT * FROM removed_live_runs
 
--- name: drop_going
+-- name: drop_live_runs
 DELETE FROM @going WHERE id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: insert_runs
@@ -148,143 +148,145 @@ SELECT * FROM unnest(
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
   $24::text::text[], $25::text::text[], $26::text::text[], $27::text::smallint[]
-) AS over ({row_columns}, stray)
+) AS new_run ({row_columns}, stray)
 WHERE NOT EXISTS (
-  SELECT 1 FROM @going WHERE going.task = over.task AND going.planned = over.planned AND going.attempt = over.attempt
-    AND going.origin = over.origin
+  SELECT 1 FROM @going WHERE going.task = new_run.task AND going.planned = new_run.planned AND going.attempt = new_run.attempt
+    AND going.origin = new_run.origin
 )
 ON CONFLICT DO NOTHING
 RETURNING 1
 
--- name: take_seats
+-- name: insert_lane_slots
 INSERT INTO @seats (lane, run_id) SELECT * FROM unnest($1::text::text[], $2::text::text[])
 
--- name: leave_seats
-DELETE FROM @seats USING unnest($1::text::text[], $2::text::text[]) AS gone (lane, run_id)
-WHERE seats.lane = gone.lane AND seats.run_id = gone.run_id
+-- name: delete_lane_slots
+DELETE FROM @seats USING unnest($1::text::text[], $2::text::text[]) AS freed (lane, run_id)
+WHERE seats.lane = freed.lane AND seats.run_id = freed.run_id
 
 -- name: insert_events
--- `told` has one row for each transaction, however often it tells.
+-- `told` has one row per transaction, with the number of its events.
 WITH
-  mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
-  sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, $1::integer + cardinality($2::text::text[]) FROM mine
+  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
+  event_batch AS (
+    INSERT INTO @told (tx, size) SELECT tx, $1::integer + cardinality($2::text::text[]) FROM own_transaction
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   )
 INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
-SELECT mine.tx, $1::integer + place - 1, kind, at, owner, task_id, run_id, detail
-FROM mine, unnest($2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[])
+SELECT own_transaction.tx, $1::integer + place - 1, kind, at, owner, task_id, run_id, detail
+FROM own_transaction, unnest($2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[])
   WITH ORDINALITY AS event (kind, at, owner, task_id, run_id, detail, place)
 
--- name: count
+-- name: insert_counter_deltas
 INSERT INTO @counted (owner, hour, name, number) SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::bigint[])
 
 -- name: write_starts
--- All that an ordinary claim writes, in one round trip: standings, agenda, runs, events. What differs from run to run
--- comes in arrays, what they share comes once, and what is told of runs of one owner is one row. The limit keeps the planner from joining where it should look up, and the
--- order, which only one index has, from taking another one while it believes that the ledger is empty.
+-- Writes an ordinary claim in one round trip: task status, agenda, runs and events. Values that differ between runs are
+-- arrays, common values are given once, and events of runs of one owner are one bundle row. The LIMIT makes the planner use
+-- an index lookup instead of a join, and the ORDER BY makes it use the right index even if it believes the ledger is empty.
 WITH
-  one AS MATERIALIZED (
+  starting AS MATERIALIZED (
     SELECT * FROM unnest(
       $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::text[]
-    ) WITH ORDINALITY AS each (task, id, owner, planned, task_id, place)
+    ) WITH ORDINALITY AS given (task, id, owner, planned, task_id, place)
   ),
-  stood AS (
+  updated_statuses AS (
     UPDATE @standings SET version = standings.version + 1, counted = standings.counted + 1
-    FROM one WHERE standings.task = one.task
+    FROM starting WHERE standings.task = starting.task
   ),
-  taken AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])),
-  born AS (
+  removed_entries AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])),
+  inserted_runs AS (
     INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
     SELECT id, task, owner, $6::text, planned, planned, $7::integer, $8::text, $9::bigint, $10::text, $11::bigint, $12::bigint
-    FROM one WHERE (
+    FROM starting WHERE (
       SELECT 1 FROM @runs
-      WHERE runs.task = one.task AND runs.planned = one.planned AND runs.attempt = $7
+      WHERE runs.task = starting.task AND runs.planned = starting.planned AND runs.attempt = $7
         AND runs.origin >= $6 AND runs.origin <= $6
       ORDER BY runs.origin LIMIT 1
     ) IS NULL
     RETURNING 1
   ),
-  mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
-  sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, $13::integer + (SELECT count(*) FROM one) FROM mine
+  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
+  event_batch AS (
+    INSERT INTO @told (tx, size) SELECT tx, $13::integer + (SELECT count(*) FROM starting) FROM own_transaction
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
-  bundled AS (
+  inserted_bundle AS (
     INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
-    SELECT tx, $13::integer, (SELECT count(*) FROM one), '{run.started}', $14::text, '{' || $11 || '}', $5, $2
-    FROM mine WHERE $14 IS NOT NULL
+    SELECT tx, $13::integer, (SELECT count(*) FROM starting), '{run.started}', $14::text, '{' || $11 || '}', $5, $2
+    FROM own_transaction WHERE $14 IS NOT NULL
   ),
-  events_told AS (
+  inserted_events AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT mine.tx, $13::integer + place - 1, 'run.started', $11, owner, task_id, id FROM mine, one WHERE $14 IS NULL
+    SELECT own_transaction.tx, $13::integer + place - 1, 'run.started', $11, owner, task_id, id
+    FROM own_transaction, starting WHERE $14 IS NULL
   )
-SELECT count(*) FROM born
+SELECT count(*) FROM inserted_runs
 
 -- name: write_ends
--- All that an ordinary settlement writes: standings, runs that have succeeded and move to the ledger, counts, events. A
--- task that does not go on is completed. `spot` is the place of the first event of each; where the same is told of all of them,
--- it is one row.
+-- Writes an ordinary settlement: task status, successful runs that move to the ledger, counters and events. A task that
+-- does not stay active is completed. `first_place` is the place of the first event of each run in the transaction; if all
+-- runs have the same events, these are one bundle row.
 WITH
-  one AS MATERIALIZED (
+  ending AS MATERIALIZED (
     SELECT * FROM unnest(
       $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[],
       $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[]
-    ) AS each (task, id, task_id, started, ended, spot, result, last_result, goes_on)
+    ) AS given (task, id, task_id, started, ended, first_place, result, last_result, stays_active)
   ),
-  stood AS (
+  updated_statuses AS (
     UPDATE @standings SET
-      version = standings.version + 1, state = CASE WHEN one.goes_on IS NULL THEN 'completed' ELSE standings.state END,
-      failures = 0, last_end = one.ended, last_result = one.last_result,
-      ended = CASE WHEN one.goes_on IS NULL THEN one.ended ELSE standings.ended END
-    FROM one WHERE standings.task = one.task
+      version = standings.version + 1, state = CASE WHEN ending.stays_active IS NULL THEN 'completed' ELSE standings.state END,
+      failures = 0, last_end = ending.ended, last_result = ending.last_result,
+      ended = CASE WHEN ending.stays_active IS NULL THEN ending.ended ELSE standings.ended END
+    FROM ending WHERE standings.task = ending.task
   ),
-  gone AS (
-    DELETE FROM @going USING one WHERE going.id = one.id
+  removed_live_runs AS (
+    DELETE FROM @going USING ending WHERE going.id = ending.id
     RETURNING
       going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, going.token, going.node,
-      going.claimed, one.started, one.ended, going.span_first, going.span_last, going.span_count, going.forgiven,
-      going.deaths, going.alone, going.in_order, going.cancel, going.lanes, one.result, one.task_id, one.spot, one.goes_on
+      going.claimed, ending.started, ending.ended, going.span_first, going.span_last, going.span_count, going.forgiven,
+      going.deaths, going.alone, going.in_order, going.cancel, going.lanes, ending.result, ending.task_id,
+      ending.first_place, ending.stays_active
   ),
-  over AS (
+  inserted_runs AS (
     INSERT INTO @runs ({row_columns})
     SELECT
       id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
       span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL
-    FROM gone
+    FROM removed_live_runs
   ),
-  counts AS (
+  inserted_deltas AS (
     INSERT INTO @counted (owner, hour, name, number)
     SELECT * FROM unnest($10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::bigint[])
   ),
-  mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
-  sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM mine
+  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
+  event_batch AS (
+    INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM own_transaction
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
-  bundled AS (
+  inserted_bundle AS (
     INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
-    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM mine WHERE $16 IS NOT NULL
+    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM own_transaction WHERE $16 IS NOT NULL
   ),
-  events_told AS (
+  inserted_events AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT mine.tx, spot + step, kind, ended, owner, task_id, run_id
-    FROM mine, gone CROSS JOIN LATERAL (
-      VALUES (0, 'run.succeeded', gone.id), (1, 'task.completed', NULL)
+    SELECT own_transaction.tx, first_place + step, kind, ended, owner, task_id, run_id
+    FROM own_transaction, removed_live_runs CROSS JOIN LATERAL (
+      VALUES (0, 'run.succeeded', removed_live_runs.id), (1, 'task.completed', NULL)
     ) AS event (step, kind, run_id)
-    WHERE $16 IS NULL AND (step = 0 OR goes_on IS NULL)
+    WHERE $16 IS NULL AND (step = 0 OR stays_active IS NULL)
   )
-SELECT count(*) FROM gone
+SELECT count(*) FROM removed_live_runs
 
 -- name: delete_task
--- With all that belongs to it.
+-- Deletes the task with its status, runs and log lines.
 WITH
-  said AS (
+  deleted_lines AS (
     DELETE FROM @lines WHERE run_id IN (
       SELECT id FROM @runs WHERE task = $1 UNION ALL SELECT id FROM @going WHERE task = $1
     )
   ),
-  ran AS (DELETE FROM @runs WHERE task = $1),
-  runs_now AS (DELETE FROM @going WHERE task = $1),
-  stood AS (DELETE FROM @standings WHERE task = $1)
+  deleted_runs AS (DELETE FROM @runs WHERE task = $1),
+  deleted_live_runs AS (DELETE FROM @going WHERE task = $1),
+  deleted_status AS (DELETE FROM @standings WHERE task = $1)
 DELETE FROM @tasks WHERE seq = $1

@@ -1,11 +1,11 @@
--- Lists of columns that several statements share, in the order in which rows are read.
+-- Column lists and filters that several statements share; codec/rows.py reads the columns in this order.
 
 -- name: entry_columns
 agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
 agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
 agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 
--- name: standing_columns
+-- name: status_columns
 standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
 standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
 standings.reason, standings.ended
@@ -30,8 +30,8 @@ kind, key, owner, body, version, expires
 id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
 
 -- name: task_filter
--- Every condition that is given must hold. Labels are compared as they are written: what is within a text has its quotes
--- escaped, and one character that JSON can say is none that the server can keep.
+-- A condition whose parameter is NULL is off. Labels are compared as JSON text: quotes inside a value are escaped, so no
+-- value can imitate a label. They are not decoded, because JSON can contain NUL, which the server cannot store.
 tasks.seq > $1 AND standings.task > $1
 AND ($3::text IS NULL OR standings.state = ANY ((SELECT $3::text::text[])::text[]))
 AND ($4::text IS NULL OR tasks.owner = $4)
@@ -41,7 +41,7 @@ AND ($7::text IS NULL OR tasks.target_kind = $7)
 AND ($8::text IS NULL OR position(lower($8) IN lower(tasks.name)) > 0)
 AND ($9::text IS NULL OR (tasks.id >= $9 AND tasks.id < $9 || '~'))
 AND ($10::text = '[]' OR NOT EXISTS (
-  SELECT 1 FROM json_array_elements($10::json) AS wanted WHERE position(wanted.value::text IN tasks.labels) = 0
+  SELECT 1 FROM json_array_elements($10::json) AS label WHERE position(label.value::text IN tasks.labels) = 0
 ))
 
 -- name: run_filter
@@ -51,30 +51,33 @@ AND ($6::text IS NULL OR run.state = ANY ((SELECT $6::text::text[])::text[]))
 AND ($7::bigint IS NULL OR coalesce(run.span_last, run.planned) >= $7)
 AND ($8::bigint IS NULL OR coalesce(run.span_first, run.planned) <= $8)
 
--- name: ended_filter
--- Transactions that have ended, and so have all before them.
+-- name: ended_transaction_filter
+-- Transactions that have ended, together with all earlier ones.
 told.tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (SELECT shift FROM @numbering)
 
 -- name: event_columns
 events.first + events.place, events.kind, events.at, events.owner, events.task_id, events.run_id, events.detail
 
--- name: told_columns
--- What a transaction has told, one by one: by itself, or unpacked.
-told.first, each.place, each.kind, each.at, each.owner, each.task_id, each.run_id, each.detail FROM @told CROSS JOIN LATERAL (
+-- name: all_event_columns
+-- All events of a transaction: single rows, and those unpacked from bundles.
+told.first, one_event.place, one_event.kind, one_event.at, one_event.owner, one_event.task_id, one_event.run_id,
+one_event.detail
+FROM @told CROSS JOIN LATERAL (
   SELECT place, kind, at, owner, task_id, run_id, detail FROM @events WHERE events.tx = told.tx
   UNION ALL
   SELECT
-    spot, kind, coalesce(at, first_at), owner, task_id, CASE WHEN kind LIKE 'run.%' THEN run_id END, NULL
+    place_in_transaction, kind, coalesce(at, first_at), owner, task_id, CASE WHEN kind LIKE 'run.%' THEN run_id END, NULL
   FROM (
     SELECT
-      bundles.place + bundles.gone AS kept_from, bundles.owner, step.kind, run.at, run.task_id, run.run_id,
+      bundles.place + bundles.gone AS first_kept, bundles.owner, event_kind.kind, run.at, run.task_id, run.run_id,
       (bundles.at::bigint[])[1] AS first_at,
-      bundles.place + ((run.number - 1) * cardinality(bundles.kinds::text[]) + step.number - 1)::integer AS spot
+      bundles.place + ((run.number - 1) * cardinality(bundles.kinds::text[]) + event_kind.number - 1)::integer
+        AS place_in_transaction
     FROM @bundles
     CROSS JOIN LATERAL unnest(bundles.at::bigint[], bundles.task_ids::text[], bundles.run_ids::text[])
       WITH ORDINALITY AS run (at, task_id, run_id, number)
-    CROSS JOIN LATERAL unnest(bundles.kinds::text[]) WITH ORDINALITY AS step (kind, number)
+    CROSS JOIN LATERAL unnest(bundles.kinds::text[]) WITH ORDINALITY AS event_kind (kind, number)
     WHERE bundles.tx = told.tx
-  ) AS unpacked
-  WHERE spot >= kept_from
-) AS each
+  ) AS unpacked_bundles
+  WHERE place_in_transaction >= first_kept
+) AS one_event

@@ -1,9 +1,9 @@
--- What a decision sees.
+-- Reads of the facts on which a decision is made.
 
 -- name: tasks
--- The limit keeps the planner from reading all that goes on for the few that are asked for.
+-- The LIMIT keeps the planner from reading all live runs for a few tasks.
 SELECT
-  {task_columns}, {standing_columns}, (SELECT 1 FROM @going WHERE going.task = tasks.seq LIMIT 1) IS NOT NULL,
+  {task_columns}, {status_columns}, (SELECT 1 FROM @going WHERE going.task = tasks.seq LIMIT 1) IS NOT NULL,
   (SELECT count(*) FROM @agenda WHERE agenda.task = tasks.seq)
 FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.seq = ANY ((SELECT $1::text::bigint[])::bigint[])
 
@@ -13,25 +13,25 @@ SELECT {entry_columns} FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[]
 -- name: live_runs
 SELECT {run_columns} FROM @going AS run WHERE run.task = ANY ((SELECT $1::text::bigint[])::bigint[]) ORDER BY run.id
 
--- name: owners
--- Which of these owners have a limit (by the name of their lane), and which may not run anything.
+-- name: limits_and_blocks_of_owners
+-- Which of these owners have a limit (by the name of their lane), and which are blocked, with the reason.
 SELECT 'lane', name, NULL::text FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) AND seats IS NOT NULL
 UNION ALL
 SELECT 'barred', owner, reason FROM @barred WHERE owner = ANY ((SELECT $2::text::text[])::text[])
 
--- name: hold_lanes
+-- name: lock_lanes
 SELECT name, seats FROM @lanes WHERE name = ANY ((SELECT $1::text::text[])::text[]) ORDER BY name FOR UPDATE
 
--- name: make_lanes
+-- name: insert_lanes
 INSERT INTO @lanes (name) SELECT unnest($1::text::text[]) ON CONFLICT DO NOTHING
 
--- name: seats_taken
+-- name: count_lane_slots
 SELECT lane, count(*) FROM @seats WHERE lane = ANY ((SELECT $1::text::text[])::text[]) GROUP BY lane
 
 -- name: lane_use
 SELECT
-  name, (SELECT seats FROM @lanes WHERE lanes.name = named.name), (SELECT count(*) FROM @seats WHERE lane = named.name)
-FROM unnest($1::text::text[]) AS named (name)
+  name, (SELECT seats FROM @lanes WHERE lanes.name = given.name), (SELECT count(*) FROM @seats WHERE lane = given.name)
+FROM unnest($1::text::text[]) AS given (name)
 
 -- name: number_by_id
 SELECT seq, owner FROM @tasks WHERE id = $1
@@ -41,13 +41,13 @@ SELECT id, seq FROM @tasks WHERE id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: numbers_by_key
 SELECT tasks.owner, tasks.key, tasks.seq
-FROM unnest($1::text::text[], $2::text::text[]) AS wanted (owner, key)
-JOIN @tasks ON tasks.key = wanted.key AND tasks.owner || '' = wanted.owner
+FROM unnest($1::text::text[], $2::text::text[]) AS given (owner, key)
+JOIN @tasks ON tasks.key = given.key AND tasks.owner || '' = given.owner
 
--- name: seen_by_id
+-- name: task_version_by_id
 SELECT tasks.seq, tasks.owner, standings.version
 FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.id = $1
 
--- name: seen_by_key
+-- name: task_version_by_key
 SELECT tasks.seq, tasks.owner, standings.version
 FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.owner || '' = $1 AND tasks.key = $2

@@ -1,96 +1,101 @@
--- A few ordinary tasks, claimed or settled without a transaction that is begun and ended: one statement looks and holds
--- nothing, and one writes what was decided, as far as all is still as it was seen. What stands for that is the version of a
--- task, which rises with whatever a decision says of it.
+-- Fast path: claims or settles a few ordinary tasks without an explicit transaction. One statement reads without locks, and
+-- one writes what was decided if nothing has changed meanwhile (optimistic locking): every decision on a task raises its
+-- version.
 
--- name: few_due
--- Nobody's row where there is no such node, one without a task where nothing is due. A token is taken only for what is due.
--- Of what is long, nobody has to be told who may know it already.
+-- name: read_few_due
+-- No row if the node does not exist, one row without a task if nothing is due. A fencing token is taken only if an entry is
+-- due. A long payload is left out: the node may have it in its cache.
 SELECT
   CASE WHEN agenda.task IS NOT NULL THEN (SELECT nextval('@tokens')) END,
-  (SELECT due FROM @agenda AS later WHERE stand = 0 AND due > $2 ORDER BY due, task, slot LIMIT 1),
+  (SELECT due FROM @agenda AS future WHERE stand = 0 AND due > $2 ORDER BY due, task, slot LIMIT 1),
   (SELECT due FROM @agenda AS ready WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1),
   NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred),
   {entry_columns},
   tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec,
   CASE WHEN octet_length(tasks.payload) <= 8192 THEN tasks.payload END,
   tasks.policies, tasks.created, tasks.key, tasks.lane, tasks.labels, tasks.version,
-  {standing_columns},
+  {status_columns},
   (SELECT 1 FROM @going WHERE going.task = agenda.task LIMIT 1) IS NOT NULL,
-  (SELECT count(*) FROM @agenda AS queued WHERE queued.task = agenda.task)
+  (SELECT count(*) FROM @agenda AS entries_of_task WHERE entries_of_task.task = agenda.task)
 FROM @nodes
 LEFT JOIN LATERAL (
-  SELECT * FROM @agenda AS each WHERE each.stand = 0 AND each.due <= $2 ORDER BY each.due, each.task, each.slot LIMIT $3
+  SELECT * FROM @agenda AS due_entry WHERE due_entry.stand = 0 AND due_entry.due <= $2
+  ORDER BY due_entry.due, due_entry.task, due_entry.slot LIMIT $3
 ) AS agenda ON true
 LEFT JOIN @tasks ON tasks.seq = agenda.task
 LEFT JOIN @standings ON standings.task = agenda.task
 WHERE nodes.id = $1
 
 -- name: claim_few
--- The node first, then what nobody else holds and nobody has changed. Where the ledger has one of the runs, nothing is
--- written. What comes back: whether the node is there, how many runs are new, which tasks were claimed, and the heads of
--- the agenda without what this takes from it.
+-- Locks the node first, then the entries that are neither locked nor changed by another transaction. If the ledger has one
+-- of the runs, nothing is written. Returns whether the node exists, how many runs are new, which tasks were claimed, and
+-- the heads of the agenda without the claimed entries.
 WITH
-  here AS MATERIALIZED (SELECT 1 FROM @nodes WHERE id = $14 FOR KEY SHARE),
-  one AS MATERIALIZED (
+  locked_node AS MATERIALIZED (SELECT 1 FROM @nodes WHERE id = $14 FOR KEY SHARE),
+  chosen AS MATERIALIZED (
     SELECT * FROM unnest(
       $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::bigint[], $5::text::text[], $6::text::text[],
       $7::text::bigint[], $8::text::text[], $9::text::bigint[], $17::text::bigint[], $18::text::bigint[]
-    ) WITH ORDINALITY AS each (
-      task, version, slot, stood_for, id, owner, planned, task_id, due, next_due, next_planned, place
+    ) WITH ORDINALITY AS given (
+      task, version, slot, expected_due, id, owner, planned, task_id, due, next_due, next_planned, place
     )
   ),
-  fresh AS MATERIALIZED (
-    SELECT count(*) AS number, (SELECT count(*) FROM one AS all_of_them) AS wanted FROM one WHERE (
+  new_runs AS MATERIALIZED (
+    SELECT count(*) AS number, (SELECT count(*) FROM chosen AS all_chosen) AS wanted FROM chosen WHERE (
       SELECT 1 FROM @runs
-      WHERE runs.task = one.task AND runs.planned = one.planned AND runs.attempt = $11
+      WHERE runs.task = chosen.task AND runs.planned = chosen.planned AND runs.attempt = $11
         AND runs.origin >= $10 AND runs.origin <= $10
       ORDER BY runs.origin LIMIT 1
     ) IS NULL
   ),
-  held AS MATERIALIZED (
-    SELECT one.* FROM one
-    JOIN @standings ON standings.task = one.task
-    JOIN @agenda ON agenda.task = one.task AND agenda.slot = one.slot
-    WHERE (SELECT count(*) FROM here) = 1 AND (SELECT number = wanted FROM fresh)
+  locked_entries AS MATERIALIZED (
+    SELECT chosen.* FROM chosen
+    JOIN @standings ON standings.task = chosen.task
+    JOIN @agenda ON agenda.task = chosen.task AND agenda.slot = chosen.slot
+    WHERE (SELECT count(*) FROM locked_node) = 1 AND (SELECT number = wanted FROM new_runs)
       AND NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
-      AND standings.version = one.version AND agenda.due = one.stood_for AND agenda.stand IN (0, 1)
+      AND standings.version = chosen.version AND agenda.due = chosen.expected_due AND agenda.stand IN (0, 1)
     FOR UPDATE OF standings, agenda SKIP LOCKED
   ),
-  stood AS (
+  updated_statuses AS (
     UPDATE @standings SET version = standings.version + 1, counted = standings.counted + 1
-    FROM held WHERE standings.task = held.task
+    FROM locked_entries WHERE standings.task = locked_entries.task
   ),
-  taken AS (
-    DELETE FROM @agenda USING held
-    WHERE agenda.task = held.task AND agenda.slot = held.slot AND held.next_due IS NULL
+  removed_entries AS (
+    DELETE FROM @agenda USING locked_entries
+    WHERE agenda.task = locked_entries.task AND agenda.slot = locked_entries.slot AND locked_entries.next_due IS NULL
   ),
-  moved AS (
-    UPDATE @agenda SET due = held.next_due, planned = held.next_planned, stand = 0 FROM held
-    WHERE agenda.task = held.task AND agenda.slot = held.slot AND held.next_due IS NOT NULL
+  rescheduled_entries AS (
+    UPDATE @agenda SET due = locked_entries.next_due, planned = locked_entries.next_planned, stand = 0 FROM locked_entries
+    WHERE agenda.task = locked_entries.task AND agenda.slot = locked_entries.slot AND locked_entries.next_due IS NOT NULL
   ),
-  born AS (
+  inserted_runs AS (
     INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
     SELECT id, task, owner, $10::text, planned, due, $11::integer, $12::text, $13::bigint, $14::text, $15::bigint, $16::bigint
-    FROM held RETURNING task
+    FROM locked_entries RETURNING task
   ),
-  mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
-  sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, (SELECT count(*) FROM held) FROM mine WHERE (SELECT count(*) FROM held) > 0
+  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
+  event_batch AS (
+    INSERT INTO @told (tx, size) SELECT tx, (SELECT count(*) FROM locked_entries) FROM own_transaction
+    WHERE (SELECT count(*) FROM locked_entries) > 0
   ),
-  events_told AS (
+  inserted_events AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT mine.tx, row_number() OVER (ORDER BY place) - 1, 'run.started', $15, owner, task_id, id FROM held, mine
+    SELECT own_transaction.tx, row_number() OVER (ORDER BY place) - 1, 'run.started', $15, owner, task_id, id
+    FROM locked_entries, own_transaction
   )
 SELECT
-  (SELECT count(*) FROM here), (SELECT number FROM fresh), (SELECT string_agg(task::text, ',') FROM born),
+  (SELECT count(*) FROM locked_node), (SELECT number FROM new_runs), (SELECT string_agg(task::text, ',') FROM inserted_runs),
   (
     SELECT due FROM @agenda WHERE stand = 0
-      AND NOT EXISTS (SELECT 1 FROM held WHERE held.task = agenda.task AND held.slot = agenda.slot)
+      AND NOT EXISTS (
+        SELECT 1 FROM locked_entries WHERE locked_entries.task = agenda.task AND locked_entries.slot = agenda.slot
+      )
     ORDER BY due, task, slot LIMIT 1
   ),
   (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
 
--- name: few_carried
+-- name: read_few_live
 SELECT
   task, version, NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred),
   (
@@ -100,67 +105,70 @@ SELECT
 FROM @standings WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])
 
 -- name: settle_few
--- All of them, or none: nothing is written where another transaction has changed one of the tasks, and the answer is 0.
--- The standings are locked first, in the order of their numbers, so that two transactions never deadlock on the same tasks;
+-- Settles all of them or none: if another transaction has changed one of the tasks, nothing is written and the result is 0.
+-- The status rows are locked first, in the order of task numbers, so that two transactions never deadlock on the same tasks;
 -- a task that changed meanwhile has another version and is not among the locked ones. Every change of a run raises the
 -- version of its task, so the rows in going need no lock of their own.
 WITH
-  one AS MATERIALIZED (
+  ending AS MATERIALIZED (
     SELECT * FROM unnest(
       $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[],
       $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[], $18::text::bigint[]
-    ) AS each (task, id, task_id, started, ended, spot, result, last_result, goes_on, version)
+    ) AS given (task, id, task_id, started, ended, first_place, result, last_result, stays_active, version)
   ),
-  locked AS MATERIALIZED (
-    SELECT standings.task FROM one
-    JOIN @standings ON standings.task = one.task AND standings.version = one.version
-    JOIN @going ON going.id = one.id
+  locked_tasks AS MATERIALIZED (
+    SELECT standings.task FROM ending
+    JOIN @standings ON standings.task = ending.task AND standings.version = ending.version
+    JOIN @going ON going.id = ending.id
     WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
     ORDER BY standings.task
     FOR NO KEY UPDATE OF standings
   ),
-  sure AS MATERIALIZED (
-    SELECT * FROM one WHERE (SELECT count(*) FROM locked) = (SELECT count(*) FROM one AS wanted)
+  confirmed AS MATERIALIZED (
+    SELECT * FROM ending WHERE (SELECT count(*) FROM locked_tasks) = (SELECT count(*) FROM ending AS all_ending)
   ),
-  stood AS (
+  updated_statuses AS (
     UPDATE @standings SET
-      version = standings.version + 1, state = CASE WHEN sure.goes_on IS NULL THEN 'completed' ELSE standings.state END,
-      failures = 0, last_end = sure.ended, last_result = sure.last_result,
-      ended = CASE WHEN sure.goes_on IS NULL THEN sure.ended ELSE standings.ended END
-    FROM sure WHERE standings.task = sure.task
+      version = standings.version + 1, state = CASE WHEN confirmed.stays_active IS NULL THEN 'completed' ELSE standings.state END,
+      failures = 0, last_end = confirmed.ended, last_result = confirmed.last_result,
+      ended = CASE WHEN confirmed.stays_active IS NULL THEN confirmed.ended ELSE standings.ended END
+    FROM confirmed WHERE standings.task = confirmed.task
   ),
-  gone AS (
-    DELETE FROM @going USING sure WHERE going.id = sure.id
+  removed_live_runs AS (
+    DELETE FROM @going USING confirmed WHERE going.id = confirmed.id
     RETURNING
       going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, going.token, going.node,
-      going.claimed, sure.started, sure.ended, going.span_first, going.span_last, going.span_count, going.forgiven,
-      going.deaths, going.alone, going.in_order, going.cancel, going.lanes, sure.result, sure.task_id, sure.spot, sure.goes_on
+      going.claimed, confirmed.started, confirmed.ended, going.span_first, going.span_last, going.span_count, going.forgiven,
+      going.deaths, going.alone, going.in_order, going.cancel, going.lanes, confirmed.result, confirmed.task_id,
+      confirmed.first_place, confirmed.stays_active
   ),
-  over AS (
+  inserted_runs AS (
     INSERT INTO @runs ({row_columns})
     SELECT
       id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
       span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL
-    FROM gone
+    FROM removed_live_runs
   ),
-  counts AS (
+  inserted_deltas AS (
     INSERT INTO @counted (owner, hour, name, number)
     SELECT * FROM unnest($10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::bigint[])
-    WHERE (SELECT count(*) FROM sure) > 0
+    WHERE (SELECT count(*) FROM confirmed) > 0
   ),
-  mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
-  sum AS (INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM mine WHERE (SELECT count(*) FROM sure) > 0),
-  bundled AS (
+  own_transaction AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
+  event_batch AS (
+    INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM own_transaction WHERE (SELECT count(*) FROM confirmed) > 0
+  ),
+  inserted_bundle AS (
     INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
-    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM mine
-    WHERE $16 IS NOT NULL AND (SELECT count(*) FROM sure) > 0
+    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM own_transaction
+    WHERE $16 IS NOT NULL AND (SELECT count(*) FROM confirmed) > 0
   ),
-  events_told AS (
+  inserted_events AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT mine.tx, spot + step, kind, ended, owner, task_id, run_id
-    FROM gone CROSS JOIN LATERAL (
-      VALUES (0, 'run.succeeded', gone.id), (1, 'task.completed', NULL)
-    ) AS event (step, kind, run_id), mine
-    WHERE $16 IS NULL AND (step = 0 OR goes_on IS NULL)
+    SELECT own_transaction.tx, first_place + step, kind, ended, owner, task_id, run_id
+    FROM removed_live_runs CROSS JOIN LATERAL (
+      VALUES (0, 'run.succeeded', removed_live_runs.id), (1, 'task.completed', NULL)
+    ) AS event (step, kind, run_id), own_transaction
+    WHERE $16 IS NULL AND (step = 0 OR stays_active IS NULL)
   )
-SELECT count(*) FROM sure
+SELECT count(*) FROM confirmed

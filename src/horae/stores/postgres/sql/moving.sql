@@ -1,7 +1,7 @@
--- Everything that the schema holds, on its way to another store; and everything of another one, on its way in.
+-- Export of all rows by pages, and import of the rows of another store.
 
--- name: stock
--- In the order of the parts.
+-- name: count_parts
+-- Row counts in the order of the parts of a transfer.
 SELECT
   (SELECT count(*) FROM @tokens WHERE is_called) + (SELECT count(*) FROM @numbering WHERE last > 0),
   (SELECT count(*) FROM @remembered),
@@ -17,8 +17,8 @@ SELECT
         SELECT owner, hour, name, number FROM @counted
         UNION ALL
         SELECT '', hour, name, number FROM @counted
-      ) AS everything GROUP BY owner, hour, name HAVING sum(number) <> 0
-    ) AS tallied
+      ) AS all_counters GROUP BY owner, hour, name HAVING sum(number) <> 0
+    ) AS counters
   ),
   (SELECT count(*) FROM @tasks),
   (SELECT count(*) FROM @runs),
@@ -28,7 +28,7 @@ SELECT
 -- name: marks
 SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM @tokens), (SELECT last FROM @numbering)
 
--- name: remembered_page
+-- name: metadata_page
 SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
 
 -- name: all_records_page
@@ -37,18 +37,18 @@ SELECT {record_columns} FROM @records WHERE (kind, key) > ($1::text, $2::text) O
 -- name: limits_page
 SELECT name, seats FROM @lanes WHERE name > $1 AND seats IS NOT NULL ORDER BY name LIMIT $2
 
--- name: barred_page
+-- name: blocked_owners_page
 SELECT owner, reason FROM @barred WHERE owner > $1 ORDER BY owner LIMIT $2
 
--- name: tallies_page
--- What was summed up, and what was not yet.
+-- name: counters_page
+-- Sums of counters and pending deltas.
 WITH
-  fresh AS MATERIALIZED (
+  pending AS MATERIALIZED (
     SELECT owner, hour, name, sum(number) AS number FROM (
       SELECT owner, hour, name, number FROM @counted
       UNION ALL
       SELECT '', hour, name, number FROM @counted
-    ) AS twice GROUP BY owner, hour, name
+    ) AS owners_and_all GROUP BY owner, hour, name
   ),
   page AS (
     (
@@ -56,15 +56,15 @@ WITH
       WHERE (hour, owner, name) > ($1::bigint, $2::text, $3::text) ORDER BY hour, owner, name LIMIT $4
     )
     UNION
-    SELECT hour, owner, name FROM fresh WHERE (hour, owner, name) > ($1::bigint, $2::text, $3::text)
+    SELECT hour, owner, name FROM pending WHERE (hour, owner, name) > ($1::bigint, $2::text, $3::text)
     ORDER BY hour, owner, name LIMIT $4
   )
-SELECT owner, hour, name, (coalesce(tallies.number, 0) + coalesce(fresh.number, 0))::bigint
-FROM page LEFT JOIN @tallies USING (hour, owner, name) LEFT JOIN fresh USING (hour, owner, name)
+SELECT owner, hour, name, (coalesce(tallies.number, 0) + coalesce(pending.number, 0))::bigint
+FROM page LEFT JOIN @tallies USING (hour, owner, name) LEFT JOIN pending USING (hour, owner, name)
 ORDER BY hour, owner, name
 
 -- name: ended_runs_page
--- Task by task: of one instant there may be a million, and no index tells those apart.
+-- In the order of tasks: one instant may have a million runs, which no index by instant could page through.
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
 WHERE (run.task, run.planned, run.attempt, run.origin) > ($1::bigint, $2::bigint, $3::integer, $4::text)
 ORDER BY run.task, run.planned, run.attempt, run.origin LIMIT $5
@@ -84,7 +84,7 @@ INSERT INTO @records (kind, key, owner, body, version, expires) VALUES ($1, $2, 
 ON CONFLICT (kind, key) DO UPDATE SET
   owner = excluded.owner, body = excluded.body, version = excluded.version, expires = excluded.expires
 
--- name: put_tallies
+-- name: replace_counters
 INSERT INTO @tallies (owner, hour, name, number)
 SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::bigint[])
 ON CONFLICT (hour, owner, name) DO UPDATE SET number = excluded.number
@@ -93,46 +93,48 @@ ON CONFLICT (hour, owner, name) DO UPDATE SET number = excluded.number
 SELECT tasks.id, tasks.seq, standings.version FROM @tasks JOIN @standings ON standings.task = tasks.seq
 WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
 
--- name: make_room
--- For tasks that come again: what was known of them goes, but for their history.
+-- name: drop_definitions
+-- For tasks that are imported again: deletes everything of them but their history.
 WITH
-  these AS MATERIALIZED (SELECT unnest($1::text::bigint[]) AS number),
-  sat AS (DELETE FROM @seats WHERE run_id IN (SELECT id FROM @going JOIN these ON going.task = these.number)),
-  ran AS (DELETE FROM @going USING these WHERE going.task = these.number),
-  queued AS (DELETE FROM @agenda USING these WHERE agenda.task = these.number),
-  stood AS (DELETE FROM @standings USING these WHERE standings.task = these.number)
-DELETE FROM @tasks USING these WHERE tasks.seq = these.number
+  given_tasks AS MATERIALIZED (SELECT unnest($1::text::bigint[]) AS number),
+  deleted_slots AS (
+    DELETE FROM @seats WHERE run_id IN (SELECT id FROM @going JOIN given_tasks ON going.task = given_tasks.number)
+  ),
+  deleted_live_runs AS (DELETE FROM @going USING given_tasks WHERE going.task = given_tasks.number),
+  deleted_entries AS (DELETE FROM @agenda USING given_tasks WHERE agenda.task = given_tasks.number),
+  deleted_statuses AS (DELETE FROM @standings USING given_tasks WHERE standings.task = given_tasks.number)
+DELETE FROM @tasks USING given_tasks WHERE tasks.seq = given_tasks.number
 
--- name: carry_in_runs
+-- name: import_runs
 INSERT INTO @runs ({row_columns}, stray)
 SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
   $24::text::text[], $25::text::text[], $26::text::text[], $27::text::smallint[]
-) AS over ({row_columns}, stray)
-WHERE NOT EXISTS (SELECT 1 FROM @going WHERE going.id = over.id)
+) AS imported ({row_columns}, stray)
+WHERE NOT EXISTS (SELECT 1 FROM @going WHERE going.id = imported.id)
 ON CONFLICT DO NOTHING
 
--- name: carry_in_lines
+-- name: import_lines
 INSERT INTO @lines (run_id, number, at, level, text)
 SELECT * FROM unnest($1::text::text[], $2::text::integer[], $3::text::bigint[], $4::text::text[], $5::text::text[])
 ON CONFLICT DO NOTHING
 
--- name: carry_in_events
--- They stand in blocks of 1024 numbers, each as if one transaction from before all others had told them: wherever a page
--- begins, an event has one place.
+-- name: import_events
+-- Stored in blocks of 1024 numbers, each as the events of one transaction before all others: an event has the same place
+-- wherever the imported page begins.
 WITH
-  carried AS MATERIALIZED (
+  imported AS MATERIALIZED (
     SELECT number / 1024 * 1024 AS first, (number % 1024)::integer AS place, kind, at, owner, task_id, run_id, detail
     FROM unnest(
       $1::text::bigint[], $2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[]
     ) AS event (number, kind, at, owner, task_id, run_id, detail)
   ),
-  blocks AS (
-    INSERT INTO @told (tx, size, first) SELECT DISTINCT first - 4611686018427387904, 1024, first FROM carried
+  inserted_batches AS (
+    INSERT INTO @told (tx, size, first) SELECT DISTINCT first - 4611686018427387904, 1024, first FROM imported
     ON CONFLICT DO NOTHING
   )
 INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
-SELECT first - 4611686018427387904, place, kind, at, owner, task_id, run_id, detail FROM carried
+SELECT first - 4611686018427387904, place, kind, at, owner, task_id, run_id, detail FROM imported
 ON CONFLICT DO NOTHING

@@ -1,36 +1,36 @@
--- Records and the journal.
+-- Statements of the records and of the journal.
 
 -- name: get_record
 SELECT {record_columns} FROM @records WHERE kind = $1 AND key = $2
 
 -- name: write_records
--- New ones, those that take the place of a version, and those that go: each record at most once. What comes back was
--- written, and with all others somebody else was faster.
+-- Inserts, replaces a version, or deletes; each record at most once. Returns the written records; any other was changed
+-- concurrently.
 WITH
-  wanted AS MATERIALIZED (
+  writings AS MATERIALIZED (
     SELECT * FROM unnest(
       $1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[],
       $7::text::smallint[]
-    ) WITH ORDINALITY AS each (kind, key, owner, body, expires, replacing, dropped, place)
+    ) WITH ORDINALITY AS given (kind, key, owner, body, expires, replacing, dropped, place)
   ),
-  made AS (
+  inserted AS (
     INSERT INTO @records (kind, key, owner, body, expires, version)
-    SELECT kind, key, owner, body, expires, 1 FROM wanted WHERE replacing IS NULL AND dropped = 0 ORDER BY place
+    SELECT kind, key, owner, body, expires, 1 FROM writings WHERE replacing IS NULL AND dropped = 0 ORDER BY place
     ON CONFLICT DO NOTHING RETURNING kind, key
   ),
-  replaced AS (
+  updated AS (
     UPDATE @records SET
-      owner = wanted.owner, body = wanted.body, expires = wanted.expires, version = records.version + 1
-    FROM wanted WHERE wanted.replacing IS NOT NULL AND wanted.dropped = 0
-      AND records.kind = wanted.kind AND records.key = wanted.key AND records.version = wanted.replacing
+      owner = writings.owner, body = writings.body, expires = writings.expires, version = records.version + 1
+    FROM writings WHERE writings.replacing IS NOT NULL AND writings.dropped = 0
+      AND records.kind = writings.kind AND records.key = writings.key AND records.version = writings.replacing
     RETURNING records.kind, records.key
   ),
-  gone AS (
-    DELETE FROM @records USING wanted WHERE wanted.replacing IS NOT NULL AND wanted.dropped = 1
-      AND records.kind = wanted.kind AND records.key = wanted.key AND records.version = wanted.replacing
+  deleted AS (
+    DELETE FROM @records USING writings WHERE writings.replacing IS NOT NULL AND writings.dropped = 1
+      AND records.kind = writings.kind AND records.key = writings.key AND records.version = writings.replacing
     RETURNING records.kind, records.key
   )
-SELECT kind, key FROM made UNION ALL SELECT kind, key FROM replaced UNION ALL SELECT kind, key FROM gone
+SELECT kind, key FROM inserted UNION ALL SELECT kind, key FROM updated UNION ALL SELECT kind, key FROM deleted
 
 -- name: records_page
 SELECT {record_columns} FROM @records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3
@@ -49,12 +49,12 @@ WHERE owner = $4 AND kind = $1 AND key < $2 ORDER BY owner DESC, kind DESC, key 
 SELECT EXISTS (SELECT 1 FROM @records WHERE expires <= $1)
 
 -- name: drop_expired
--- The oldest first. One that somebody is just keeping on is passed over.
+-- Oldest first. A record that another transaction is renewing is skipped.
 DELETE FROM @records WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM @records WHERE expires <= $1 ORDER BY expires, kind, key LIMIT $2 FOR UPDATE SKIP LOCKED
 )) RETURNING 1
 
--- name: said
+-- name: last_line_number
 SELECT run_id, max(number) FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[]) GROUP BY run_id
 
 -- name: insert_lines

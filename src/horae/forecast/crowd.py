@@ -1,0 +1,51 @@
+"""Who came together: the fullest minute or second, the days, and how many runs went on at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from ..model.ids import instant, microseconds
+from ..schedule.zones import find_zone
+
+_SECOND: Final = 1_000_000
+
+
+class Crowd(NamedTuple):
+    """When it began, and how often each task came in it."""
+
+    at: datetime
+    came: Counter[int]
+
+
+def fullest(times: Iterable[tuple[datetime, int]], width: timedelta) -> Crowd | None:
+    """The stretch of that width in which most came, the first of those that were equally full. `times` are in order."""
+    size = microseconds(instant(0) + width)
+    best: Crowd | None = None
+    for place, group in groupby(times, key=lambda each: microseconds(each[0]) // size):
+        came = Counter(number for _, number in group)
+        if best is None or came.total() > best.came.total():
+            best = Crowd(instant(place * size), came)
+    return best
+
+
+def most_at_once(begun: Sequence[datetime], ended: Sequence[datetime]) -> int:
+    """Both in order. What ends when another begins has left its place."""
+    most = gone = 0
+    for place, at in enumerate(begun, 1):
+        while gone < len(ended) and ended[gone] <= at:
+            gone += 1
+        most = max(most, place - gone)
+    return most
+
+
+def by_day(times: Iterable[tuple[datetime, int]], zone: str) -> Counter[date]:
+    """How many on each date of a zone."""
+    found, days = find_zone(zone), Counter[date]()
+    for at, count in times:
+        offset = found.offset(microseconds(at) // _SECOND)
+        days[(at + timedelta(seconds=offset)).date()] += count
+    return days

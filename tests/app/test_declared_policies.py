@@ -1,0 +1,101 @@
+"""Every field of every policy that a function declares reaches tasks that other processes make of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from horae import Horae
+from horae.model.policy import GUARANTEES, MISSED_MODES, ORDINARY, OVERLAPS, RETRY_JITTERS, Missed, Policies, Retry
+from horae.service.tasks.function_records import options_json, read_options
+from horae.service.tasks.task_request import Options, chosen_policies, explicit
+from horae.wire.policies import policies_json
+from tests.api.served import served
+from tests.cli.driving import Cli
+
+DECLARED: Final[dict[str, Any]] = {
+    "missed": Missed("all", timedelta(hours=3), 7),
+    "overlap": "queue_all",
+    "retry": Retry(6, timedelta(seconds=5), 3.0, timedelta(minutes=7), "none"),
+    "give_up_after": 4,
+    "timeout": timedelta(seconds=45),
+    "max_duration": timedelta(minutes=9),
+    "guarantee": "at_most_once",
+    "priority": 12,
+    "notify_after": 2,
+}
+"""Each policy off its default, in each of its fields."""
+EXPECTED: Final = Policies(**DECLARED)
+
+spans = st.timedeltas(timedelta(seconds=1), timedelta(days=20))
+policies = st.builds(
+    Policies,
+    missed=st.builds(
+        Missed, st.sampled_from(MISSED_MODES), st.none() | spans, st.integers(min_value=1, max_value=10_000)
+    ),
+    overlap=st.sampled_from(OVERLAPS),
+    retry=st.builds(
+        Retry,
+        st.none() | st.integers(min_value=1, max_value=1_000),
+        spans,
+        st.floats(min_value=1, max_value=100),
+        spans,
+        st.sampled_from(RETRY_JITTERS),
+    ),
+    give_up_after=st.none() | st.integers(min_value=1, max_value=1_000),
+    timeout=spans,
+    max_duration=st.none() | spans,
+    guarantee=st.sampled_from(GUARANTEES),
+    priority=st.integers(min_value=-100, max_value=100),
+    notify_after=st.integers(min_value=0, max_value=1_000),
+)
+
+
+def declaring(url: str) -> Horae:
+    app = Horae(url, zone="UTC", engine=False)
+
+    @app.task(name="exact", **DECLARED)
+    async def exact() -> None: ...
+
+    return app
+
+
+def test_declaration_of_this_test_leaves_no_field_at_its_default() -> None:
+    for policy, usual in ((EXPECTED, ORDINARY), (EXPECTED.retry, ORDINARY.retry), (EXPECTED.missed, ORDINARY.missed)):
+        assert [each.name for each in fields(policy) if getattr(policy, each.name) == getattr(usual, each.name)] == []
+
+
+@given(policies)
+def test_registered_policies_are_read_as_they_were_declared(declared: Policies) -> None:
+    read = read_options(options_json(explicit(declared)))
+    assert chosen_policies(ORDINARY, read) == declared
+
+
+@given(policies)
+def test_registered_policies_win_over_those_of_a_task_that_fires_once(declared: Policies) -> None:
+    read = Options().over(read_options(options_json(explicit(declared))))
+    assert chosen_policies(EXPECTED, read) == declared
+
+
+async def test_task_made_by_the_command_line_has_every_declared_policy(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    async with declaring(cli.url):
+        pass
+    made = cli("add", "every 1h", "--function", "exact", "--json").json["task"]
+    assert made["policies"] == policies_json(EXPECTED)
+
+
+async def test_task_made_over_http_has_every_declared_policy() -> None:
+    async with served() as api:
+        app = declaring("memory://")
+        await api.service.functions.register(app.who, app._registrations())
+        made = (await api.ask("POST", "/v1/tasks", {"name": "x", "when": "every 1h", "function": "exact"})).json
+        assert made["policies"] == policies_json(EXPECTED)
+        listed = (await api.ask("GET", "/v1/functions")).json["items"]
+        (shown,) = [each for each in listed if each["name"] == "exact"]
+        assert shown["defaults"]["policies"]["retry"]["jitter"] == "none"

@@ -1,0 +1,37 @@
+"""Judges a world by its evidence: every guarantee, from the store's rows, its events, and the targets' own ledger."""
+
+from __future__ import annotations
+
+from tests.simulation.checks.bounds import check_bounds
+from tests.simulation.checks.giving_up import check_giving_up
+from tests.simulation.checks.missed import check_missed
+from tests.simulation.checks.notices import check_notices
+from tests.simulation.checks.order import check_order
+from tests.simulation.checks.outcomes import check_outcomes
+from tests.simulation.checks.planned import check_planned
+from tests.simulation.checks.promises import check_promises
+from tests.simulation.checks.reasons import check_reasons
+from tests.simulation.checks.retries import check_retries
+from tests.simulation.checks.story import stories
+from tests.simulation.checks.timeline import check_timeline
+from tests.simulation.checks.violation import Violation
+from tests.simulation.evidence import Evidence
+
+_CHECKS = (
+    check_timeline,
+    check_outcomes,
+    check_retries,
+    check_planned,
+    check_missed,
+    check_promises,
+    check_reasons,
+    check_giving_up,
+    check_notices,
+    check_order,
+    check_bounds,
+)
+
+
+def check(evidence: Evidence) -> list[Violation]:
+    told = stories(evidence)
+    return [violation for each in _CHECKS for violation in each(evidence, told)]

@@ -1,0 +1,50 @@
+"""What is to be tried again is: after a failure while tries are left, and after every loss that the guarantee allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from horae.model.events.event import EventKind
+from horae.model.run import Origin, Run, RunState
+from horae.model.task import TaskState
+from tests.simulation.checks.story import Story
+from tests.simulation.checks.timeline import ENDS
+from tests.simulation.checks.violation import Violation
+from tests.simulation.evidence import Evidence, Occurrence
+
+_BOUND_OF_DEATHS: Final = 5
+_GOING: Final = (TaskState.ACTIVE, TaskState.PAUSED)
+
+
+def check_retries(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
+    for_good = {deed.run_id for deed in evidence.history.deeds if deed.for_good}
+    told_again = {event.run_id for _, event in evidence.events if event.kind is EventKind.RUN_RETRYING}
+    for number, event in evidence.events:
+        run = None if event.run_id is None else evidence.runs.get(event.run_id)
+        if run is None or event.kind not in ENDS or not _wanted(stories[run.task_id], run, number):
+            continue
+        if run.state in (RunState.FAILED, RunState.TIMED_OUT) and run.id not in for_good | told_again:
+            yield Violation("retry", f"event {number}: {run.id} is {run.state}, has tries left, and is not tried again")
+        elif (run.state is RunState.LOST or run.id in told_again) and not _followed(evidence, run):
+            yield Violation("retry", f"event {number}: {run.id} is {run.state}, and nothing came after it")
+
+
+def _wanted(story: Story, run: Run, number: int) -> bool:
+    """Whether its task wants another attempt, by the policies of that moment."""
+    policies, state = story.policies_before(number), story.state_before(number)
+    if state not in _GOING if run.origin is Origin.SCHEDULED else state is TaskState.CANCELLED:
+        return False
+    if run.state is RunState.LOST:
+        never_started = run.started is None
+        return run.deaths + 1 < _BOUND_OF_DEATHS and (policies.guarantee == "at_least_once" or never_started)
+    attempts = 1 if policies.guarantee == "at_most_once" else policies.retry.attempts
+    return run.state in (RunState.FAILED, RunState.TIMED_OUT) and (attempts is None or run.tries < attempts)
+
+
+def _followed(evidence: Evidence, run: Run) -> bool:
+    """By another attempt, by a row that says why there was none, or by one that still waits."""
+    if evidence.occurrences[Occurrence(run.task_id, run.origin, run.planned)][-1].attempt > run.attempt:
+        return True
+    entries = evidence.facts[run.task_id].entries
+    return any((entry.origin, entry.planned) == (run.origin, run.planned) for entry in entries)

@@ -1,0 +1,117 @@
+"""A node as the explorer sees it: the few things that it knows, which a crash takes away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
+
+
+class Lease(StrEnum):
+    HELD = "held"
+    LAPSED = "lapsed"
+    """It has not renewed for so long that others may take it for dead, whether or not it goes on. It claims nothing more."""
+    LOST = "lost"
+    """It has learned that others took it for dead, and needs a new name."""
+
+
+class Phase(StrEnum):
+    CLAIMED = "claimed"
+    """Must be written down as started before it may start."""
+    GOING = "going"
+    LEAVING = "leaving"
+    """It was told to stop because its node let go of it; what it still does, it does, and then it is handed back."""
+    WORKED = "worked"
+    """Its work is done, well or badly: which of them is told when it is settled."""
+    CUT = "cut"
+    """It was ended before its work was done, because somebody wanted that."""
+
+
+OUTCOMES: Final[dict[Phase, tuple[Outcome, ...]]] = {
+    Phase.WORKED: (Succeeded(), Failed("it failed")),
+    Phase.CUT: (Cancelled(),),
+}
+
+
+class Carried(NamedTuple):
+    """`ordered`: the node knows that somebody wants the run to end."""
+
+    run_id: str
+    token: int
+    phase: Phase
+    ordered: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Its target has answered; what is left is to record it."""
+        return self.phase in OUTCOMES
+
+    @property
+    def claim(self) -> tuple[str, int]:
+        return self.run_id, self.token
+
+
+class Process(NamedTuple):
+    """`node` is None while it is down. `handed_back` is what it will give back to the store."""
+
+    node: str | None = None
+    lease: Lease = Lease.HELD
+    stopping: bool = False
+    carried: tuple[Carried, ...] = ()
+    handed_back: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.carried or self.handed_back)
+
+    @property
+    def can_let_go(self) -> bool:
+        return any(run.phase in (Phase.CLAIMED, Phase.GOING) for run in self.carried)
+
+    def knows(self, run_id: str) -> bool:
+        return any(run.run_id == run_id for run in self.carried) or any(
+            known == run_id for known, _ in self.handed_back
+        )
+
+    def with_carried(self, run: Carried) -> Process:
+        """The same, with this run in place of what was known of it."""
+        others = (each for each in self.carried if each.run_id != run.run_id)
+        return self._replace(carried=tuple(sorted((*others, run))))
+
+    def without(self, run_ids: Iterable[str]) -> Process:
+        gone = set(run_ids)
+        return self._replace(carried=tuple(each for each in self.carried if each.run_id not in gone))
+
+    def handing_back(self, claims: Iterable[tuple[str, int]]) -> Process:
+        wanted = tuple(claims)
+        left = self.without(run_id for run_id, _ in wanted)
+        return left._replace(handed_back=tuple(sorted({*self.handed_back, *wanted})))
+
+    def letting_go(self) -> Process:
+        """What goes on is told to stop; what has not begun is handed back at once."""
+        left = self.handing_back(run.claim for run in self.carried if run.phase is Phase.CLAIMED)
+        carried = (
+            run._replace(phase=Phase.LEAVING, ordered=False) if run.phase is Phase.GOING else run
+            for run in left.carried
+        )
+        return left._replace(carried=tuple(carried))
+
+    def obeying(self, orders: frozenset[str]) -> Process:
+        carried = (
+            run._replace(ordered=True) if run.phase in (Phase.CLAIMED, Phase.GOING) and run.run_id in orders else run
+            for run in self.carried
+        )
+        return self._replace(carried=tuple(carried))
+
+    def without_refused(self, live: frozenset[str]) -> Process:
+        """Without reports of runs that have ended otherwise. That the store refuses those is tried in every single moment,
+        so they need not be carried about to be tried again."""
+        return self._replace(
+            carried=tuple(run for run in self.carried if not run.ended or run.run_id in live),
+            handed_back=tuple(claim for claim in self.handed_back if claim[0] in live),
+        )
+
+
+DOWN: Final = Process()

@@ -1,0 +1,65 @@
+"""The store in memory, with one talent more: it can be put back to any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Final, TypeVar
+
+from horae.model.change import Change
+from horae.model.counts import added
+from horae.model.ids import EPOCH
+from horae.model.task import Task
+from horae.ports.store import Node
+from horae.stores.memory import MemoryStore
+from horae.stores.memory.entries import key_of
+from horae.stores.memory.table import Table
+from tests.simulation.explorer.snapshot import Snapshot
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+RENEWALS: Final = 1
+"""Every node in a snapshot has renewed so often: only whether it has since then can matter."""
+
+
+class RestorableStore(MemoryStore):
+    def save(self, tasks: Sequence[Task]) -> Snapshot:
+        data = self._data
+        return Snapshot(
+            tuple(data.standings[task.id] for task in tasks),
+            tuple(sorted(data.entries, key=key_of)),
+            tuple(sorted(data.runs, key=lambda run: run.id)),
+            tuple(sorted(node.id for node in data.nodes)),
+        )
+
+    def restore(self, tasks: Sequence[Task], moment: Snapshot) -> None:
+        """Writes only the rows that differ: most of a neighbouring moment is there already."""
+        data = self._data
+        with data.writing():
+            for task, standing in zip(tasks, moment.standings, strict=True):
+                before = data.standings[task.id]
+                if before is not standing:
+                    data.standings.write(task.id, standing)
+                    # A move from one moment to another is counted as the change that it is.
+                    data.tallies.add(task.owner, added(before, Change(standing=standing)))
+            _put_back(data.entries, moment.entries, key_of)
+            _put_back(data.runs, moment.runs, lambda run: run.id)
+            _put_back(data.nodes, (a_node(name) for name in moment.nodes), lambda node: node.id)
+        data.token = moment.token
+        data.last_turn = ""
+
+
+@cache
+def a_node(name: str) -> Node:
+    return Node(name, "", "", EPOCH, EPOCH, RENEWALS)
+
+
+def _put_back(table: Table[_K, _V], rows: Iterable[_V], key: Callable[[_V], _K]) -> None:
+    wanted = {key(row): row for row in rows}
+    for row in [row for row in table if wanted.get(key(row)) is not row]:
+        table.write(key(row), wanted.get(key(row)))
+    if len(table) < len(wanted):
+        for missing, row in wanted.items():
+            if missing not in table:
+                table.write(missing, row)

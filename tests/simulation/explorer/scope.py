@@ -1,0 +1,125 @@
+"""A scope: so few tasks, faults and wishes that every order of events can be looked at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from horae.lifecycle.plan import Draft, plan
+from horae.model.change import Change
+from horae.model.policy import Guarantee, Missed, Overlap, Policies, Retry
+from horae.model.task import Target, Task
+from horae.schedule import Every, Once, Past, Schedule, iterate
+
+MADE: Final = datetime(2026, 3, 1, 11, 59, tzinfo=UTC)
+NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+_MINUTE: Final = timedelta(minutes=1)
+LANE: Final = "well"
+
+
+class Verb(StrEnum):
+    PAUSE = "pause"
+    CANCEL = "cancel"
+    RESUME = "resume"
+
+
+class Fault(StrEnum):
+    CRASH = "crash"
+    LAPSE = "lapse"
+    """A node cannot renew its lease in time, and goes on."""
+    STOP = "stop"
+    """No fault at all, but as rare as one: a node stops in good order."""
+    SILENCE = "silence"
+    """A call was carried out, or was not, and its answer never comes."""
+
+
+class Wish(NamedTuple):
+    """What a person may ask once, at any moment, of the task in this place."""
+
+    verb: Verb
+    place: int
+
+
+class Scope(NamedTuple):
+    """At most so many faults, of these kinds, in any mixture and at any moment; and each wish at most once."""
+
+    name: str
+    about: str
+    planted: tuple[Change, ...]
+    faults: int
+    kinds: frozenset[Fault] = frozenset(Fault)
+    wishes: tuple[Wish, ...] = ()
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(change.task for change in self.planted if change.task is not None)
+
+
+def instants(task: Task) -> tuple[datetime, ...]:
+    """Everything that a task of a scope will ever plan."""
+    return tuple(iterate(task.schedule, task.created, Past(task.created)))
+
+
+def a_task(letter: str, schedule: Schedule, policies: Policies, lane: str | None = None) -> Change:
+    draft = Draft("owner", letter, schedule, Target("function", "{}"), "{}", policies, lane=lane)
+    return plan(draft, f"tsk_{letter}", MADE)
+
+
+def two_at_noon(guarantee: Guarantee = "at_least_once", lane: str | None = None) -> tuple[Change, ...]:
+    """One occurrence and one retry each."""
+    policies = Policies(missed=Missed(within=None), retry=_ONE_RETRY_AT_ONCE, give_up_after=1, guarantee=guarantee)
+    return tuple(a_task(letter, Once(at=NOON), policies, lane) for letter in "AB")
+
+
+def one_that_recurs(overlap: Overlap) -> tuple[Change, ...]:
+    """Two occurrences, a minute apart, one retry each."""
+    policies = Policies(overlap=overlap, retry=_ONE_RETRY)
+    return (a_task("A", Every(interval=_MINUTE, start=NOON, end=NOON + _MINUTE), policies),)
+
+
+_ONE_RETRY_AT_ONCE: Final = Retry(attempts=2, backoff=timedelta(0))
+_ONE_RETRY: Final = Retry(attempts=2, backoff=timedelta(seconds=30))
+
+_CANCELS: Final = (Wish(Verb.CANCEL, 0), Wish(Verb.CANCEL, 1))
+
+_CRASHES: Final = frozenset({Fault.CRASH})
+
+SCOPES: Final = (
+    Scope("plain", "two tasks, up to two crashes", two_at_noon(), 2, _CRASHES),
+    Scope("unruly", "two tasks, one fault of any kind", two_at_noon(), 1),
+    Scope("careful", "two tasks, at most once, one fault of any kind", two_at_noon("at_most_once"), 1),
+    Scope("careful-crashes", "two tasks, at most once, up to two crashes", two_at_noon("at_most_once"), 2, _CRASHES),
+    Scope("lane", "two tasks in one lane of one, one fault of any kind", two_at_noon(lane=LANE), 1),
+    Scope("lane-crashes", "two tasks in one lane of one, up to two crashes", two_at_noon(lane=LANE), 2, _CRASHES),
+    *(
+        Scope(
+            f"overlap-{overlap}",
+            f"a recurring task with overlap {overlap}, paused at any moment, one fault",
+            one_that_recurs(overlap),
+            1,
+            wishes=(Wish(Verb.PAUSE, 0),),
+        )
+        for overlap in ("skip", "queue", "replace")
+    ),
+    Scope(
+        "cancel",
+        "two tasks in one lane, cancelled at any moment, one fault",
+        two_at_noon(lane=LANE),
+        1,
+        wishes=_CANCELS,
+    ),
+    Scope(
+        "cancel-careful",
+        "two tasks, at most once, cancelled at any moment, one fault",
+        two_at_noon("at_most_once"),
+        1,
+        wishes=_CANCELS,
+    ),
+)
+
+LARGER: Final = (
+    Scope("careful-twice", "two tasks, at most once, any two faults", two_at_noon("at_most_once"), 2),
+    Scope("lane-twice", "two tasks in one lane of one, any two faults", two_at_noon(lane=LANE), 2),
+)
+"""Minutes rather than seconds: on demand."""

@@ -1,0 +1,187 @@
+"""A simulated node: one real engine after another on one machine, crashed, stopped, frozen, cut off and started again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Context
+from datetime import timedelta
+from random import Random
+
+from horae.engine.engine import Engine, Keeping
+from horae.engine.settings import EngineSettings
+from horae.errors import StoreError
+from horae.virtual_time import VirtualClock
+from tests.simulation.faults import Link, Weather
+from tests.simulation.faulty_store import behind
+from tests.simulation.freezing import Gate, NodeClock
+from tests.simulation.history import History
+from tests.simulation.target import SimulatedTarget, Surroundings
+
+AGAIN_SECONDS = 5.0
+_BACK_SECONDS = (6.0, 120.0, 1_200.0)
+
+
+class Node:
+    """`lives` counts its processes: each has a name of its own, `n1.1`, `n1.2` and so on."""
+
+    def __init__(  # noqa: PLR0917 - everything that a world gives to a node
+        self,
+        name: str,
+        store: Keeping,
+        clock: VirtualClock,
+        settings: EngineSettings,
+        weather: Weather,
+        surroundings: Surroundings,
+        history: History,
+        dice: Random,
+    ) -> None:
+        self.name = name
+        self._store = store
+        self._machine = clock
+        self._settings = settings
+        self._weather = weather
+        self._surroundings = surroundings
+        self._history = history
+        self._dice = dice
+        self._clock = NodeClock(clock)
+        self._lives = 0
+        self._gate = Gate()
+        self._link: Link | None = None
+        self._engine: Engine | None = None
+        self._boot: asyncio.Task[None] | None = None
+
+    @property
+    def up(self) -> bool:
+        return self._engine is not None
+
+    @property
+    def life(self) -> str:
+        return f"{self.name}.{self._lives}"
+
+    def start(self) -> None:
+        if self.up:
+            return
+        self._lives += 1
+        self._gate = Gate()
+        self._link = Link(self.life, self._weather, self._machine, self._history)
+        self._link.die = self._dies_and_comes_back(self._link)
+        self._history.note(self.life, "starts")
+        self._begin(self._gate, self._link)
+
+    def _begin(self, gate: Gate, link: Link) -> None:
+        target = SimulatedTarget(self._surroundings, link.who, self._clock, self._history, self._dies(link))
+        engine = Engine(
+            behind(self._store, link, self._history),
+            {"simulated": target},
+            self._clock,
+            self._settings,
+            version="0",
+            home=link.who,
+            is_gone=self._history.is_gone if self._surroundings.one_machine else _cannot_tell,
+            entropy=self._dice.randbytes,
+        )
+        self._engine = engine
+        self._boot = asyncio.get_running_loop().create_task(self._booting(engine), context=gate.context())
+
+    async def _booting(self, engine: Engine) -> None:
+        """A supervisor tries again until the store answers."""
+        while True:
+            try:
+                await engine.start()
+            except StoreError:
+                await self._machine.pause(AGAIN_SECONDS)
+            else:
+                return
+
+    def _dies(self, link: Link) -> Callable[[str], None]:
+        def die(why: str) -> None:
+            if self._link is link:
+                self.crash(why)
+
+        return die
+
+    def _dies_and_comes_back(self, link: Link) -> Callable[[str], None]:
+        """A supervisor starts it again after a while."""
+
+        def die(why: str) -> None:
+            if self._link is link and self.up:
+                self.crash(why)
+                asyncio.get_running_loop().call_later(self._dice.choice(_BACK_SECONDS), self.start, context=Context())
+
+        return die
+
+    def crash(self, why: str) -> None:
+        """Like `kill -9`: nothing of this process reaches the store any more; what was on its way may have arrived."""
+        engine, link, boot = self._engine, self._link, self._boot
+        if engine is None or link is None:
+            return
+        self._history.fault("a crash", self.life, why)
+        self._history.died(self.life)
+        link.dead = True
+        self._gate.open(asyncio.get_running_loop())
+        if boot is not None:
+            boot.cancel()
+        engine.kill()
+        self._engine = None
+
+    async def stop(self) -> None:
+        """In good order: it ends what it can, and hands back the rest."""
+        engine, link = self._engine, self._link
+        if engine is None or link is None or self._gate.closed:
+            return
+        self._history.fault("a stop", self.life)
+        leaving = asyncio.get_running_loop().create_task(engine.stop(), context=self._gate.context())
+        await asyncio.wait([leaving])
+        if self._link is link and self._engine is engine:
+            link.dead = True
+            self._engine = None
+            self._history.died(self.life)
+
+    def cut(self, length: timedelta) -> None:
+        if self._link is not None and self.up:
+            self._history.fault("a partition", self.life, f"of {length}")
+            self._link.cut(length.total_seconds())
+
+    def step(self, delta: timedelta) -> None:
+        """The clock of this node alone is set."""
+        self._history.fault("a clock step", self.life, f"of {delta.total_seconds():g} s")
+        self._clock.step(delta)
+
+    def heal(self) -> None:
+        """Connected, on time, and up."""
+        if self._link is not None:
+            self._link.cut(0)
+        self._clock.offset = timedelta()
+        self.start()
+
+    async def freeze(self, length: timedelta) -> None:
+        if not self.up or self._gate.closed:
+            return
+        self._history.fault("a suspension", self.life, f"of {length}")
+        self._history.freeze(self.life, length)
+        gate = self._gate
+        gate.close()
+        await self._machine.pause(length.total_seconds())
+        gate.open(asyncio.get_running_loop())
+
+    @property
+    def identity(self) -> str:
+        """The name under which the store knows it at this moment."""
+        return "" if self._engine is None else self._engine.node
+
+    def retire(self) -> None:
+        """The story is over."""
+        if self._engine is not None and self._link is not None:
+            self._link.dead = True
+            self._engine.kill()
+            self._engine = None
+
+    def ring(self) -> None:
+        if self._engine is not None and not self._gate.closed:
+            self._engine.ring()
+
+
+def _cannot_tell(_: str) -> bool:
+    """From another machine nobody sees whether a process is gone."""
+    return False

@@ -1,0 +1,67 @@
+"""Strangers: they try to see and to change what belongs to somebody else, and what they are told is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from random import Random
+
+from horae.engine.engine import Keeping
+from horae.errors import Refusal, StoreError
+from horae.model.accounts.principal import Principal
+from horae.model.ids import ENTROPY, named
+from horae.model.task import Task
+from horae.ports.store import RunFilter, TaskFilter
+from horae.service.tasks.tasks import Tasks
+from horae.virtual_time import VirtualClock
+from tests.simulation.drafts import OWNERS
+from tests.simulation.faults import Link
+from tests.simulation.faulty_store import behind
+from tests.simulation.history import History, Intrusion
+
+
+class Strangers:
+    def __init__(self, store: Keeping, link: Link, clock: VirtualClock, history: History, dice: Random) -> None:
+        self._inner = store
+        self._clock = clock
+        self._history = history
+        self._dice = dice
+        self._service = Tasks(behind(store, link, history), clock)
+
+    async def visit(self, task: Task) -> None:
+        """One of them asks for a task that is not theirs, and for one that is nobody's."""
+        who = Principal(self._dice.choice([*(owner for owner in OWNERS if owner != task.owner), "a stranger"]))
+        absent = named("tsk", self._clock.now(), self._dice.randbytes(ENTROPY))
+        verb, ask = self._dice.choice(self._wishes(who))
+        with suppress(StoreError):
+            foreign, nobodys = await _told(ask, task.id), await _told(ask, absent)
+            self._history.intrusions.append(Intrusion(who.owner, verb, task.id, foreign, nobodys))
+        await self._look_around(who)
+
+    def _wishes(self, who: Principal) -> list[tuple[str, Callable[[str], Awaitable[object]]]]:
+        service = self._service
+        return [
+            ("get", lambda task_id: service.get(who, task_id)),
+            ("pause", lambda task_id: service.pause(who, task_id)),
+            ("run now", lambda task_id: service.run_now(who, task_id)),
+            ("skip", lambda task_id: service.skip_next(who, task_id)),
+            ("cancel", lambda task_id: service.cancel(who, task_id)),
+        ]
+
+    async def _look_around(self, who: Principal) -> None:
+        """Lists show nothing of others either: whose things were in them is remembered."""
+        tasks = (await self._inner.tasks(TaskFilter(owner=who.scope), limit=1_000)).items
+        runs = (await self._inner.runs(RunFilter(owner=who.scope), limit=50)).items
+        events = await self._inner.events(0, 50, who.scope)
+        owners = {*(facts.task.owner for facts in tasks), *(run.owner for run in runs)}
+        owners.update(event.owner for _, event in events)
+        self._history.seen_by.setdefault(who.owner, set()).update(owners)
+
+
+async def _told(ask: Callable[[str], Awaitable[object]], task_id: str) -> str:
+    """The answer, word for word but for the id; empty when what was asked was done."""
+    try:
+        await ask(task_id)
+    except Refusal as refusal:
+        return f"{refusal.code}: {refusal}".replace(task_id, "it")
+    return ""

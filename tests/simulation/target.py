@@ -1,0 +1,150 @@
+"""The simulated target: takes virtual time, ends in every way that a target can, and keeps a ledger of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+from typing import Final, NoReturn
+
+from horae.clock import Clock
+from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
+from horae.ports.target import Invocation
+from tests.simulation.history import Deed, History
+from tests.simulation.tempers import Temper
+
+_MISBEHAVES: Final = {
+    Temper.FLAKY: 0.5,
+    Temper.FAILING: 1.0,
+    Temper.RAISING: 0.5,
+    Temper.SILENT: 0.4,
+    Temper.KILLER: 0.15,
+    Temper.POISON: 1.0,
+    Temper.OUTSOURCING: 1.0,
+    Temper.GATED: 0.5,
+}
+"""How often a target is what its temper says; else it just does its work."""
+_WORDY: Final = 200
+"""Longer than an error that is kept may be."""
+
+
+class Surroundings:
+    """What all targets share: their dice, whether it is still a day for trouble, and who is told of work handed on.
+
+    On `one_machine` a node sees at once that a neighbour's process is gone; from elsewhere only its lease tells.
+    """
+
+    def __init__(self, dice: Random, handed_on: Callable[[Invocation], None], *, one_machine: bool) -> None:
+        self.dice = dice
+        self.one_machine = one_machine
+        self.benign = False
+        self.handed_on = handed_on
+
+
+class SimulatedTarget:
+    """The target as one node has it; `die` ends that node at once."""
+
+    def __init__(
+        self, surroundings: Surroundings, life: str, clock: Clock, history: History, die: Callable[[str], None]
+    ) -> None:
+        self._surroundings = surroundings
+        self._life = life
+        self._clock = clock
+        self._history = history
+        self._die = die
+
+    async def execute(self, invocation: Invocation) -> Outcome:
+        place = self._history.begin(self._deed(invocation))
+        for_good = False
+        try:
+            outcome = await self._act(invocation, Temper(invocation.task.payload.strip('"')))
+            for_good = isinstance(outcome, Failed) and (outcome.permanent or outcome.died_alone)
+            return outcome
+        finally:
+            self._history.finish(place, for_good=for_good)
+
+    def _deed(self, invocation: Invocation) -> Deed:
+        run = invocation.run
+        return Deed(
+            run.id,
+            run.task_id,
+            run.origin,
+            run.planned,
+            run.attempt,
+            invocation.key,
+            run.token,
+            run.alone,
+            self._life,
+            self._clock.steady(),
+        )
+
+    async def _act(self, invocation: Invocation, temper: Temper) -> Outcome:
+        if self._surroundings.benign:
+            await self._clock.pause(0.2)
+            return Succeeded('"at last"')
+        dice = self._surroundings.dice
+        if dice.random() < _MISBEHAVES.get(temper, 0):
+            return await self._misbehave(invocation, temper, dice)
+        match temper:
+            case Temper.SLOW:
+                await self._work_long(invocation, dice.choice((120.0, 1_500.0, 2_400.0)))
+            case Temper.STUBBORN:
+                await self._stop_slowly(dice.choice((30.0, 300.0)), dice.choice((0.5, 4.0)))
+            case _:
+                await self._clock.pause(dice.choice((0.01, 0.5, 3.0, 15.0)))
+        return Succeeded('"done"')
+
+    async def _misbehave(self, invocation: Invocation, temper: Temper, dice: Random) -> Outcome:
+        match temper:
+            case Temper.SILENT:
+                return await _for_ever()
+            case Temper.KILLER | Temper.POISON:
+                return await self._kill(invocation)
+            case Temper.OUTSOURCING:
+                return self._hand_on(invocation, dice)
+            case Temper.GATED:
+                return Skipped("nothing to do")
+            case Temper.RAISING:
+                await self._clock.pause(0.1)
+                raise ValueError("the target broke its promise, " * _WORDY)
+            case _:
+                return await self._fail(dice)
+
+    async def _work_long(self, invocation: Invocation, seconds: float) -> None:
+        """With a sign of life often enough, and not much oftener: those of a whole day outweigh everything else."""
+        quiet = invocation.task.policies.timeout.total_seconds() * 0.8
+        while seconds > 0:
+            await self._clock.pause(min(quiet, seconds))
+            seconds -= quiet
+            invocation.heartbeat()
+
+    async def _fail(self, dice: Random) -> Outcome:
+        await self._clock.pause(dice.choice((0.01, 1.0)))
+        retry_after = timedelta(seconds=30) if dice.random() < 0.2 else None
+        return Failed("it did not work", permanent=dice.random() < 0.1, retry_after=retry_after)
+
+    async def _kill(self, invocation: Invocation) -> Outcome:
+        """Alone in a process of its own it takes only that one down."""
+        await self._clock.pause(0.5)
+        if invocation.run.alone:
+            return Failed("its own process died", died_alone=True)
+        self._die(f"killed by {invocation.task.name}")
+        return await _for_ever()
+
+    def _hand_on(self, invocation: Invocation, dice: Random) -> Outcome:
+        self._surroundings.handed_on(invocation)
+        return Waiting(self._clock.now() + timedelta(minutes=dice.choice((2, 20))))
+
+    async def _stop_slowly(self, seconds: float, stopping: float) -> None:
+        """A cancelled target stops what it started before it ends, and that takes its time."""
+        try:
+            await self._clock.pause(seconds)
+        except asyncio.CancelledError:
+            await self._clock.pause(stopping)
+            raise
+
+
+async def _for_ever() -> NoReturn:
+    await asyncio.Event().wait()
+    raise AssertionError

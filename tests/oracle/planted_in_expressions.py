@@ -215,8 +215,8 @@ TIMES = (
         "fraction_rounded_up",
         "half a second before an occurrence is before it",
         "evaluate.py",
-        "question(elapsed.days * DAY + elapsed.seconds)",
-        "question(elapsed.days * DAY + elapsed.seconds + (elapsed.microseconds > 0))",
+        "next_second(elapsed.days * DAY + elapsed.seconds)",
+        "next_second(elapsed.days * DAY + elapsed.seconds + (elapsed.microseconds > 0))",
         UTC,
     ),
     Defect(

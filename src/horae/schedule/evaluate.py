@@ -28,14 +28,14 @@ _from_seconds: Final = datetime.fromtimestamp
 def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the public name of this operation
     """The first planned instant strictly after `after`; None if none is left."""
     # Inlined cache look-up: this is the hottest call of the package.
-    question = schedule._cache.get(_DEFAULT_SETTING) or plain_question(schedule, *_DEFAULT_SETTING)  # noqa: SLF001
-    if question is None:
+    next_second = schedule._cache.get(_DEFAULT_SETTING) or plain_question(schedule, *_DEFAULT_SETTING)  # noqa: SLF001
+    if next_second is None:
         return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
     try:
         elapsed = after - EPOCH
     except TypeError:
         raise refuse("naive_instant", moment=after) from None
-    second = question(elapsed.days * DAY + elapsed.seconds)
+    second = next_second(elapsed.days * DAY + elapsed.seconds)
     return None if second is None else _from_seconds(second, UTC)
 
 
@@ -100,17 +100,17 @@ def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -
     return rule.next_second
 
 
-def answer(question: Question, after: datetime) -> datetime | None:
+def answer(next_second: Question, after: datetime) -> datetime | None:
     try:
         since_epoch = after - EPOCH
     except TypeError:
         raise refuse("naive_instant", moment=after) from None
-    second = question(since_epoch.days * DAY + since_epoch.seconds)
+    second = next_second(since_epoch.days * DAY + since_epoch.seconds)
     return None if second is None else _from_seconds(second, UTC)
 
 
 class Occurrences:
-    """Iterator and counter over the occurrences of a schedule in one setting, with its window and repeats."""
+    """Evaluates a schedule in one setting, with its window and repeat limit."""
 
     __slots__ = ("_closes", "_opens", "_repeat", "_rule")
 

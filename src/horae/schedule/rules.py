@@ -1,4 +1,4 @@
-"""Evaluable rules: a schedule in a known zone computes the next instant, without state."""
+"""Rules: a schedule compiled for a known zone, which computes the next instant and keeps no state."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class WallRule:
         return self.decide(after, (after + offset, local))
 
     def decide(self, after: int, last_result: tuple[int, int | None] | None = None) -> int | None:
-        """The slow path, needed near clock changes and at the ends of the calendar."""
+        """Compute the next second on the slow path, needed near clock changes and at the ends of the calendar."""
         after = max(after, _FIRST_SECOND - 1)
         second = self._zone.next_match(
             _cache_last_result(self._pattern.next_local, last_result), after, self.gap, self.fold
@@ -107,7 +107,7 @@ class WallRule:
 
 
 def _cache_last_result(next_local: NextLocal, last_result: tuple[int, int | None] | None) -> NextLocal:
-    """Cache the last result of `next_local`, which stays valid for every earlier argument down to the last one.
+    """Wrap `next_local` with a cache of its last result, which holds for all arguments from the last one up to that result.
 
     The slow path queries one range of wall times repeatedly, and for a rare rule each call is a search.
     """

@@ -68,7 +68,7 @@ class Field:
     before_last: frozenset[int] = frozenset()  # L-n
 
     @property
-    def starred(self) -> bool:
+    def is_starred(self) -> bool:
         return self.text.startswith("*")
 
 
@@ -86,7 +86,7 @@ class CronFields:
     @property
     def flowing(self) -> bool:
         """Whether it follows real time through a clock change, because it is not tied to an hour and minute."""
-        return self.minute.starred or self.hour.starred
+        return self.minute.is_starred or self.hour.is_starred
 
     @property
     def is_one_date(self) -> bool:
@@ -99,7 +99,7 @@ class CronFields:
     @property
     def both_day_fields(self) -> bool:
         """Whether a day must match both day fields, instead of either."""
-        return self.day.starred or self.weekday.starred
+        return self.day.is_starred or self.weekday.is_starred
 
 
 def normalize(expression: str) -> str:

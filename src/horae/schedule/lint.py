@@ -83,7 +83,7 @@ def _check_cron(schedule: Cron) -> Iterator[ScheduleWarning]:
     if not fields.both_day_fields:
         days = f"{fields.day.text} / {fields.weekday.text}"
         yield warn("either_day", days=days)
-    elif not fields.day.starred:
+    elif not fields.day.is_starred:
         yield from _check_days(set(fields.day.values), set(fields.month.values))
 
 

@@ -118,7 +118,7 @@ async def test_stored_answers_hold_ids_and_no_body_and_reads_store_none() -> Non
 
 async def _every_declared_route(api: Api) -> None:
     """Each kind of answer, replayed: the same status and the same ids."""
-    task = await api.made(when="every day at 09:00")
+    task = await api.made(when="every day at 09:00", policies={"overlap": "queue_all"})
     path = f"/v1/tasks/{task['id']}"
     hook = (await api.post("/v1/webhooks", {"url": "https://example.org/hook"})).json["id"]
     admin: dict[str, Any] = {"who": "admin"}

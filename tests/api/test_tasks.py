@@ -295,3 +295,13 @@ async def test_instants_are_told_in_utc_with_milliseconds() -> None:
         created = datetime.fromisoformat(made["created"])
         assert made["created"].endswith("Z")
         assert created.tzinfo == UTC
+
+
+async def test_a_name_in_the_place_of_an_id_is_answered_with_the_route_for_names() -> None:
+    async with served() as api:
+        await api.made(when="every 1h", name="h20")
+        for path in ("/v1/tasks/h20", "/v1/tasks/h20/runs"):
+            assert "GET /v1/tasks/named/{name}" in (await api.get(path)).json["hint"]
+        assert (await api.get("/v1/tasks/named/h20")).status == 200
+        assert "/v1/tasks/named/" not in (await api.get("/v1/tasks/tsk_019a00000000")).json["hint"]
+        assert "/v1/tasks/named/" not in (await api.get("/v1/tasks/named/absent")).json["hint"]

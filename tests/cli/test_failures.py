@@ -31,7 +31,7 @@ ENDINGS = [
 def test_every_ending_has_its_exit_code_and_its_problem(
     cli: Cli, ending: Exit, arguments: list[str], code: str
 ) -> None:
-    cli("add", "every 5m", "--say", "tick")
+    cli("add", "every 5m", "--say", "tick", "--overlap", "queue_all")
     told = cli(*arguments)
     assert told.code == ending
     assert "Traceback" not in told.err

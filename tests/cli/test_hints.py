@@ -194,3 +194,54 @@ async def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
         await schedule_with_retry(3)
     (recommended,) = re.findall(r"(RetryPolicy\([^)]*\))", refused.value.hint)
     (await schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - from our own hint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "hint"),
+    [
+        (
+            ["add", "every 1h", "--say", "x", "--timeout", "5x"],
+            "bad_duration",
+            "from 1ms to 30d, for example '90s' or '2m'",
+        ),
+        (
+            ["add", "every 1h", "--say", "x", "--timeout", "0s"],
+            "bad_duration",
+            "from 1ms to 30d, for example '90s' or '2m'",
+        ),
+        (["add", "every 1h", "--say", "x", "--max-duration", "5x"], "bad_duration", "from 1ms to "),
+        (["add", "every 1h", "--say", "x", "--retries", "many"], "bad_number_or_never", "from 0 to 999, or never"),
+        (
+            ["add", "every day at 9am until 2020-01-01", "--say", "x"],
+            "never_fires",
+            "horae explain 'every day at 9am until 2020-01-01'",
+        ),
+        (["edit", "report", "--when", "2020-01-01 09:00"], "never_fires", "horae explain '2020-01-01 09:00'"),
+        (["pause", "report", "--until", "tomorow"], "unclear_moment", "'tomorrow at 9am'"),
+        (["token", "make", "x", "--expires", "soonish"], "unclear_moment", "'in 2h'"),
+        (["simulate", "--for", "foo"], "bad_duration", "from 1ms to 3660d"),
+        (["help", "lss"], "bad_choice", "Choose one of: ls, schedules"),
+        (["ls", "--kind", "htpp"], "bad_choice", "Choose one of: http, "),
+        (["pause", "--kind", "comand"], "bad_choice", "Choose one of: command, "),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_hint_names_what_is_accepted_here(cli: Cli, arguments: list[str], code: str, hint: str) -> None:
+    cli("add", "every 1h", "--say", "x", "--name", "report")
+    refused = cli(*arguments, "--json").problem
+    assert refused["code"] == code
+    assert hint in refused["hint"]
+    assert "timedelta" not in refused["hint"]
+
+
+def test_a_refused_span_names_the_option(cli: Cli) -> None:
+    assert cli("simulate", "--for", "foo", "--json").problem["detail"] == "--for cannot be 'foo'."
+    assert cli("simulate", "--takes", "foo", "--json").problem["detail"] == "--takes cannot be 'foo'."
+
+
+@pytest.mark.parametrize(
+    "moment", ["2099-12-01T09:00Z", "2099-12-01 09:00", "2099-12-01", "tomorrow", "next Monday 18:00"]
+)
+def test_the_moments_of_the_hint_are_accepted(cli: Cli, moment: str) -> None:
+    cli("add", "every 1h", "--say", "x", "--name", "report")
+    assert cli("pause", "report", "--until", moment).code == 0

@@ -14,6 +14,7 @@ from horae.ports.journal import Line
 from horae.ports.store import RunFilter
 from tests.cli.driving import Cli
 from tests.cli.histories import an_outage, failures, missed_three
+from tests.cli.terminal import Terminal
 
 
 def test_looking_at_a_store_that_is_not_there_makes_none(cli: Cli) -> None:
@@ -224,7 +225,7 @@ async def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
     assert [line["level"] for line in cli("logs", run.id, "--json").json] == ["info", "progress", "error"]
     assert len(cli("logs", run.id, "--follow", "--json").lines) == 3
     assert "50 %  half" in cli("logs", run.id, "--follow").err
-    assert "it said nothing" in cli("logs", "report").err
+    assert "it wrote no log lines" in cli("logs", "report").err
     assert cli("logs", "run_nothing").code == 3
     cli("add", "every 5m", "--say", "fresh")
     assert cli("logs", "fresh").code == 3
@@ -315,3 +316,22 @@ def test_next_and_explain_of_a_task(cli: Cli) -> None:
     assert cli("next", "--task", "nothing").code == 3
     assert cli("next").code == 2
     assert cli("next", "every 5m", "--task", "tick").code == 2
+
+
+@pytest.mark.usefixtures("node")
+def test_logs_of_a_function_without_lines_say_what_is_kept(cli: Cli) -> None:
+    cli("add", "every 1h", "--function", "broken", "--retries", "0", "--name", "broken")
+    cli("run", "broken", "--wait")
+    done = cli("logs", "broken")
+    assert "ctx.log(…) and ctx.progress(…) are kept here, print() and logging go to the output of the node" in done.err
+    assert "print()" in cli("logs", "broken", "--lang", "zh").err
+
+
+@pytest.mark.parametrize("command", [["events", "--follow"], ["watch", "--plain"]], ids=" ".join)
+def test_ctrl_c_ends_a_stream_of_events_with_success(cli: Cli, command: list[str]) -> None:
+    cli("add", "every 1h", "--say", "x")
+    with Terminal(cli, *command) as terminal:
+        terminal.wait_for("Ctrl-C")
+        terminal.interrupt()
+        assert terminal.ended() == 0
+        assert "Interrupted" not in terminal.shown

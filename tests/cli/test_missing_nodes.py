@@ -70,6 +70,7 @@ def test_add_and_run_of_a_function_name_the_file_to_start(cli: Cli) -> None:
     assert "The task waits until one starts: horae up jobs.py" in added.err
     assert "no engine is running: horae up\n" not in added.err
     assert "horae up jobs.py" in cli("run", "reminder").err
+    cli("stop", "reminder")
     assert "启动：horae up jobs.py" in cli("run", "reminder", "--lang", "zh").err.replace(":", "：")
 
 

@@ -230,3 +230,14 @@ def test_only_schedules_that_depend_on_a_zone_warn_about_it(tmp_path: Path) -> N
     for when, warns in (("every 10s", False), ("in 20m", False), ("every day at 9am", True), ("0 9 * * *", True)):
         warnings = cli("add", when, "--say", "tick", "--json").json["warnings"]
         assert ("no_zone" in [each["code"] for each in warnings]) is warns, when
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_fires_that_an_edit_adds_and_removes_stay_on_one_line_each(cli: Cli, language: str) -> None:
+    cli("add", "every 100s", "--say", "x", "--name", "report")
+    with Terminal(cli, "edit", "report", "--when", "every 90s", "--lang", language, columns=80) as terminal:
+        terminal.ended()
+    lines = terminal.shown.replace("\r", "").splitlines()
+    fires = [line for line in lines if re.search(r"\d{4}-\d\d-\d\d \d\d:", line)]
+    assert len(fires) >= 6
+    assert all(width_of(line) <= 80 and re.search(r" [-+] \S+ \d{4}-", line) for line in fires)

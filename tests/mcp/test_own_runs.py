@@ -36,7 +36,7 @@ async def list_own_runs(cli: Cli, limit: int) -> list[list[dict[str, Any]]]:
 async def test_as_many_runs_as_were_asked_for(tmp_path: Path, limit: int) -> None:
     cli = Cli(tmp_path)
     own = await add_own_task(cli)
-    cli("add", "in 1h", "--name", "other", "--say", "hi")
+    cli("add", "in 1h", "--name", "other", "--say", "hi", "--overlap", "queue_all")
     for _ in range(4):  # in turn, so that foreign runs stand between its own
         for task in (own, "other", "other"):
             assert cli("run", task).code == 0

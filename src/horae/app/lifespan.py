@@ -89,6 +89,8 @@ class Running:
         self._kinds: Kinds | None = None
         self._engine: Engine | None = None
         self._announcer: Announcer | None = None
+        self.is_stop_requested = True
+        """False: the process that supervises this one was killed, and that ends the engine."""
         self.on_engine_start: Callable[[], None] = lambda: None
         """Called when the node takes part, before it runs its first task."""
         self._announced: str | None = None
@@ -371,7 +373,7 @@ class Running:
         """Where the store fails, the next start tells from the last renewal since when nothing ran."""
         try:
             async with asyncio.timeout(_STOP_NOTE_SECONDS):
-                await self.service.outages.stopped()
+                await self.service.outages.stopped(requested=self.is_stop_requested)
         except TRANSIENT_ERRORS as error:
             LOG.warning("the time of this stop could not be recorded: %s", str(error) or repr(error))
 

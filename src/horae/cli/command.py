@@ -23,6 +23,8 @@ Groups: TypeAlias = dict[str, OptionGroup]
 Said: TypeAlias = dict[str, Any]
 """What was said by the options of a group."""
 BEHIND: Final = "behind"
+_MOMENTS: Final = ("when", "at", "as_of", "since", "until", "first", "last", "start", "expires")
+"""Arguments that say when: whoever writes them in Chinese is answered in Chinese."""
 _ONLY_HERE: Final = frozenset({"up", "worker", "mcp", "move", "install", "uninstall", "rotate-key"})
 """What is done on this very machine: a server cannot be told to."""
 
@@ -72,6 +74,10 @@ def command(
             out = _out(ctx, {each: given.pop(each) for each in common}, given)
             if name in _ONLY_HERE and out.server is not None:
                 raise refuse("only_here", command=ctx.command_path, server=out.server)
+            if out.fields:
+                from .answer_fields import check_fields  # noqa: PLC0415 - few commands are called with --fields
+
+                check_fields(_words(ctx), out.fields, given)
             for group, options in shared.items():
                 given[group] = {each: given.pop(each) for each in options}
             if any(each.name == BEHIND for each in own):
@@ -134,7 +140,7 @@ def _describe(call: Callable[..., None], parameters: list[inspect.Parameter]) ->
 
 
 def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> Out:
-    said = " ".join(_texts(given.values()))
+    said = " ".join(_texts(_says_when(given)))
     fields = tuple(part.strip() for part in (chosen["fields"] or "").split(",") if part.strip())
     return Out(
         language=chosen["lang"] or _root_language(ctx) or language_for(said),
@@ -150,6 +156,16 @@ def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> O
         yes=chosen.get("yes", False),
         silent=chosen.get("no_input", False),
     )
+
+
+def _words(ctx: typer.Context) -> str:
+    """`secret ls` of `horae secret ls`; of an alias, the command that it stands for."""
+    names: list[str] = []
+    here: Any = ctx
+    while here.parent is not None:
+        names.insert(0, here.command.name)
+        here = here.parent
+    return " ".join(names)
 
 
 def _family(ctx: typer.Context) -> str:
@@ -171,6 +187,12 @@ def _root_server(ctx: typer.Context) -> str | None:
 def _root_language(ctx: typer.Context) -> Language | None:
     found = ctx.find_root().params.get("lang")
     return found if found in ("en", "zh") else None
+
+
+def _says_when(given: dict[str, Any]) -> list[Any]:
+    """The schedules and moments among the arguments. `text` is a schedule of `next`, and part of a name elsewhere."""
+    texts = [given["text"]] if isinstance(given.get("text"), list) else []
+    return [*texts, *(given[name] for name in _MOMENTS if name in given)]
 
 
 def _texts(values: Any) -> list[str]:

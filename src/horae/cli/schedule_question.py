@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
 from ..choices import Fold, Gap, Language
-from ..errors import InvalidSchedule
+from ..errors import InvalidSchedule, Refusal, Sentence
 from ..model.task import Standing, Task, past_of
 from ..schedule.canonical import read_moment, to_json
 from ..schedule.evaluate import iterate
@@ -116,3 +119,20 @@ def zone_of_process(default: DefaultZone) -> AssumedZone:
         "flag": (f"{default.source} says so", f" {default.source} 是这样设置的"),
     }
     return AssumedZone(known_zone(default), reasons[default.origin])
+
+
+@contextmanager
+def explaining(text: str) -> Iterator[None]:
+    """A refusal of a schedule that never fires names the command that explains the typed text, not an example."""
+    try:
+        yield
+    except Refusal as refused:
+        if refused.code != "never_fires":
+            raise
+        command = f"horae explain {shlex.quote(text)}"
+        en, zh = refused.in_language("en"), refused.in_language("zh")
+        sentences: dict[Language, Sentence] = {
+            "en": en._replace(hint=f"Check its start, end and repeat: {command}"),
+            "zh": zh._replace(hint=f"请检查它的起止时间和重复次数：{command}"),
+        }
+        raise type(refused)(refused.code, sentences, facts=refused.facts) from None

@@ -24,6 +24,9 @@ from .session.workplace import Workplace, at_work, is_there
 MOST_UNASKED: Final = 20
 """More than so many at once need a yes."""
 
+_IMPORTED_KINDS: Final = frozenset({"agent"})
+"""Kinds that no node runs, but that tasks of other schedulers come with."""
+
 STATE: Final = typer.Option(None, "--state", metavar="STATE", help="active, paused, completed, failed, cancelled.")
 FILTERS: Final[OptionGroup] = {
     "state": (list[str] | None, STATE),
@@ -56,9 +59,25 @@ def task_filter(said: Said) -> TaskFilter:
         lane=said["lane"],
         labels=tuple(sorted(labels_of(said["label"]).items())),
         text=said["text"],
-        kind=said["kind"],
+        kind=_kind(said["kind"]),
     )
     return wanted if said["query"] is None else narrowed_tasks(wanted, said["query"])
+
+
+def _kind(name: str | None) -> str | None:
+    """A kind that neither this installation nor an import knows is a typing error."""
+    if name is None or name in _IMPORTED_KINDS:
+        return name
+    from difflib import get_close_matches  # noqa: PLC0415 - few commands are called with --kind
+
+    from ..runtime.target_kinds import kind_names  # noqa: PLC0415
+
+    known = kind_names()
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        allowed = ", ".join([*near, *(each for each in known if each not in near)])
+        raise refuse_task("bad_choice", name="kind", value=name, allowed=allowed)
+    return name
 
 
 def labels_of(pairs: list[str] | None) -> dict[str, str]:

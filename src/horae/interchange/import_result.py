@@ -31,6 +31,10 @@ class Found(NamedTuple):
     paused: bool = False
     source: str = ""
     notes: tuple[Note, ...] = ()
+    origins: tuple[str, ...] = ()
+    """Ids that this task may have in the store: its own, and that of the task that it was imported from."""
+    gave_up: bool = False
+    """It is paused here because it had given up there."""
 
 
 def not_carried(task: Found) -> Found:

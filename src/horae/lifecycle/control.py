@@ -9,13 +9,15 @@ from ..model.change import Change, Facts
 from ..model.entry import RESUME_SLOT, Entry, EntryKind, Stand, slot_for
 from ..model.events.event import EventKind
 from ..model.field_checks import check_number
+from ..model.ids import run_id
 from ..model.limits import NOTE_CHARACTERS, shortened
 from ..model.outcome import Cancelled, Settlement
-from ..model.policy import MissedMode
+from ..model.policy import MissedMode, Overlap
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, RunState
 from ..model.task import FRESH, GOING, Pause, PauseCause, TaskState
+from .conclude import conclude
 from .due_backlog import MICROSECOND
 from .entry_removal import account_for
 from .event_rows import task_event, told
@@ -26,6 +28,8 @@ from .settle import settle
 
 MOST_SKIPS: Final = 10_000
 _NOT_PAUSED: Final = (EntryKind.DEADLINE, EntryKind.RESUME)
+_MAX_OTHER_REQUESTS: Final[dict[Overlap, int]] = {"skip": 0, "queue": 1}
+"""Requested runs that may wait to start beside a new one; with the other overlap policies all of them run."""
 
 
 def pause(
@@ -118,7 +122,18 @@ def run_now(facts: Facts, now: datetime) -> Change:
     )
     if in_the_way(facts, request) and meet(facts, request) is Meeting.SKIP:
         raise refuse("already_running")
+    _check_other_requests(facts)
     return Change(put=(request,))
+
+
+def _check_other_requests(facts: Facts) -> None:
+    """Refuse a request that the overlap policy would skip: those that wait come due together when a node starts them."""
+    most = _MAX_OTHER_REQUESTS.get(facts.task.policies.overlap)
+    waiting = [entry for entry in facts.entries if entry.kind is EntryKind.MANUAL]
+    if most is not None and len(waiting) > most:
+        entry = waiting[-1]
+        name = run_id(facts.task.id, entry.origin, entry.planned, entry.attempt)
+        raise refuse("run_requested", id=name, task=facts.task.id, since=f"{entry.due:%Y-%m-%d %H:%M:%S}Z")
 
 
 def skip_next(facts: Facts, count: int) -> Change:
@@ -128,14 +143,28 @@ def skip_next(facts: Facts, count: int) -> Change:
     return Change(standing=facts.standing._replace(skips_left=count))
 
 
-def cancel_run(facts: Facts, run_id: str, now: datetime) -> Change:
-    """Ask the node of a run to end it; a run that waits for an external answer ends at once."""
+def cancel_run(facts: Facts, name: str, now: datetime) -> Change:
+    """Ask the node of a run to end it; a run that waits for an external answer, or has not started, ends at once."""
     for run in facts.live:
-        if run.id == run_id and run.state is RunState.WAITING:
+        if run.id == name and run.state is RunState.WAITING:
             return settle(facts, run, Settlement(run.id, run.token, Cancelled(), run.started, now))
-        if run.id == run_id:
+        if run.id == name:
             return Change(cancelled=((run.id, Reason.CANCELLED),))
-    raise refuse("run_over", task=facts.task.id, state="ended")
+    entry = requested_entry(facts, name)
+    if entry is None:
+        raise refuse("run_over", task=facts.task.id, state="ended")
+    rows = account_for(facts, (entry,), Reason.CANCELLED, now)
+    change = Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, now) for row in rows))
+    return conclude(facts, change, now)
+
+
+def requested_entry(facts: Facts, name: str) -> Entry | None:
+    """The agenda entry of a run that was asked for and has not started; its id is known before it has a row."""
+    for entry in facts.entries:
+        is_one = entry.kind is EntryKind.MANUAL or (entry.kind is EntryKind.WAITING and entry.through is None)
+        if is_one and run_id(facts.task.id, entry.origin, entry.planned, entry.attempt) == name:
+            return entry
+    return None
 
 
 def _resume_slots(facts: Facts) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from ..model.accounts.agent_label import agent_of
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.events.delivery_count import reached_no_listener
+from ..model.pause_note import pause_note
 from ..model.paused_stretch import PausedStretch
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Origin, Run, RunState
 from ..model.state_names import state_word
-from ..model.task import Pause, PauseCause, Task, past_of
+from ..model.task import Pause, PauseCause, Task, TaskState, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..schedule.preview import fires_in
 from ..typography import full_width
@@ -124,6 +125,7 @@ _IN_PAUSE: Final = {
     ),
 }
 """Sentences by whether the row was merged into a later run."""
+_GAVE_UP: Final = ("The task has given up: nothing of it starts by itself.", "任务已放弃重试，不会再自行启动。")
 _WILL_BE_SKIPPED: Final = ("It will be skipped unless that changes.", "若无变化，届时会被跳过。")
 _SEE_OWNER: Final = (
     "An admin sees what is missing: horae owner show {owner}",
@@ -457,7 +459,9 @@ def _explain_pause(facts: Facts, pause: Pause) -> Explanation:
     remedy = None if agent is None else _PAUSE_REMEDIES.get(pause.cause)
     end = "" if pause.until is None else _format_instant(facts, pause.until)
     # The note of a pause with a remedy repeats its cause in English only.
-    note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note and remedy is None else ("", "")
+    note, note_zh = "", ""
+    if pause.note and remedy is None:
+        note, note_zh = f" ({pause.note})", f"（{pause_note(pause, 'zh')}）"
     since = _format_instant(facts, pause.since)
     answer = _answer(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
     if end:
@@ -478,6 +482,13 @@ def with_pause(facts: Facts, answer: Explanation) -> Explanation:
         return answer
     paused = _explain_pause(facts, pause)
     return _append(answer, (paused.english, paused.chinese))
+
+
+def with_end(facts: Facts, answer: Explanation) -> Explanation:
+    """The answer for the newest row of a task that has given up: nothing follows by itself."""
+    if facts.standing.state is not TaskState.FAILED or answer.verdict is Verdict.OVER:
+        return answer
+    return _append(answer, _GAVE_UP)
 
 
 def skipped_in_pause(facts: Facts, answer: Explanation, pause: PausedStretch) -> Explanation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from ..errors import Refusal
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, Stand
 from ..model.events.event import EventKind
@@ -56,6 +57,15 @@ def _pause_records(facts: Facts, rows: tuple[Run, ...], end: datetime) -> tuple[
     return tuple(
         pause_writing(row, paused_span) for row in rows if row.reason in (Reason.MERGED, Reason.MISSED_SKIPPED)
     )
+
+
+def can_start_again(facts: Facts, now: datetime) -> bool:
+    """Whether a task that has given up has anything left to resume; one that runs once has not."""
+    try:
+        start_again(facts, now)
+    except Refusal:
+        return False
+    return True
 
 
 def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:

@@ -73,6 +73,18 @@ HINTS: Final[dict[str, Hint]] = {
         ),
         (("list_runs", {"state": "running,waiting"}),),
     ),
+    "run_requested": Hint(
+        Words(
+            "It starts when a node has room for it; explain_task with id {task} says what is missing.",
+            "节点有空位时它会启动;可用 id {task} 调用 explain_task 查看缺少什么。",
+        ),
+    ),
+    "run_waiting": Hint(
+        Words(
+            "It appears when a node starts it: explain_task with id {task} says what is missing.",
+            "节点启动后它才会出现:可用 id {task} 调用 explain_task 查看缺少什么。",
+        ),
+    ),
     "no_such_task": Hint(
         Words(
             "Look for it with list_tasks; it may have been deleted.",

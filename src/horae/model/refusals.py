@@ -12,6 +12,7 @@ from ..truncation import truncate
 from ..typography import full_width
 from .state_names import state_word
 
+_SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)
 _MAX_FACT: Final = 80
 _MAX_OWN_FACT: Final = 600
@@ -84,12 +85,19 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "{name} 不能是“{value}”。",
         "请给出 {least} 到 {most} 之间的整数。",
     ),
+    "bad_number_or_never": Entry(
+        InvalidTask,
+        "{name} cannot be '{value}'.",
+        "Give a whole number from {least} to {most}, or never: without an end.",
+        "{name} 不能是“{value}”。",
+        "请给出 {least} 到 {most} 之间的整数,或 never(没有上限)。",
+    ),
     "bad_duration": Entry(
         InvalidTask,
         "{name} cannot be '{value}'.",
-        "Give a duration from {least} to {most}, for example '90s', '2m' or a timedelta.",
+        "Give a duration from {least} to {most}, for example '90s' or '2m'.",
         "{name} 不能是“{value}”。",
-        "请给出 {least} 到 {most} 之间的时长,例如“90s”“2m”或 timedelta。",
+        "请给出 {least} 到 {most} 之间的时长,例如“90s”或“2m”。",
     ),
     "bad_text": Entry(
         InvalidTask,
@@ -241,9 +249,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "no_such_run": Entry(
         NotFound,
         "There is no run '{id}'.",
-        "Give at least the first 12 characters of the id; old runs are removed by retention.",
+        "Give at least the first 12 characters of the id; a requested run appears when a node starts it, and old runs are removed by retention.",
         "没有运行“{id}”。",
-        "请至少给出标识的前 12 个字符;旧的运行会按保留策略删除。",
+        "请至少给出标识的前 12 个字符;已请求的运行在节点启动后才会出现,旧的运行会按保留策略删除。",
+    ),
+    "run_waiting": Entry(
+        NotFound,
+        "The run '{id}' of the task '{name}' has not started: it waits for a node since {since}.",
+        "See what is missing with 'horae why {task}'; take it back with 'horae stop {id}'.",
+        "任务“{name}”的运行“{id}”尚未启动:自 {since} 起等待节点。",
+        "可用“horae why {task}”查看缺少什么;可用“horae stop {id}”撤回。",
     ),
     "task_cancelled": Entry(
         Conflict,
@@ -272,6 +287,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Wait for it, cancel it, or choose another overlap policy.",
         "任务正在运行,其重叠策略不允许再启动一次。",
         "请等待它结束、取消它,或选择其他重叠策略。",
+    ),
+    "run_requested": Entry(
+        Conflict,
+        "A run of the task was requested already and waits to start since {since}: {id}.",
+        "It starts when a node has room for it: 'horae why {task}'. Take it back with 'horae stop {id}', or choose another overlap policy.",
+        "该任务已有一次运行在等待启动(自 {since} 起):{id}。",
+        "节点有空位时它会启动:“horae why {task}”。可用“horae stop {id}”撤回,或选择其他重叠策略。",
     ),
     "still_running": Entry(
         Conflict,
@@ -532,6 +554,10 @@ def _is_own_fact(name: str, entry: Entry) -> bool:
 
 def _render_fact(fact: object) -> str:
     if isinstance(fact, timedelta):  # as the user would type it, not as Python prints it
+        if timedelta(0) < fact < _SECOND:
+            return f"{fact.total_seconds() * 1000:g}ms"
+        if not fact:
+            return "0s"
         return f"{fact.days}d" if not fact % _DAY else f"{fact.total_seconds():g}s"
     try:
         return str(fact)

@@ -29,6 +29,11 @@ _CALLING: Final = ("http", "event")
 _NETWORKS: Final = "allow_networks"
 
 
+def kind_names() -> tuple[str, ...]:
+    """The kinds that this installation knows, without loading them."""
+    return tuple(sorted({*_OURS, *(each.name for each in entry_points(group=ENTRY_POINTS)), FUNCTION}))
+
+
 class Kinds:
     """Loaded one by one, when the first task of that kind is made or run."""
 

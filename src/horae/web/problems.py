@@ -38,6 +38,12 @@ _TITLES: Final[dict[int, dict[Language, str]]] = {
 """Titles of statuses that differ from the status of their error class."""
 
 
+_BY_NAME: Final[dict[Language, str]] = {
+    "en": "An id begins with tsk_. By its name, a task is found at GET /v1/tasks/named/{name}, by its key at GET /v1/tasks/by-key/{key}.",
+    "zh": "标识以 tsk_ 开头。按名称查找任务请用 GET /v1/tasks/named/{name},按键请用 GET /v1/tasks/by-key/{key}。",
+}
+
+
 def problem(request: Request, error: HoraeError) -> Response:
     """Return the problem response for an error; errors with a 5xx status are logged."""
     status = status_of(error)
@@ -58,6 +64,8 @@ def _problem_document(error: HoraeError, status: int, request: Request, lang: La
         # A driver's message may name hosts, files and tables.
         document["detail"] = sentence_of(error, lang).message
     position = document.pop("position")
+    if _is_name_as_id(error, request.url.path):
+        document["hint"] = _BY_NAME[lang]
     return {
         **document,
         "title": _TITLES.get(status, {}).get(lang, document["title"]),
@@ -68,6 +76,14 @@ def _problem_document(error: HoraeError, status: int, request: Request, lang: La
         "errors": _errors(error, document, position),
         **_current_version(error),
     }
+
+
+def _is_name_as_id(error: HoraeError, path: str) -> bool:
+    """Return whether a name or a key is used in a path that takes the id of a task."""
+    if not isinstance(error, Refusal) or error.code != "no_such_task":
+        return False
+    is_by_id = path.startswith("/v1/tasks/") and not path.startswith(("/v1/tasks/named/", "/v1/tasks/by-key/"))
+    return is_by_id and not str(error.facts.get("id", "")).startswith("tsk_")
 
 
 def _current_version(error: HoraeError) -> dict[str, int]:

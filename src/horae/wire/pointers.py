@@ -22,6 +22,7 @@ _CODES_WITH_FIELD: Final = frozenset(
         "bad_policy",
         "bad_choice",
         "bad_number",
+        "bad_number_or_never",
         "bad_duration",
         "bad_text",
         "invisible_character",

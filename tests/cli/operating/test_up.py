@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from typing import Final
 
 import pytest
 
+from horae import Horae
 from tests.cli.operating.deployment import Deployment
 from tests.faults.processes import ROOT, is_alive
 
@@ -167,6 +169,25 @@ def test_the_worker_does_not_outlive_its_supervisor(deployment: Deployment) -> N
     up = deployment.up().ready()
     up.process.kill()
     up.expect("stopped")
+
+
+async def move_stop_back(app: Horae) -> None:
+    """The recorded stop happens an hour earlier; shorter outages are not told."""
+    for name in ("stopped_at", "stopped_unrequested_at"):
+        recorded = await app.store.recall(name)
+        assert recorded is not None
+        await app.store.remember(name, (datetime.fromisoformat(recorded) - timedelta(hours=1)).isoformat())
+
+
+def test_a_killed_supervisor_is_not_told_as_a_stop_in_good_order(deployment: Deployment) -> None:
+    up = deployment.up().ready()
+    up.process.kill()
+    up.expect("stopped")
+    deployment.inside(move_stop_back)
+    again = deployment.up()
+    assert "(killed)" in again.expect("Nothing ran")
+    again.signal(signal.SIGTERM)
+    assert again.ends() == 0
 
 
 def test_killed_as_a_whole_it_goes_on_where_it_was(deployment: Deployment) -> None:

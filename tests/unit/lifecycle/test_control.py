@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from horae.errors import Conflict, InvalidTask
+from horae.lifecycle import control
+from horae.lifecycle.edit import backfill
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import Claimant
 from horae.model.change import NOTHING
 from horae.model.events.event import EventKind
+from horae.model.ids import run_id
 from horae.model.outcome import Cancelled, Succeeded, Waiting
-from horae.model.policy import Missed
+from horae.model.policy import Missed, Overlap
 from horae.model.reason import Reason
 from horae.model.run import Origin
 from horae.model.task import TaskState
@@ -159,6 +162,49 @@ def test_the_last_thing_of_a_task_may_be_what_somebody_asked_for() -> None:
     world.claim_all().settle()
     assert world.ledger == ["13:00 succeeded", "13:01 succeeded"]
     assert world.state is TaskState.COMPLETED
+
+
+@pytest.mark.parametrize(("overlap", "accepted"), [("skip", 1), ("queue", 2), ("queue_all", 5), ("parallel", 5)])
+def test_a_request_that_the_overlap_policy_would_skip_is_refused_while_others_wait(
+    overlap: Overlap, accepted: int
+) -> None:
+    world = World(overlap=overlap)
+    for _ in range(accepted):
+        world.later(MINUTE).run_now()
+    if overlap in ("skip", "queue"):
+        with pytest.raises(Conflict) as refusal:
+            world.later(MINUTE).run_now()
+        waiting = [entry for entry in world.facts.entries if entry.origin is Origin.MANUAL][-1]
+        assert refusal.value.code == "run_requested"
+        assert refusal.value.facts["id"] == run_id(world.task.id, waiting.origin, waiting.planned, 1)
+    world.claim_all()
+    while world.live:
+        world.settle(run=world.live[0])
+        world.claim_all()
+    assert [each.partition(" ")[2] for each in world.ledger] == ["succeeded"] * accepted
+
+
+def test_a_requested_run_that_has_not_started_can_be_taken_back() -> None:
+    world = World()
+    world.run_now()
+    entry = next(each for each in world.facts.entries if each.origin is Origin.MANUAL)
+    name = run_id(world.task.id, entry.origin, entry.planned, entry.attempt)
+    world.later(MINUTE).decide(lambda facts: control.cancel_run(facts, name, world.now))
+    assert world.runs[name].reason is Reason.CANCELLED
+    assert world.ledger == ["12:00 skipped cancelled"]
+    assert world.agenda == ["next 13:00 timed"]
+    world.run_now()
+    assert len(world.agenda) == 2
+
+
+def test_a_backfill_of_one_occurrence_is_found_by_its_id_and_one_of_many_is_not() -> None:
+    world = World().at(hour(15))
+    world.decide(lambda facts: backfill(facts, hour(13), hour(13), world.now))
+    name = run_id(world.task.id, Origin.BACKFILL, hour(13), 1)
+    assert control.requested_entry(world.facts, name) is not None
+    assert control.requested_entry(world.facts, run_id(world.task.id, Origin.BACKFILL, hour(14), 1)) is None
+    world.decide(lambda facts: backfill(facts, hour(14), hour(15), world.now))
+    assert control.requested_entry(world.facts, run_id(world.task.id, Origin.BACKFILL, hour(14), 1)) is None
 
 
 # --- cancel ----------------------------------------------------------------------------------------------------------

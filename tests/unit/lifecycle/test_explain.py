@@ -16,15 +16,17 @@ from horae.lifecycle.explain import (
     Verdict,
     explain,
     skipped_in_pause,
+    with_end,
     with_pause,
 )
+from horae.lifecycle.resume import can_start_again
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.paused_stretch import PAUSED_STRETCH, read_pause
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, sentence
-from horae.model.task import PauseCause, Target
-from horae.schedule import Every, Once
+from horae.model.task import PauseCause, Target, TaskState
+from horae.schedule import Every, Once, Schedule
 
 from .world import HOUR, MINUTE, SECOND, World, hour
 
@@ -446,3 +448,18 @@ def test_resume_that_skips_writes_no_record_of_the_pause() -> None:
     change = resume(world.at(hour(16.5)).facts, world.now)
     assert [row.reason for row in change.born] == [Reason.PAUSED]
     assert change.beside == ()
+
+
+@pytest.mark.parametrize(("schedule", "resumable"), [(Once(at=hour(13)), False), (Every(interval=HOUR), True)])
+def test_a_task_that_gave_up_says_so_and_whether_it_can_be_resumed(schedule: Schedule, *, resumable: bool) -> None:
+    world = World(schedule, give_up_after=1).claim_at(hour(13))
+    running = explain(world.facts, tuple(world.runs.values()), hour(13), world.now)
+    assert with_end(world.facts, running) == running
+    world.fail(permanent=True)
+    assert world.state is TaskState.FAILED
+    answer = with_end(world.facts, explain(world.facts, tuple(world.runs.values()), hour(13), world.now))
+    assert "The task has given up" in answer.english
+    assert "任务已放弃重试" in answer.chinese
+    over = explain(world.facts, (), hour(14), hour(14))
+    assert with_end(world.facts, over) == over
+    assert can_start_again(world.facts, hour(13.5)) is resumable

@@ -298,3 +298,16 @@ def test_a_fact_that_cannot_be_spelled_is_told_by_its_kind() -> None:
         deep = [deep]
     assert refuse("no_such_task", id=deep).message == "There is no task 'list'."
     assert refuse("no_such_task", id=10**5_000).message == "There is no task 'int'."
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [
+        (timedelta(0), "0s"),
+        (timedelta(milliseconds=1), "1ms"),
+        (timedelta(seconds=90), "90s"),
+        (timedelta(days=30), "30d"),
+    ],
+)
+def test_a_refusal_spells_a_duration_as_it_is_typed(length: timedelta, text: str) -> None:
+    assert f"cannot be '{text}'" in refuse("bad_duration", name="timeout", value=length, least="1ms", most="1d").message

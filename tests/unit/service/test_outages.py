@@ -27,6 +27,17 @@ async def test_after_a_stop_in_good_order_it_began_with_the_stop() -> None:
         assert await outages.all() == (expected,)
 
 
+async def test_a_stop_that_nobody_requested_is_not_clean_and_the_next_requested_one_is() -> None:
+    async with house_on() as house:
+        outages = house.service.outages
+        await outages.stopped(requested=False)
+        house.later(HOUR)
+        assert await outages.starting() == Outage(NOON, NOON + HOUR, clean=False)
+        await outages.stopped()
+        house.later(HOUR)
+        assert await outages.starting() == Outage(NOON + HOUR, NOON + 2 * HOUR, clean=True)
+
+
 async def test_after_a_death_it_began_with_the_last_sign_of_life() -> None:
     async with house_on() as house:
         outages = house.service.outages

@@ -36,7 +36,7 @@ from ..output.receipt import (
 )
 from ..output.shown_store import command_line
 from ..output.styled_text import Cell, Piece
-from ..schedule_question import Question, ask
+from ..schedule_question import Question, ask, explaining
 from ..session.owner_zone import owner_zone
 from ..session.workplace import Workplace, at_work, in_memory, is_kept, refuse_memory
 from ..task_options import DEFINITION, task_shape, usual_name
@@ -114,11 +114,10 @@ def add(
         warnings = _distinct((*used_up_advisories(made.facts), *resolved.warnings, *surprises))
         return made._replace(resolved=resolved, warnings=warnings, reference=reference)
 
-    if dry_run:
-        made = at_work(out, work) if kept else in_memory(work)
-    else:
+    if not dry_run:
         refuse_memory(out)
-        made = at_work(out, work, create=True)
+    with explaining(text):
+        made = in_memory(work) if dry_run and not kept else at_work(out, work, create=not dry_run)
     _show(out, made)
 
 

@@ -22,7 +22,7 @@ from ..output.printer import Out, json_text
 from ..output.receipt import show_warnings, whole_seconds
 from ..output.schedule_text import fire_lines
 from ..output.styled_text import Piece
-from ..schedule_question import Question, ask
+from ..schedule_question import Question, ask, explaining
 from ..session.workplace import Workplace, at_work
 from ..task_filter import ONE
 from ..task_options import DEFINITION, task_shape
@@ -60,7 +60,8 @@ def edit(
         warnings = await app.review(done, edits)
         return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now(), warnings
 
-    done, facts, now, warnings = at_work(out, work)
+    with explaining(when or ""):
+        done, facts, now, warnings = at_work(out, work)
     if out.json:
         out.data(_json(out, done, facts, dry_run=dry_run) | {"warnings": warnings_json(warnings, out.language)})
     elif out.quiet:
@@ -118,7 +119,7 @@ def show_changes(out: Out, done: Edited, now: datetime) -> None:
     lines = ((messages.GONE, "-", done.fires.removed, done.before), (messages.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:
         fires = [whole_seconds(fire) for fire in fires_in(task.schedule.zone or "UTC", instants[:5])]
-        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out)):
+        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out, indent=2)):
             out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
     if done.fires.removed or done.fires.added:
         out.row("", Piece(out.told(messages.NOT_RETROACTIVE), "dim"))

@@ -25,6 +25,7 @@ def explain_topic(
 ) -> None:
     """Explain a topic: schedules, zones, queries, json, exit-codes; or a command."""
     import sys  # noqa: PLC0415 - only to print
+    from difflib import get_close_matches  # noqa: PLC0415 - only for what was mistyped
 
     from ...model.refusals import refuse  # noqa: PLC0415
     from ..command_table import ALIASES, COMMANDS  # noqa: PLC0415
@@ -38,7 +39,10 @@ def explain_topic(
     elif ALIASES.get(topic, topic) in COMMANDS:
         text = _of_command(ALIASES.get(topic, topic))
     else:
-        raise refuse("bad_choice", name="topic", value=topic, allowed=", ".join(TOPICS))
+        known = [*TOPICS, *COMMANDS]
+        near = get_close_matches(topic, known, 1)
+        allowed = [*near, *(each for each in known if each not in near)]
+        raise refuse("bad_choice", name="topic", value=topic, allowed=", ".join(allowed))
     if out.json:
         out.data({"topic": topic, "text": text})
     else:

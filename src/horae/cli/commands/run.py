@@ -33,7 +33,7 @@ from ..output.formatting import error_text, fine, first_line, in_sentence, sign_
 from ..output.printer import Out
 from ..output.run_tail import Tail, said_by, started
 from ..output.styled_text import Piece
-from ..run_lookup import failed_run_of, run_of
+from ..run_lookup import failed_run_of, is_run, run_of
 from ..session.workplace import Workplace, at_work
 from ..task_filter import MANY, MOST_UNASKED, ONE, TASK, Doing, do_to_many, is_filter
 from .show_run import show_whole
@@ -81,6 +81,8 @@ def run(
     if not (wait or follow):
         _tell_queued(out, queued)
         return
+    if not out.json:
+        out.note(messages.WAITS_TO_START, name=queued.task.name, id=queued.id)
     try:
         ended = at_work(out, lambda app: _until_over(app, out, queued, seconds, follow=follow))
     except TimeoutError:
@@ -147,7 +149,9 @@ def _tell_queued(out: Out, queued: Queued) -> None:
     elif out.quiet:
         out.ids([queued.id])
     else:
-        out.line(out.told(messages.QUEUED, name=queued.task.name, id=queued.id))
+        starts = bool(queued.readiness.nodes.live) and queued.readiness.missing is None
+        said = messages.QUEUED if starts else messages.QUEUED_LATER
+        out.line(out.told(said, name=queued.task.name, id=queued.id))
 
 
 def _tell_started(out: Out, run: Run) -> None:
@@ -201,8 +205,8 @@ def stop(out: Out, *, run: str = _RUN) -> None:
     """Ask a run to end."""
 
     async def work(app: Workplace) -> tuple[Run, Facts]:
-        found = await run_of(app, run)
-        return await app.service.runs.cancel(app.who, found.run.id), found.facts
+        ended = await app.service.runs.cancel(app.who, await _stoppable(app, run))
+        return ended, await app.service.tasks.get(app.who, ended.task_id)
 
     ended, facts = at_work(out, work)
     if out.json:
@@ -211,7 +215,21 @@ def stop(out: Out, *, run: str = _RUN) -> None:
         out.ids([ended.id])
     else:
         said = messages.STOPPING if ended.live else messages.STOPPED
+        if ended.state is RunState.SKIPPED:
+            said = messages.STOPPED_BEFORE_START
         out.line(out.told(said, id=ended.id, state=state_word(ended.state, out.language)))
+
+
+async def _stoppable(app: Workplace, name: str) -> str:
+    """The id of the run that is meant: of a task, its newest, or the one that was asked for and has not started."""
+    if is_run(name):
+        return name
+    facts = await app.service.tasks.named(app.who, name)
+    page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=1)
+    waiting = [entry for entry in facts.entries if entry.kind is EntryKind.MANUAL]
+    if waiting and not (page.items and page.items[0].live):
+        return run_id(facts.task.id, waiting[-1].origin, waiting[-1].planned, waiting[-1].attempt)
+    return (await run_of(app, name)).run.id
 
 
 def backfill(

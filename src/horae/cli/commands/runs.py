@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -211,25 +212,27 @@ def logs(
     follow: bool = typer.Option(False, "--follow", "-f", help="Go on until it has ended."),
 ) -> None:
     """Show what a run said."""
-    number = at_work(out, lambda app: _show_lines(app, out, run, follow=follow))
+    number, is_function = at_work(out, lambda app: _show_lines(app, out, run, follow=follow))
     if not number:
-        out.note(messages.NO_LINES)
+        out.note(messages.NO_LINES_OF_FUNCTION if is_function else messages.NO_LINES)
 
 
-async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> int:
-    """As JSON: one list of what there is, or, while it goes on, a line for each."""
+async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> tuple[int, bool]:
+    """As JSON: one list of what there is, or, while it goes on, a line for each. Their number, and whether the task calls
+    a function."""
     found = await run_of(app, name)
+    is_function = found.facts.task.target.kind == "function"
     number = 0
     if out.json and not follow:
         lines = [line_json(each) async for each in said_by(app, found.run.id, follow=False)]
         out.data(lines)
-        return len(lines)
+        return len(lines), is_function
     with out.progress(messages.PROGRESS, 1) as bar:
         tail = Tail(out, app.zone, bar if follow else None)
         async for line in said_by(app, found.run.id, follow=follow):
             tail.show(line)
             number += 1
-    return number
+    return number, is_function
 
 
 def events(
@@ -241,7 +244,8 @@ def events(
 ) -> None:
     """Read the event log."""
     if follow:
-        at_work(out, lambda app: follow_events(app, out, after, None))
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+            at_work(out, lambda app: follow_events(app, out, after, None))
         return
     found, zone, now = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC", EPOCH)
     if out.json:

@@ -11,6 +11,7 @@ from ...choices import Language
 from ...model.change import Facts
 from ...model.ids import SHORT_DIGITS
 from ...model.invisible_characters import escape_hidden
+from ...model.pause_note import pause_note
 from ...model.run import Run
 from ...model.task import Standing, Task
 from ...ports.store import RunFilter
@@ -155,7 +156,11 @@ def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
             if pause.until
             else ""
         )
-        note = f" ({pause.note})" if pause.note and pause.cause.value not in messages.PAUSE_CAUSES else ""
+        note = (
+            f" ({pause_note(pause, out.language)})"
+            if pause.note and pause.cause.value not in messages.PAUSE_CAUSES
+            else ""
+        )
         since = full_time(pause.since, zone, out.language)
         found.append(out.told(messages.PAUSED_SINCE, since=since, until=until, note=note))
     if standing.skips_left:

@@ -48,8 +48,14 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
     """Try tasks in advance: overlaps, full lanes, clock changes, busy moments."""
     from ...clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ...forecast import forecast  # noqa: PLC0415
+    from ...forecast.candidate import LONGEST_SPAN  # noqa: PLC0415
+    from ...model.field_checks import check_duration  # noqa: PLC0415
     from ...service.query.instants import asked_stretch  # noqa: PLC0415
+    from ...service.tasks.task_request import read_duration  # noqa: PLC0415
 
+    length = read_duration("--for", span)
+    check_duration("--for", length, LONGEST_SPAN)
+    usual = read_duration("--takes", takes)
     candidates, lanes, home = _asked(out, file, zone)
     now = SystemClock().now()
     begin = now if start is None else asked_stretch(start, home, now).first
@@ -57,10 +63,10 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
         report = forecast(
             candidates,
             start=begin,
-            span=span,
+            span=length,
             zone=home,
             lanes=lanes,
-            takes=takes,
+            takes=usual,
             progress=lambda share, _at: bar.share(share),
         )
     if out.json:

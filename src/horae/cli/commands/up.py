@@ -134,6 +134,7 @@ def _order(out: Out, place: str | None, began: float) -> WorkOrder:
         began,
         place,
         json=out.json,
+        fields=out.fields,
         quiet=out.quiet,
         language=out.language,
         colour=out.colour,

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from ...errors import NotFound
 from ...lifecycle.explain import Verdict
 from ...model.ids import SHORT_DIGITS
 from ...model.run import Run
@@ -70,13 +71,25 @@ def why(
 
 async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str, bool]:
     if is_run(name):
-        run = await app.service.runs.get(app.who, name)
-        found = await app.service.ledger.explained(app.who, run.task_id, run.planned, app.zone)
+        task_id, planned = await _occurrence(app, name)
+        found = await app.service.ledger.explained(app.who, task_id, planned, app.zone)
     else:
         facts = await app.service.tasks.named(app.who, name)
         found = await app.service.ledger.explained(app.who, facts.task.id, at, app.zone)
     task = found.facts.task
     return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
+
+
+async def _occurrence(app: Workplace, name: str) -> tuple[str, datetime]:
+    """The task and the planned instant of a run; also of one that was asked for and has not started."""
+    try:
+        run = await app.service.runs.get(app.who, name)
+    except NotFound as refusal:
+        task_id, planned = refusal.facts.get("task"), refusal.facts.get("planned")
+        if refusal.code == "run_waiting" and isinstance(task_id, str) and isinstance(planned, datetime):
+            return task_id, planned
+        raise
+    return run.task_id, run.planned
 
 
 async def _has_lines(app: Workplace, found: Why) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -12,8 +12,10 @@ from ...encryption.key_location import key_path, named_path
 from ...engine.janitor import ZONE_DATA
 from ...engine.process_identity import is_gone
 from ...errors import Refusal
+from ...lifecycle.resume import can_start_again
 from ...model.accounts.account import loses_right_to_run
 from ...model.accounts.principal import LOCAL_OWNER
+from ...model.change import Facts
 from ...model.events.webhook import NO_KEY, Webhook
 from ...model.page import LARGEST_PAGE
 from ...model.reason import Reason
@@ -246,7 +248,8 @@ async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
     if failed:
         page = await app.store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})), limit=_NAMED)
         names = _few([each.task.name for each in page.items], failed)
-        found.append(check("failed", "error", words.TASKS_FAILED, words.TASKS_FAILED_FIX, number=failed, names=names))
+        fix = _fix_of_failed(page.items, app.clock.now())
+        found.append(check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
     paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=LARGEST_PAGE)
     lost = [each.task.name for each in paused.items if each.standing.pause and _orphaned(each.standing.pause.cause)]
     if lost:
@@ -257,6 +260,14 @@ async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
         facts = {"number": len(barred), "names": _few(barred)}
         found.append(check("owners", "warning", words.OWNERS_BARRED, words.OWNERS_BARRED_FIX, **facts))
     return found or [check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
+
+
+def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Words:
+    """A task that runs once has nothing left to resume; its failed run can be retried."""
+    resumable = {can_start_again(facts, now) for facts in failed}
+    if resumable == {False}:
+        return words.ONCE_FAILED_FIX
+    return words.TASKS_FAILED_FIX if resumable == {True} else words.MIXED_FAILED_FIX
 
 
 async def _barred_owners(app: Horae) -> list[str]:

@@ -221,7 +221,12 @@ ONLY_FINISHED: Final = Words(
     "没有未完成的任务;horae ls --all 显示 {number} 个已结束的任务",
 )
 NO_RUNS: Final = Words("no runs", "没有运行记录")
-NO_LINES: Final = Words("it said nothing", "没有输出")
+NO_LINES: Final = Words("it wrote no log lines", "没有日志行")
+NO_LINES_OF_FUNCTION: Final = Words(
+    "it wrote no log lines: ctx.log(…) and ctx.progress(…) are kept here, print() and logging go to the output of the "
+    "node (horae up)",
+    "没有日志行:此处保存 ctx.log(…) 和 ctx.progress(…),print() 和 logging 的内容输出到节点(horae up)",
+)
 EVENT_TITLES: Final = Words("NUMBER|TIME|EVENT|RUN OR TASK|DETAIL", "编号|时间|事件|运行或任务|详情")
 NO_EVENTS: Final = Words("no events", "没有事件")
 OF_THEM_DRAINING: Final = Words(" ({number} draining)", "({number} 个正在排空)")
@@ -239,6 +244,14 @@ NO_ENGINE: Final = Words("no engine is running: horae up", "没有节点在运�
 # --- runs --------------------------------------------------------------------------------------------------------------
 
 QUEUED: Final = Words("✓ {name} runs now, once more: {id}", "✓ {name} 将立即额外运行一次:{id}")
+QUEUED_LATER: Final = Words(
+    "✓ {name} will run once more when a node starts it: {id}", "✓ 有节点启动后,{name} 将额外运行一次:{id}"
+)
+STOPPED_BEFORE_START: Final = Words("✓ {id} is off the agenda: it had not started", "✓ {id} 已从日程中移除:它尚未启动")
+WAITS_TO_START: Final = Words(
+    "waiting for {name} to start and to end: {id} (Ctrl-C stops waiting, not the run)",
+    "正在等待 {name} 启动并结束:{id}(按 Ctrl-C 只停止等待,不停止运行)",
+)
 BACKFILLED: Final = Words("✓ {name}: {number} occurrences will run, one by one", "✓ {name}:将逐一补跑 {number} 次")
 WOULD_BACKFILL: Final = Words("{name}: {number} occurrences would run (dry run)", "{name}:将补跑 {number} 次(试运行)")
 RETRYING: Final = Words("✓ {id} is tried again", "✓ 正在重试 {id}")

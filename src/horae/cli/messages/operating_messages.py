@@ -330,6 +330,11 @@ LANES_FINE: Final = Words("Lanes: {number}, none closed", "{number} 个通道,�
 LANES_CLOSED: Final = Words("Lanes with limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何任务:{names}")
 TASKS_FINE: Final = Words("{number} tasks, none needs you", "{number} 个任务,均无需处理")
 TASKS_FAILED: Final = Words("{number} tasks have given up: {names}", "{number} 个任务已放弃:{names}")
+ONCE_FAILED_FIX: Final = Words("horae why TASK, then horae retry TASK", "horae why 任务,再 horae retry 任务")
+MIXED_FAILED_FIX: Final = Words(
+    "horae why TASK, then horae resume TASK; a task that runs once: horae retry TASK",
+    "horae why 任务,再 horae resume 任务;只运行一次的任务:horae retry 任务",
+)
 TASKS_FAILED_FIX: Final = Words("horae why TASK, then horae resume TASK", "horae why 任务,再 horae resume 任务")
 TASKS_ORPHANED: Final = Words(
     "{number} tasks lost the code that declared them: {names}", "{number} 个任务失去了声明它们的代码:{names}"
@@ -384,6 +389,7 @@ NOTHING_WRITTEN: Final = Words("nothing written; drop --dry-run to apply", "没�
 NOT_TAKEN_OVER: Final = Words("? {source}: {text}  {because}", "? {source}:{text}  {because}")
 ABOUT: Final = Words("! {source}: {note}", "! {source}:{note}")
 PAUSED_THERE: Final = Words("paused when it was exported", "导出时处于暂停状态")
+GAVE_UP_THERE: Final = Words("had given up when it was exported", "导出时已放弃重试")
 FIRES_CHANGE: Final = Words("fires −{removed} +{added} in the next 7 days", "未来 7 天触发 −{removed} +{added}")
 APPLY_SUMMARY: Final = Words(
     "+ {new} new  ~ {changed} changed  = {same} the same  - {gone} gone",

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -39,9 +40,14 @@ from .work_order import WorkOrder
 _STOPPERS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line: socket.socket | None = None) -> int:
+async def work(
+    order: WorkOrder,
+    ready: Callable[[], None] = lambda: None,
+    line: socket.socket | None = None,
+    orphaned: threading.Event | None = None,
+) -> int:
     """`ready` is called when the engine runs; signs of life go to `line`. Ends in good order when SIGINT or SIGTERM comes;
-    the exit code."""
+    the exit code. `orphaned` is set when the supervisor was killed."""
     stop = _stop_on_signal(force=not order.supervised)
     settings = settings_of(order.store)
     out = order.out
@@ -77,6 +83,7 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
         jobs = [asyncio.ensure_future(keep_going(name, run, app.clock)) for name, run in beside.items()]
         try:
             await _until(stop, None if order.supervised else order.seconds)
+            app.is_stop_requested = orphaned is None or not orphaned.is_set()
         finally:
             for job in jobs:
                 job.cancel()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from ...choices import Language
@@ -37,6 +37,8 @@ class WorkOrder:
     supervised: bool = False
     """Whether somebody stands behind it who ends it when it does not."""
     json: bool = False
+    fields: tuple[str, ...] = ()
+    """The fields that `--fields` names."""
     quiet: bool = False
     language: Language = "en"
     colour: Colour = "auto"
@@ -66,14 +68,21 @@ class WorkOrder:
         while not text.endswith(b"\n") and (part := line.recv(_PART)):
             text += part
         try:
-            return cls(**json.loads(text))
+            order = cls(**json.loads(text))
+            return replace(order, fields=tuple(order.fields))
         except (ValueError, TypeError):
             raise refuse("not_supervised_here", value="?") from None
 
     @property
     def out(self) -> Out:
         return Out(
-            self.language, self.store, json=self.json, quiet=self.quiet, colour=self.colour, program=self.program
+            self.language,
+            self.store,
+            json=self.json,
+            fields=self.fields,
+            quiet=self.quiet,
+            colour=self.colour,
+            program=self.program,
         )
 
     @property

@@ -41,8 +41,9 @@ def run(order: WorkOrder, line: socket.socket | None = None) -> int:
     """`line` leads to the process that started us, if one did."""
     if line is None:
         return run_fast(work(order))
-    threading.Thread(target=end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
-    return run_fast(work(order, lambda: tell_ready(line), line))
+    orphaned = threading.Event()
+    threading.Thread(target=end_with_parent, args=(line, orphaned), daemon=True, name="horae-parent").start()
+    return run_fast(work(order, lambda: tell_ready(line), line, orphaned))
 
 
 def line_of(arguments: list[str]) -> socket.socket:
@@ -59,13 +60,16 @@ def tell_ready(line: socket.socket) -> None:
     line.sendall(READY)
 
 
-def end_with_parent(line: socket.socket) -> NoReturn:
-    """The line ends when the process that started us does: then nobody could stop us any more, so we do."""
+def end_with_parent(line: socket.socket, orphaned: threading.Event | None = None) -> NoReturn:
+    """The line ends when the process that started us does: then nobody could stop us any more, so we do. `orphaned` is set
+    before the signal, so that the stop is not taken for a requested one."""
     try:
         while line.recv(64):
             pass
     except OSError:
         pass
+    if orphaned is not None:
+        orphaned.set()
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(_PATIENCE_SECONDS)
     os._exit(1)

@@ -20,6 +20,9 @@ _READER_LEFT: Final = 141
 """As if the signal for this had ended it, like any other program whose reader has seen enough."""
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _WIDEST: Final = 72
+_SCHEDULE_COMMANDS: Final = frozenset({"add", "next", "explain"})
+_MOMENT_OPTIONS: Final = frozenset({"--when", "--at", "--as-of", "--since", "--until", "--from", "--to", "--expires"})
+_FLAGS: Final = frozenset({"--json", "--plain", "--quiet", "-q", "--pause", "--dry-run"})
 
 
 class Manner(NamedTuple):
@@ -197,12 +200,32 @@ def _family(arguments: Sequence[str]) -> str:
 
 
 def wanted_language(arguments: list[str]) -> Language:
-    """From `--lang`, else the language of the text, else of the environment; also when the text is refused."""
+    """From `--lang`, else the language of the schedule, else of the environment; also when that is refused."""
     for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
         chosen = value if flag == "--lang" else flag.removeprefix("--lang=") if flag.startswith("--lang=") else ""
         if chosen in ("en", "zh"):
             return "zh" if chosen == "zh" else "en"
-    return language_for(" ".join(arguments))
+    return language_for(" ".join(schedule_words(arguments)))
+
+
+def schedule_words(arguments: Sequence[str]) -> list[str]:
+    """The typed words that say when: schedules and moments. The language of a name says nothing about who asks."""
+    command = next((each for each in arguments if not each.startswith("-")), "")
+    found: list[str] = []
+    before = ""
+    for each in arguments:
+        if each == "--":
+            break
+        option, equals, value = each.partition("=")
+        if before in _MOMENT_OPTIONS:
+            found.append(each)
+        elif equals and option in _MOMENT_OPTIONS:
+            found.append(value)
+        elif command in _SCHEDULE_COMMANDS and not each.startswith("-"):
+            is_value = before.startswith("-") and before not in _FLAGS
+            found += [] if is_value else [each]
+        before = each
+    return found
 
 
 def language_for(text: str) -> Language:

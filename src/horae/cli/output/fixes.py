@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from ...lifecycle.explain import Explanation, RunningNodes, Verdict
+from ...lifecycle.resume import can_start_again
 from ...model.accounts.agent_label import agent_of
 from ...model.change import Facts
 from ...model.lane import agent_in, owner_lane
@@ -57,9 +58,15 @@ def fixes_for(
     resume = Fix(f"horae resume {name}", FIXES["resume"])
     if why.facts.standing.pause is not None and resume not in fixes:
         fixes = (resume, *fixes)
+    if why.facts.standing.state is TaskState.FAILED and not can_start_again(why.facts, max(why.at, _ended(why.facts))):
+        refused |= {"resume"}
     if not has_lines:
         refused |= {"logs"}
     return tuple(fix for fix in fixes if fix.verb not in refused)
+
+
+def _ended(facts: Facts) -> datetime:
+    return facts.standing.ended or facts.task.created
 
 
 def _for_function(why: Why, name: str) -> Iterator[Fix]:

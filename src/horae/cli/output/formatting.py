@@ -10,6 +10,7 @@ from typing import Final
 from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
+from ...model.pause_note import pause_note
 from ...model.reason import Reason, reason_phrase
 from ...model.run import Run, RunState
 from ...model.state_names import state_word
@@ -125,7 +126,7 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
     state = state_word(standing.state, language)
     if standing.pause is not None:
         short = messages.PAUSE_CAUSES.get(standing.pause.cause.value)
-        note = first_line(standing.pause.note) if short is None else short.told(language)
+        note = first_line(pause_note(standing.pause, language)) if short is None else short.told(language)
         note = note if whole else truncate(note, _LONGEST_NOTE)
         colon = ": " if language == "en" else "："
         return Piece(f"{state}{colon}{note}" if note else state, "odd")

@@ -94,11 +94,11 @@ def _show_next(answer: Answer, out: Out) -> None:
         out.row(out.told(_NEXT) if number == 0 else "", line)
 
 
-def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int = 0) -> list[str]:
+def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int = 0, indent: int = 0) -> list[str]:
     """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them.
 
     A narrow terminal shows no UTC, and a very narrow one only the local times. The first `skipped` say so instead of how
-    far ahead they are.
+    far ahead they are. `indent` columns of each row are taken already.
     """
     finest = max(
         (_fineness(moment) for fire in fires for moment in (fire.local, fire.utc)), default="minutes", key=_FINER.index
@@ -107,7 +107,9 @@ def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int =
     for row in rows[:skipped]:
         row[1] = out.told(_SKIPPED)
     kept = len(_FIRE_CELLS)
-    while kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room for row in rows):
+    while (
+        kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room - indent for row in rows)
+    ):
         kept -= 1
     return [_in_columns(row[:kept]) for row in rows]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from copy import copy
 from functools import partial
 from typing import Final
 
+from ...choices import Language
 from ...observe.logs import TextLines
 from ...runtime.observability import begin_log
 from ...settings import Settings
@@ -32,6 +34,7 @@ class TerminalLines(TextLines):
         self._out = out
 
     def format(self, record: logging.LogRecord) -> str:
+        record = _in_language(record, self._out.language)
         time = self.formatTime(record).split()[1]
         head: list[str | Piece] = [Piece(time, "dim"), "  ", _sign(record.levelno), " "]
         lines: list[Cell] = []
@@ -40,6 +43,16 @@ class TerminalLines(TextLines):
             head = [" " * TEXT_COLUMN]
         colour = self._out.has_colour(sys.stderr)
         return "\n".join(painted(line, colour=colour) for line in lines)
+
+
+def _in_language(record: logging.LogRecord, language: Language) -> logging.LogRecord:
+    """The same record with the Chinese text that came with it (`extra={"chinese": …}`), where that is the language."""
+    chinese = getattr(record, "chinese", None)
+    if language == "en" or not isinstance(chinese, str):
+        return record
+    said = copy(record)
+    said.msg, said.args = chinese, ()
+    return said
 
 
 def _sign(level: int) -> Piece:

@@ -20,6 +20,8 @@ from .import_batch import Incoming, OldRun
 
 _OVER: Final = ("completed", "cancelled")
 _PAUSED: Final = ("paused", "failed")
+_IMPORTED: Final = "import:"
+"""Begins the key of a task that had none where it was exported."""
 MOST_CHARACTERS: Final = 1_000_000
 """Of one line: more than the largest task, with its payload, needs."""
 
@@ -87,18 +89,28 @@ class _Reading:
         if not isinstance(state, str) or state not in {each.value for each in TaskState}:
             raise bad_field("state", state, f"one of {', '.join(TaskState)}")
         key = _key(body)
-        if state in _OVER:
+        if state in _OVER or (state == TaskState.FAILED and _has_no_more(body)):
             self._over += 1
             return
         wish = read_task({**body, "when": carried_on(body)}, exported=True)._replace(key=key)
         if self._owner is not None:
             wish = wish._replace(owner=self._owner)
         self._keys[str(body.get("id"))] = wish.owner, key
-        self._found.append(Found(wish, state in _PAUSED, f"line {number}"))
+        gave_up = state == TaskState.FAILED
+        origins = (str(body.get("id")), key.removeprefix(_IMPORTED))
+        self._found.append(Found(wish, state in _PAUSED, f"line {number}", origins=origins, gave_up=gave_up))
 
 
 def _key(body: dict[str, Any]) -> str:
-    return needed_text(body, "key") if body.get("key") else f"import:{body.get('id')}"
+    return needed_text(body, "key") if body.get("key") else f"{_IMPORTED}{body.get('id')}"
+
+
+def _has_no_more(body: dict[str, Any]) -> bool:
+    """Whether its one occurrence has been: a task that runs once and gave up has nothing left to resume."""
+    when, ended = body.get("when"), body.get("ended")
+    if not isinstance(when, dict) or not isinstance(ended, str) or when.get("kind") not in ("now", "once"):
+        return False
+    return when["kind"] == "now" or instant(when, "at") <= instant(body, "ended")
 
 
 def _check_header(path: str, number: int, value: Any) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,6 +18,7 @@ from ..messages.operating_refusals import refuse
 from ..output.printer import Out, json_text, write
 
 if TYPE_CHECKING:
+    from ...interchange import Found
     from ...schedule.compat import Note
     from ...settings import DefaultZone
     from ..session.workplace import Workplace
@@ -110,12 +112,16 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
             return plan, await would_take(app, incoming, plan)
         with out.progress(words.IMPORTING, len(plan.found)) as bar:
             tell = bar.to if len(plan.found) >= _MANY else _nobody
-            return plan, await take_over(app, incoming, plan, out.told(words.PAUSED_THERE), tell)
+            return plan, await take_over(app, incoming, plan, partial(_pause_note, out), tell)
 
     plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
     _show(out, incoming, plan, taken, dry_run=dry_run)
     if plan.unclear and not plan.found and not taken.groups:
         raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
+
+
+def _pause_note(out: Out, found: Found) -> str:
+    return out.told(words.GAVE_UP_THERE if found.gave_up else words.PAUSED_THERE)
 
 
 def _nobody(_done: int) -> None:

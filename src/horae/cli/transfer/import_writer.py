@@ -11,13 +11,14 @@ from ...errors import Refusal
 from ...interchange import Found, Group, Unclear
 from ...interchange.import_result import excerpt, not_carried
 from ...interchange.notes import told
+from ...model.change import Facts
 from ...model.ids import run_id
 from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
 from ...model.page import LARGEST_PAGE
 from ...model.refusals import NOT_CARRIED
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run, RunState
-from ...model.task import Task
+from ...model.task import Task, TaskState
 from ...ports.store import RunFilter
 from ...service.tasks.tasks import check_past
 from ..messages.operating_refusals import placed, refuse
@@ -26,6 +27,7 @@ from ..session.workplace import Workplace
 from .import_batch import Incoming, OldRun
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+_OVER = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
 _AT_ONCE = 200
 _ANY_NOTE = "import"
 _Key: TypeAlias = tuple[str | None, str]
@@ -77,13 +79,27 @@ async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
 
 
 async def _planned(app: Workplace, each: Found) -> tuple[Found, Planned]:
-    """What nothing here can run is taken over as paused, with a note that says what is missing."""
+    """What nothing here can run is taken over as paused, with a note that says what is missing. A task that is in this
+    store already stays as it is."""
+    there = await _present(app, each)
+    if there is not None:
+        return each, Planned(each.wish, there, there.task)
     try:
         return each, await planned(app, each.wish, paused=_ANY_NOTE if each.paused else None)
     except Refusal as refused:
         if refused.code != NOT_CARRIED:
             raise
         return not_carried(each), await planned(app, each.wish, paused=_ANY_NOTE)
+
+
+async def _present(app: Workplace, each: Found) -> Facts | None:
+    """The exported task itself, where the file is imported into the store that it came from."""
+    for name in each.origins:
+        facts = await app.facts(name) if name.startswith("tsk_") else None
+        is_ours = facts is not None and facts.task.owner == (each.wish.owner or await app.owner())
+        if facts is not None and is_ours and facts.standing.state not in _OVER:
+            return facts
+    return None
 
 
 def _check_runs(runs: tuple[OldRun, ...], path: str, now: datetime) -> None:
@@ -102,18 +118,18 @@ def _is_past(run: OldRun, now: datetime) -> bool:
 
 
 async def take_over(
-    app: Workplace, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]
+    app: Workplace, incoming: Incoming, plan: Plan, note_of: Callable[[Found], str], progress: Callable[[int], None]
 ) -> Taken:
     tasks: _Made = {}
     stored: list[Task] = []
     new: set[str] = set()
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
-            task = await app.service.tasks.create(app.who, each.wish, paused=note)
+            task = await app.service.tasks.create(app.who, each.wish, paused=note_of(each))
         elif step.turn == "same":
             task = step.after
         else:
-            task = await app.service.tasks.declare(app.who, each.wish, paused=note if each.paused else None)
+            task = await app.service.tasks.declare(app.who, each.wish, paused=note_of(each) if each.paused else None)
         stored.append(task)
         if step.turn == "new":
             new.add(task.id)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 from ...clock import Clock
 from ...errors import Conflict, StoreError
@@ -16,6 +17,7 @@ from ...model.events.event import Event, EventKind
 from ...model.events.webhook import (
     GIVES_UP_AFTER,
     MOST_ATTEMPTS_KEPT,
+    NO_KEY,
     Attempt,
     Delivery,
     DeliveryState,
@@ -36,10 +38,12 @@ from ...model.events.webhook_records import (
 )
 from ...model.page import LARGEST_PAGE
 from ...model.record import Record, Writing
+from ...outgoing.refusals import refuse_address
 from ...ports.records import Records
 from ...ports.store import Book
 from ...store_retry import StoreRetry
 from .delivery import Postman
+from .refusals import refuse
 
 AT_ONCE: Final = 4
 MOST_WAITING: Final = 10_000
@@ -179,7 +183,16 @@ class Endpoint:
             return webhook._replace(failing_since=webhook.failing_since or now, blocked=attempt.blocked)
 
         if await self._change(block, event):
-            LOG.warning("this node may not deliver to the webhook %s: %s", self.webhook.id, attempt.answer)
+            extra = {"chinese": f"此节点不能投递到 webhook {self.webhook.id}：{self._blocked_in_chinese(attempt)}"}
+            LOG.warning("this node may not deliver to the webhook %s: %s", self.webhook.id, attempt.answer, extra=extra)
+
+    def _blocked_in_chinese(self, attempt: Attempt) -> str:
+        """Return the answer of the attempt, which is stored in English, in Chinese."""
+        host = urlsplit(self.webhook.url).hostname or ""
+        is_key = NO_KEY in attempt.blocked
+        refusal = refuse("webhook_without_key", host=host) if is_key else refuse_address(host, attempt.blocked)
+        message, hint = refusal.in_language("zh")
+        return f"{message}{hint}"
 
     async def _change(self, change: Callable[[Webhook], Webhook], event: Event | None = None) -> bool:
         """Read the webhook again and apply a change to it; return False if another writer was faster."""

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
-from ...errors import InvalidSchedule
-from ...model.refusals import refuse
+from ...errors import InvalidSchedule, InvalidTask
+from ...model.refusals import Entry, refusal, refuse
 from ...schedule import Once, Past
 from ...schedule import next as next_of
 from ...schedule.text import read
 from ...schedule.text.moment import Stretch, read_exact_stretch, read_stretch
+
+_COMING: Final = Entry(
+    InvalidTask,
+    "'{value}' is not a moment that is still to come.",
+    "Say it like 2099-12-01T09:00Z, '2099-12-01 09:00', 2099-12-01, tomorrow, 'tomorrow at 9am', 'next Monday 18:00', or 'in 2h'.",
+    "“{value}”不是将来的时刻。",
+    "可以写成 2099-12-01T09:00Z、“2099-12-01 09:00”、2099-12-01、明天、“明天早上9点”、“下周一18:00”,或“2小时后”。",
+)
+"""The sentences of `unclear_moment` where a moment to come is meant."""
 
 __all__ = ["Stretch", "asked_stretch", "coming_moment"]
 
@@ -35,12 +45,12 @@ def coming_moment(text: str, zone: str, now: datetime) -> datetime:
     span = read_exact_stretch(text, zone, now)
     if span is not None:
         return span.first
-    refusal = refuse("unclear_moment", value=text)
+    unclear = refusal("unclear_moment", _COMING, {"value": text})
     try:
         schedule = read(text, zone=zone, now=now).schedule
     except InvalidSchedule:
-        raise refusal from None
+        raise unclear from None
     instant = next_of(schedule, now, Past(anchor=now)) if isinstance(schedule, Once) else None
     if instant is None:
-        raise refusal
+        raise unclear
     return instant

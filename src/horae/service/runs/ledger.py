@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from ...clock import Clock
 from ...lifecycle.due_backlog import MICROSECOND
-from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, skipped_in_pause, with_pause
+from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, skipped_in_pause, with_end, with_pause
 from ...model.accounts.account import OWNER_KIND, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
@@ -100,7 +100,7 @@ class Ledger:
         if needs_quota(explanation):
             explanation = await self._with_quota(explanation, facts.task.owner, now)
         if at is None:
-            explanation = with_pause(facts, explanation)
+            explanation = with_end(facts, with_pause(facts, explanation))
         paused = await self._find_pause(explanation)
         if paused is not None:
             explanation = skipped_in_pause(facts, explanation, paused)

@@ -14,6 +14,8 @@ from ...ports.store import STANDARD_TERMS, Store
 
 _KIND: Final = "outage"
 _STOPPED_AT: Final = "stopped_at"
+_UNREQUESTED_STOP_AT: Final = "stopped_unrequested_at"
+"""The same instant again if the stop was not requested: the process that supervises the node was killed."""
 _SHORTEST: Final = timedelta(seconds=2)
 _MAX_RECORDS: Final = 200
 _EVENT_WINDOW: Final = 100
@@ -59,7 +61,9 @@ class Outages:
         since = max([each for each in (clean_stop, last) if each is not None], default=None)
         if since is None or now - since < _SHORTEST:
             return None
-        outage = Outage(since, now, clean=since == clean_stop)
+        outage = Outage(
+            since, now, clean=since == clean_stop and stopped_at != await self._store.recall(_UNREQUESTED_STOP_AT)
+        )
         body = json.dumps({"since": since.isoformat(), "until": now.isoformat(), "clean": outage.clean})
         # Keys rise with time; another node that starts at the same moment writes the same key.
         key = f"{microseconds(since) - microseconds(EPOCH):020d}"
@@ -73,10 +77,13 @@ class Outages:
         newest = await self._store.events(max(0, number - _EVENT_WINDOW), _EVENT_WINDOW)
         return [event.at for _, event in newest if event.run_id is not None]
 
-    async def stopped(self) -> None:
-        """Record the time if no node is left; call it after a node has left."""
+    async def stopped(self, *, requested: bool = True) -> None:
+        """Record the time if no node is left; call it after a node has left. `requested` False: its supervisor was killed."""
         if not await self._store.nodes():
-            await self._store.remember(_STOPPED_AT, self._clock.now().isoformat())
+            now = self._clock.now().isoformat()
+            if not requested:
+                await self._store.remember(_UNREQUESTED_STOP_AT, now)
+            await self._store.remember(_STOPPED_AT, now)
 
     async def all(self) -> tuple[Outage, ...]:
         """Return the recorded outages, oldest first."""

@@ -35,6 +35,8 @@ _ALL_RUNS: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
 _MAX_RETRY_READS: Final = 2
 _MAX_PAGES: Final = 20
+_MAX_DUE_TASKS: Final = 100
+"""Due tasks that are searched for a requested run that has not started."""
 _SCAN_PAGE_SIZE: Final = 100
 """Page size for reading an owner's runs to find those of an agent."""
 
@@ -116,9 +118,29 @@ class Runs:
     async def _get_run(self, who: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")
         run = await self._store.run(await resolve_run(self._store, who, run_id), who.scope)
+        if run is None:
+            await self._refuse_if_requested(who, run_id)
         if run is None or (who.agent is not None and not await self._filter_agent_runs(who, (run,))):
             raise refuse("no_such_run", id=run_id)
         return run
+
+    async def _refuse_if_requested(self, who: Principal, run_id: str) -> None:
+        """A run that was asked for and waits on the agenda has an id before it has a row."""
+        requested = await self._requested(who, run_id)
+        if requested is not None:
+            facts, entry = requested
+            since = f"{entry.due:%Y-%m-%d %H:%M:%S}Z"
+            task = facts.task
+            raise refuse("run_waiting", id=run_id, name=task.name, task=task.id, planned=entry.planned, since=since)
+
+    async def _requested(self, who: Principal, run_id: str) -> tuple[Facts, Entry] | None:
+        """Looked for among the tasks that are due first, and those that no running node can start."""
+        for look in (self._store.upcoming, self._store.stranded):
+            for facts in await look(who.scope, _MAX_DUE_TASKS):
+                entry = control.requested_entry(facts, run_id)
+                if entry is not None and sees(who, facts.task):
+                    return facts, entry
+        return None
 
     async def lines(
         self, who: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
@@ -133,13 +155,24 @@ class Runs:
     async def cancel(self, who: Principal, run_id: str) -> Run:
         """Ask a run to end; a run that no node holds ends at once."""
         who.must(Scope.RUN)
-        run, now = await self._get_run(who, run_id), self._clock.now()
+        task_id, name = await self._find_stoppable(who, run_id)
+        now = self._clock.now()
+        action = Deed("run.cancel", lambda _facts, _change: {"run": name})
+        await self._writer.change(who, task_id, lambda facts: control.cancel_run(facts, name, now), action)
+        self._on_write(None)
+        return await self._get_run(who, name)
+
+    async def _find_stoppable(self, who: Principal, run_id: str) -> tuple[str, str]:
+        """Return the task and the id of a run that has not ended, or not started."""
+        try:
+            run = await self._get_run(who, run_id)
+        except NotFound as refusal:
+            if refusal.code != "run_waiting":
+                raise
+            return str(refusal.facts["task"]), run_id
         if not run.live:
             raise refuse("run_over", task=run.task_id, state=run.state.value)
-        action = Deed("run.cancel", lambda _facts, _change: {"run": run.id})
-        await self._writer.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), action)
-        self._on_write(None)
-        return await self._get_run(who, run.id)
+        return run.task_id, run.id
 
     async def retry(self, who: Principal, run_id: str) -> Facts:
         """Attempt the occurrence of this run once more, with the same idempotency key."""

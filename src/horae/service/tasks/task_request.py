@@ -11,6 +11,7 @@ from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
 from ...model.policy import (
     LONGEST,
+    LONGEST_TIMEOUT,
     MOST_ATTEMPTS,
     Guarantee,
     Missed,
@@ -206,6 +207,10 @@ def _delay_text(length: timedelta) -> str:
     return f"in {short_duration(whole)}" if whole else "now"
 
 
+_MOST: Final = {"timeout": LONGEST_TIMEOUT}
+"""Where less than the usual limit is accepted."""
+
+
 def read_duration(name: str, value: Duration) -> timedelta:
     if isinstance(value, timedelta):
         return value
@@ -213,10 +218,10 @@ def read_duration(name: str, value: Duration) -> timedelta:
         try:
             return parse_duration(value)
         except InvalidSchedule:
-            raise refuse("bad_duration", name=name, value=value, least="0s", most=LONGEST) from None
+            raise refuse("bad_duration", name=name, value=value, least="1ms", most=_MOST.get(name, LONGEST)) from None
     # A number of seconds; other types and values out of range are refused.
     if type(value) not in (int, float) or not 0 <= value < LONGEST.total_seconds():
-        raise refuse("bad_duration", name=name, value=value, least="0s", most=LONGEST)
+        raise refuse("bad_duration", name=name, value=value, least="1ms", most=_MOST.get(name, LONGEST))
     return timedelta(seconds=value)
 
 
@@ -283,5 +288,7 @@ def _read_retry(options: Options, usual: Retry) -> Retry | None:
         return retry
     if options.retries == NEVER:
         return replace(retry or usual, attempts=None)
+    if not isinstance(options.retries, int) or isinstance(options.retries, bool):
+        raise refuse("bad_number_or_never", name="retries", value=options.retries, least=0, most=MOST_ATTEMPTS - 1)
     check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
     return replace(retry or usual, attempts=int(options.retries) + 1)

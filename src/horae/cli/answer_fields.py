@@ -1,0 +1,205 @@
+"""The fields of each command's JSON answer, so that `--fields` is checked before the command takes effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .messages.refusals import refuse
+
+_SHAPES: Final[dict[str, str]] = {
+    "agent": "agent tasks stopped",
+    "agent-limits": "name owner quotas chosen stopped revoked",
+    "apply": "dry_run applied new changed same gone tasks lanes warnings",
+    "audit-verify": "ok rows open_rows broken head",
+    "backfill": "task count dry_run",
+    "bulk": "matched done refused",
+    "completion": "shell script",
+    "config": "setting value origin meaning",
+    "context-used": "current",
+    "contexts": "name server owner current",
+    "db-backup": "path bytes size tasks",
+    "db-check": "path store doubts",
+    "db-path": "path store exists",
+    "db-restore": "path backup kept",
+    "db-upgrade": "path store before after",
+    "delivery": "id webhook owner message type task_id state created next_attempt attempts",
+    "doctor": "errors warnings checks",
+    "edited": "task changed removed added dry_run warnings",
+    "exported": "path tasks runs",
+    "fires": "text means schedule zone after due_at_creation fires warnings",
+    "forgotten": "removed",
+    "help": "topic text",
+    "import": "dry_run new changed same tasks unclear notes over groups runs",
+    "lane": "name limit taken",
+    "login": "name server owner admin scopes agent",
+    "move": "from to dry_run resumed moved_before parts key_file key_file_wanted",
+    "nodes": (
+        "id home version host joined renewed load capacity clock_offset_ms draining renewed_ago_ms state "
+        "clock_step functions"
+    ),
+    "nodes-drain": "id host draining",
+    "overview": "at tasks last_24h settlement_delay waiting running next needs_you lanes nodes alive clock_steps",
+    "owner": "name role zone quotas chosen note created revoked exhausted version",
+    "queued": "run_id task_id task",
+    "receipt": "task fires warnings dry_run change removed added declared",
+    "run": (
+        "id task_id task owner state reason because origin planned planned_local zone due attempt started "
+        "ended lateness_ms duration_ms first last count node trace_id lanes asked_to_end result error"
+    ),
+    "secret": "name owner updated agents",
+    "secret-rotated": "resealed key_file",
+    "show": "task fires fires_if_resumed runs",
+    "simulate": (
+        "start end until complete zone capacity runs skipped most_at_once busiest_minute busiest_second tasks "
+        "lanes first_starts days findings"
+    ),
+    "status": "ok node_up store version problems overview",
+    "task": (
+        "id name when zone target payload key lane labels policies owner state means version created next "
+        "next_local counted failures skips_left pause reason ended last_result running waiting_for last "
+        "missed_24h"
+    ),
+    "token": "id owner name scopes agent created expires revoked version",
+    "token-made": "id owner name scopes agent created expires revoked version text file",
+    "up": (
+        "type version ready_ms restarts node store path server loop zone tasks scheduler outage task text "
+        "lateness_ms at task_id run_id detail error attempt number pid code lived pause url docs token_file "
+        "first_start because"
+    ),
+    "version": "version",
+    "webhook": (
+        "id owner url types note enabled disabled disabled_at failing_since blocked both_until after created version"
+    ),
+    "webhook-made": (
+        "id owner url types note enabled disabled disabled_at failing_since blocked both_until after created "
+        "version secret"
+    ),
+    "why": "task at verdict sentence reason outage runs fixes",
+    "audit-row": "number at action subject owner by actor via request agent detail hash",
+    "line": "number run_id at level text",
+    "event": "number type at owner task_id run_id detail",
+    "removed": "id name removed",
+    "service-install": "unit variables changed next",
+    "service-uninstall": "removed variables",
+    "service-status": "unit active status",
+}
+"""Top-level field names by schema: each name is a file in `docs/schemas`, except those of `service`."""
+
+_SHAPE_OF: Final[dict[str, str]] = {
+    "add": "receipt",
+    "agent restart": "agent",
+    "agent set": "agent-limits",
+    "agent show": "agent-limits",
+    "agent stop": "agent",
+    "apply": "apply",
+    "approve": "task",
+    "audit ls": "audit-row",
+    "audit verify": "audit-verify",
+    "backfill": "backfill",
+    "cancel": "task",
+    "completion": "completion",
+    "config": "config",
+    "context ls": "contexts",
+    "context rm": "forgotten",
+    "context use": "context-used",
+    "db backup": "db-backup",
+    "db check": "db-check",
+    "db path": "db-path",
+    "db restore": "db-restore",
+    "db upgrade": "db-upgrade",
+    "doctor": "doctor",
+    "edit": "edited",
+    "events": "event",
+    "explain": "fires",
+    "export": "exported",
+    "help": "help",
+    "import": "import",
+    "lane": "lane",
+    "lanes": "lane",
+    "login": "login",
+    "logs": "line",
+    "ls": "task",
+    "move": "move",
+    "next": "fires",
+    "nodes": "nodes",
+    "overview": "overview",
+    "owner add": "owner",
+    "owner ls": "owner",
+    "owner restore": "owner",
+    "owner revoke": "owner",
+    "owner set": "owner",
+    "owner show": "owner",
+    "pause": "task",
+    "resume": "task",
+    "retry": "queued",
+    "rm": "removed",
+    "run": "queued",
+    "runs": "run",
+    "secret grant": "secret",
+    "secret ls": "secret",
+    "secret revoke": "secret",
+    "secret rm": "forgotten",
+    "secret rotate": "secret-rotated",
+    "secret set": "secret",
+    "service install": "service-install",
+    "service status": "service-status",
+    "service uninstall": "service-uninstall",
+    "show": "show",
+    "simulate": "simulate",
+    "skip": "task",
+    "status": "status",
+    "stop": "run",
+    "token ls": "token",
+    "token make": "token-made",
+    "token revoke": "token",
+    "up": "up",
+    "version": "version",
+    "watch": "event",
+    "webhook add": "webhook-made",
+    "webhook deliveries": "delivery",
+    "webhook ls": "webhook",
+    "webhook redeliver": "delivery",
+    "webhook rm": "forgotten",
+    "webhook rotate": "webhook-made",
+    "webhook show": "webhook",
+    "webhook test": "delivery",
+    "why": "why",
+    "worker": "up",
+}
+"""The answer of each command, by the words of the command. `mcp` is missing: it answers in its own protocol."""
+
+
+def check_fields(command: str, fields: tuple[str, ...], options: Mapping[str, Any]) -> None:
+    """Refuse a name in `--fields` that the answer to this command, called with these options, does not have."""
+    allowed = answer_fields(command, options)
+    for name in fields if allowed else ():
+        if name not in allowed:
+            raise refuse("unknown_output_field", name=name, allowed=", ".join(allowed))
+
+
+def answer_fields(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The field names of the answer; none where it is not JSON made of fields."""
+    if command == "export" and options["path"] is None:
+        return ()
+    names: dict[str, None] = {}
+    for shape in _shapes(command, options):
+        names |= dict.fromkeys(_SHAPES[shape].split())
+    if command == "config" and not options["origin"]:
+        del names["origin"]
+    return tuple(names)
+
+
+def _shapes(command: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Usually one; several of a stream whose lines differ."""
+    if command in ("run", "pause", "resume", "cancel", "rm") and options["task"] is None:
+        return ("bulk",)
+    if command == "run" and options["follow"]:
+        return ("line", "run")
+    if command == "run" and options["wait"]:
+        return ("run",)
+    if command == "show" and options["task"].startswith("run_"):
+        return ("run",)
+    if command == "nodes" and options["deed"] == "drain":
+        return ("nodes-drain",)
+    return (_SHAPE_OF[command],) if command in _SHAPE_OF else ()

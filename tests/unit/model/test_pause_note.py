@@ -1,0 +1,28 @@
+"""Notes of a pause that Horae wrote itself have a Chinese text; those of people stay as they are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from horae.model.pause_note import pause_note
+from horae.model.task import Pause, PauseCause
+from horae.service.tasks.declared_tasks import _ORPHAN_NOTE
+
+SINCE = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("cause", "note", "chinese"),
+    [
+        (PauseCause.ORPHANED, _ORPHAN_NOTE, "已没有声明同名的函数"),
+        (PauseCause.ORPHANED, "it is declared as jobs.new now", "现已声明为 jobs.new"),
+        (PauseCause.ORPHANED, "something else", "something else"),
+        (PauseCause.QUOTA, "quota active_tasks", "配额 active_tasks"),
+        (PauseCause.REQUESTED, _ORPHAN_NOTE, _ORPHAN_NOTE),
+    ],
+)
+def test_a_note_in_both_languages(cause: PauseCause, note: str, chinese: str) -> None:
+    pause = Pause(SINCE, cause, note)
+    assert (pause_note(pause, "en"), pause_note(pause, "zh")) == (note, chinese)

@@ -32,9 +32,9 @@ class Found(NamedTuple):
     source: str = ""
     notes: tuple[Note, ...] = ()
     origins: tuple[str, ...] = ()
-    """Ids that this task may have in the store: its own, and that of the task that it was imported from."""
+    """Task ids under which it may already be stored: its own, and that of the task it was exported from."""
     gave_up: bool = False
-    """It is paused here because it had given up there."""
+    """Whether the task had given up in its source system: it is then imported as paused."""
 
 
 def not_carried(task: Found) -> Found:

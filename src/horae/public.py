@@ -61,10 +61,7 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     if limit == 1 and until is None and after.__class__ is datetime:
         # Fast path: a cron that was previewed before, as a value or as text, is one cache look-up without checks.
         try:
-            if schedule_or_text.__class__ is Cron:
-                cached = schedule_or_text._remembered  # noqa: SLF001
-            else:
-                cached = _questions[schedule_or_text]  # type: ignore[index]
+            cached = schedule_or_text._cache if schedule_or_text.__class__ is Cron else _questions[schedule_or_text]  # type: ignore[index]  # noqa: SLF001
             instant = answer(cached[zone, gap, fold], after)
         except (KeyError, TypeError):
             pass

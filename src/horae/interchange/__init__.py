@@ -1,4 +1,4 @@
-"""Other schedulers' files, read into wishes: crontabs, NanoClaw databases, OpenClaw job files. Nothing is written."""
+"""Importers: parse crontabs, NanoClaw databases and OpenClaw job files into task requests, without writing anything."""
 
 from __future__ import annotations
 

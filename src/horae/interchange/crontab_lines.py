@@ -1,4 +1,4 @@
-"""Tells the lines of a crontab apart: comments, variables, and schedules with a command."""
+"""Crontab line parser: separates comments, variable settings, and schedules with a command."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Variables: TypeAlias = Mapping[str, str]
 _VARIABLE: Final = re.compile(r"""("[^"]*"|'[^']*'|[^\s="']+)[ \t]*=[ \t]*(.*)""")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _BLANKS: Final = re.compile(r"[ \t]+")
-# What a comment says that names nothing: a line that was switched off, the heading of the columns, a rule.
-_SWITCHED_OFF: Final = re.compile(r"@[a-z]+\s|(?:[-\d*/,~]+\s+){2}", re.IGNORECASE)
-_HEADING: Final = re.compile(r"\bdom\b|\bdow\b", re.IGNORECASE)
+# Comments that are no title: a line that is commented out, a heading of the columns, a ruler.
+_COMMENTED_OUT: Final = re.compile(r"@[a-z]+\s|(?:[-\d*/,~]+\s+){2}", re.IGNORECASE)
+_COLUMN_HEADING: Final = re.compile(r"\bdom\b|\bdow\b", re.IGNORECASE)
 
 
 class Line(NamedTuple):
-    """A schedule with a command. `variables` are those that were set above it, `title` the comment directly above."""
+    """A schedule with a command; `variables` are those set above it, `title` is the comment directly above."""
 
     number: int
     text: str
@@ -42,7 +42,10 @@ class Line(NamedTuple):
 
 
 def lines_of(text: str, user: str | None) -> Iterator[Line | Unclear]:
-    """`user` is whose crontab it is; None where each line says that in a column of its own."""
+    """Yield the schedule lines of a crontab, and the lines that cannot be parsed.
+
+    `user` is the owner of the crontab; None where each line names its user in a column. Raises a refusal above the limits.
+    """
     lines = text.split("\n")
     if len(lines) > MOST_LINES:
         raise refuse("import_too_many", most=MOST_LINES, things="lines")
@@ -50,47 +53,51 @@ def lines_of(text: str, user: str | None) -> Iterator[Line | Unclear]:
     above: str | None = None
     for number, raw in enumerate(lines, start=1):
         line = raw.strip()
-        comment, above = above, _title(line)
+        comment, above = above, _comment_title(line)
         setting = _VARIABLE.fullmatch(line)
         if not line or line.startswith("#"):
             continue
         if setting is None:
-            yield _line(number, line, user, comment, variables)
-        elif (name := _bare(setting[1])) and _NAME.fullmatch(name):
-            variables = _with(variables, name, _bare(setting[2]))
+            yield _parse_line(number, line, user, comment, variables)
+        elif (name := _unquote(setting[1])) and _NAME.fullmatch(name):
+            variables = _add_variable(variables, name, _unquote(setting[2]))
         else:
-            yield Unclear(f"line {number}", excerpt(line), note("cron_bad_variable", name=_bare(setting[1])))
+            yield Unclear(f"line {number}", excerpt(line), note("cron_bad_variable", name=_unquote(setting[1])))
 
 
-def _line(number: int, line: str, user: str | None, title: str | None, variables: Variables) -> Line | Unclear:
-    wanted = 1 if line.startswith("@") else 5
-    fields = wanted + (user is None)
+def _parse_line(number: int, line: str, user: str | None, title: str | None, variables: Variables) -> Line | Unclear:
+    schedule_fields = 1 if line.startswith("@") else 5
+    fields = schedule_fields + (user is None)
     parts = _BLANKS.split(line, fields)
     if len(parts) < fields:
         names = "min hour day month weekday" + (" user" if user is None else "")
         return Unclear(f"line {number}", excerpt(line), note("cron_not_a_line", wanted=names))
     command = parts[fields] if len(parts) > fields else ""
-    who = parts[wanted] if user is None else user
-    return Line(number, line, " ".join(parts[:wanted]), who, user is None, command, title, variables)
+    line_user = parts[schedule_fields] if user is None else user
+    return Line(number, line, " ".join(parts[:schedule_fields]), line_user, user is None, command, title, variables)
 
 
-def _with(variables: Variables, name: str, value: str) -> Variables:
-    """Every task keeps all of them, so there is an end to it."""
-    more = MappingProxyType({**variables, name: value})
-    if len(more) > MOST_VARIABLES or sum(map(len, more.values())) > MOST_VARIABLE_LETTERS:
+def _add_variable(variables: Variables, name: str, value: str) -> Variables:
+    """Add a variable; refuses too many, since every task stores all of them."""
+    merged = MappingProxyType({**variables, name: value})
+    if len(merged) > MOST_VARIABLES or sum(map(len, merged.values())) > MOST_VARIABLE_LETTERS:
         raise refuse("import_too_many", most=MOST_VARIABLES, things="variables")
-    return more
+    return merged
 
 
-def _title(line: str) -> str | None:
-    """What a comment would name the line below it."""
+def _comment_title(line: str) -> str | None:
+    """The title that a comment gives to the line below it; None if the line is no such comment."""
     if not line.startswith("#"):
         return None
     text = line.strip("#-=*~ \t")
-    said = any(letter.isalnum() for letter in text)
-    return text if said and not _SWITCHED_OFF.match(line.lstrip("# \t")) and not _HEADING.search(text) else None
+    has_letters = any(letter.isalnum() for letter in text)
+    return (
+        text
+        if has_letters and not _COMMENTED_OUT.match(line.lstrip("# \t")) and not _COLUMN_HEADING.search(text)
+        else None
+    )
 
 
-def _bare(text: str) -> str:
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-    return text[1:-1] if quoted else text
+def _unquote(text: str) -> str:
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return text[1:-1] if is_quoted else text

@@ -1,4 +1,4 @@
-"""Reads the fields of a foreign row or object: what does not fit is refused by its name."""
+"""Typed readers for the fields of a foreign row or JSON object: a value of the wrong type is refused with its key."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..schedule.compat.fields import shown, within
 from .refusals import refuse
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_LAST_MILLISECOND: Final = 253_370_764_800_000
-"""The first of January 9999: later ones are no dates that anybody means."""
-_FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+_MAX_MILLISECONDS: Final = 253_370_764_800_000
+"""9999-01-01: later values are not meant as dates."""
+_FOLDER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 Fields = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ def bad_field(key: str, value: object, wanted: str) -> Exception:
 
 
 def optional_text(fields: Fields, key: str) -> str | None:
-    """Empty is the same as absent."""
+    """The text, or None; an empty text is the same as an absent one."""
     value = fields.get(key)
     if value is None or value == "":
         return None
@@ -50,7 +50,7 @@ def optional_mapping(fields: Fields, key: str) -> Fields:
 
 
 def flag(fields: Fields, key: str, *, otherwise: bool) -> bool:
-    """SQLite keeps 0 and 1."""
+    """Read a boolean; 0 and 1 are accepted, as SQLite stores them."""
     value = fields.get(key)
     if value is None:
         return otherwise
@@ -60,16 +60,16 @@ def flag(fields: Fields, key: str, *, otherwise: bool) -> bool:
 
 
 def instant_of(key: str, value: object) -> datetime:
-    """Milliseconds since 1970."""
-    return EPOCH + within(key, value, 0, _LAST_MILLISECOND) * _MILLISECOND
+    """The instant from milliseconds since 1970."""
+    return EPOCH + within(key, value, 0, _MAX_MILLISECONDS) * _MILLISECOND
 
 
 def span_of(key: str, value: object) -> timedelta | None:
-    return None if value is None else within(key, value, 0, _LAST_MILLISECOND) * _MILLISECOND
+    return None if value is None else within(key, value, 0, _MAX_MILLISECONDS) * _MILLISECOND
 
 
 def folder_of(key: str, value: object) -> str:
-    """The name of a group is the name of a folder: nothing that leads out of it."""
-    if not isinstance(value, str) or not _FOLDER.fullmatch(value) or value == "global":
+    """A group's name, which is also a folder name: nothing that leads out of the folder is accepted."""
+    if not isinstance(value, str) or not _FOLDER_NAME.fullmatch(value) or value == "global":
         raise bad_field(key, value, "a folder name of 1 to 64 letters, digits, - and _, but not 'global'")
     return value

@@ -1,4 +1,4 @@
-"""Reads a file as bytes and bytes as text, both bounded: whatever the path leads to, the answer is text or a refusal."""
+"""Bounded file reading: bytes from a regular file, and UTF-8 text from bytes, or a refusal."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 from .refusals import refuse
 
 MOST_BYTES: Final = 4 * 1024 * 1024
-"""A thousand times what people have; JSON of this size still fits into memory many times over."""
+"""Far above any real file; JSON of this size still fits into memory many times over."""
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole file. A pipe is refused, not waited for."""
+    """Read the whole file; a pipe or device is refused, not waited for."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -35,8 +35,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def as_text(data: bytes | str) -> str:
-    """UTF-8 without NUL; a mark at the beginning, as some editors leave it, says nothing."""
-    text = _decoded(check_size(data if isinstance(data, bytes) else _encoded(data)))
+    """Decode UTF-8 without NUL; a byte order mark at the beginning is dropped."""
+    text = _decode(check_size(data if isinstance(data, bytes) else _encode(data)))
     if "\0" in text:
         raise refuse("import_binary", position=text.index("\0"))
     return text.removeprefix("\ufeff")
@@ -48,14 +48,14 @@ def check_size(data: bytes) -> bytes:
     return data
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     try:
         return text[: MOST_BYTES + 1].encode()
     except UnicodeEncodeError as error:
         raise refuse("import_bad_utf8", position=error.start) from None
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""What comes of reading a foreign file: tasks, what could not be taken over and why, old runs, agent groups."""
+"""Result of an import: tasks, items that could not be imported and why, past runs, and agent groups."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from ..service.tasks.task_request import Wish, read_policies
 from .notes import note, told
 from .refusals import refuse
 
-_NAME_LENGTH: Final = 80
-_EXCERPT_LENGTH: Final = 200
+_MAX_NAME_LENGTH: Final = 80
+_MAX_EXCERPT_LENGTH: Final = 200
 
 
 class Found(NamedTuple):
-    """One task. Its wish has a key that stays the same, so that importing twice changes nothing."""
+    """One imported task; its request has a stable key, so that importing twice changes nothing."""
 
     wish: Wish
     paused: bool = False
     source: str = ""
     notes: tuple[Note, ...] = ()
     origins: tuple[str, ...] = ()
-    """Ids that this task may have in the store: its own, and that of the task that it was imported from."""
+    """Task ids under which it may already be stored: its own, and that of the task it was exported from."""
     gave_up: bool = False
-    """It is paused here because it had given up there."""
+    """Whether the task had given up in its source system: it is then imported as paused."""
 
 
-def not_carried(found: Found) -> Found:
-    """The same, paused, with a note that nothing here runs such a target."""
-    notes = (*found.notes, note("not_carried", kind=found.wish.target.kind))
-    return found._replace(paused=True, notes=notes)
+def not_carried(task: Found) -> Found:
+    """The same task, paused, with a note that no node here runs such a target."""
+    notes = (*task.notes, note("not_carried", kind=task.wish.target.kind))
+    return task._replace(paused=True, notes=notes)
 
 
 class Unclear(NamedTuple):
-    """What could not be taken over, where it stands, and why."""
+    """An item that could not be imported: where it is in the file, an excerpt of it, and the reason."""
 
     source: str
     text: str
@@ -52,7 +52,7 @@ class Unclear(NamedTuple):
 
 
 class Past(NamedTuple):
-    """One run from before; `key` is that of its task, which may itself be over and not among those found."""
+    """One past run; `key` is that of its task, which may be completed and not among the imported tasks."""
 
     key: str
     started: datetime
@@ -63,7 +63,7 @@ class Past(NamedTuple):
 
 
 class Group(NamedTuple):
-    """An agent group; every part is something that JSON can say."""
+    """An agent group; every field is representable in JSON."""
 
     folder: str
     jid: str
@@ -79,7 +79,7 @@ class Group(NamedTuple):
 
 
 class Harvest(NamedTuple):
-    """`notes` are about the file as a whole."""
+    """The result of reading one file; `notes` are about the file as a whole."""
 
     found: tuple[Found, ...] = ()
     unclear: tuple[Unclear, ...] = ()
@@ -92,7 +92,7 @@ Reading: TypeAlias = Found | Unclear
 
 
 def attempt(source: str, text: str, read: Callable[[], Reading]) -> Reading:
-    """One thing at a time: what is refused is told with the refusal's own sentence, and stops no other."""
+    """Read one item and check it; a refusal becomes a rejected item with the refusal's text, and other items go on."""
     try:
         reading = read()
         if isinstance(reading, Found):
@@ -103,18 +103,18 @@ def attempt(source: str, text: str, read: Callable[[], Reading]) -> Reading:
 
 
 def gathered(readings: Iterable[Reading]) -> Harvest:
-    found: list[Found] = []
-    unclear: list[Unclear] = []
+    tasks: list[Found] = []
+    rejected: list[Unclear] = []
     for reading in readings:
         if isinstance(reading, Found):
-            found.append(reading)
+            tasks.append(reading)
         else:
-            unclear.append(reading)
-    return Harvest(tuple(found), tuple(unclear))
+            rejected.append(reading)
+    return Harvest(tuple(tasks), tuple(rejected))
 
 
 def check(wish: Wish) -> None:
-    """Refuse now, by name, what the service would refuse later and in the middle of an import."""
+    """Refuse a request that the service would refuse, before the import has written anything."""
     schedule = wish.when
     if not isinstance(schedule, Schedule):
         raise TypeError(type(schedule).__name__)
@@ -128,27 +128,27 @@ def check(wish: Wish) -> None:
 
 
 def target(kind: str, **spec: Any) -> Target:
-    """What is None is left to the target's own default."""
+    """Build a target; a None in `spec` is left to the target's default."""
     return Target(kind, as_json({name: value for name, value in spec.items() if value is not None}))
 
 
 def as_json(value: Mapping[str, Any]) -> str:
-    """The same text for the same value, and nothing but ASCII: a size in letters is a size in bytes."""
+    """Deterministic ASCII JSON: the same text for the same value, and its length in characters is its size in bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def title(text: str, otherwise: str) -> str:
-    """A name for people: the first line that says something, short, on one line."""
+    """A display name: the first line that is not blank, shortened to one line."""
     lines = (printable(line) for line in text[:10_000].splitlines())
-    return shortened(next(filter(None, lines), printable(otherwise)), _NAME_LENGTH)
+    return shortened(next(filter(None, lines), printable(otherwise)), _MAX_NAME_LENGTH)
 
 
 def excerpt(text: str) -> str:
-    """Enough to find the place again; nothing that moves the cursor of a terminal."""
-    return shortened(printable(text[: _EXCERPT_LENGTH * 2]), _EXCERPT_LENGTH)
+    """A shortened, printable excerpt; control characters that would move a terminal's cursor are replaced."""
+    return shortened(printable(text[: _MAX_EXCERPT_LENGTH * 2]), _MAX_EXCERPT_LENGTH)
 
 
 def printable(text: str) -> str:
     words = " ".join(without_ignorable(text).split())
-    letters = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
-    return "".join(letters)
+    characters = (character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in words)
+    return "".join(characters)

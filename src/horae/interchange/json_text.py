@@ -1,4 +1,4 @@
-"""Reads JSON that nobody vouches for: bounded in size and depth, no key twice, no number that JSON has not."""
+"""Strict parser for untrusted JSON: bounded size and depth, no duplicate keys, no NaN or infinity."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ DEEPEST: Final = 64
 def read_json(data: bytes | str) -> Any:
     try:
         value = json.loads(
-            as_text(data), object_pairs_hook=_unique, parse_constant=_no_such_number, parse_float=_finite
+            as_text(data),
+            object_pairs_hook=_refuse_duplicate_keys,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_finite_float,
         )
     except Refusal:
         raise
     except json.JSONDecodeError as error:
         problem = f"line {error.lineno}, column {error.colno}: {error.msg}"
         raise refuse("import_bad_json", problem=problem) from None
-    except ValueError as error:  # a number of thousands of digits, among others
+    except ValueError as error:  # among others, a number of thousands of digits
         raise refuse("import_bad_json", problem=error) from None
     except RecursionError:
         raise refuse("import_too_deep", most=DEEPEST) from None
@@ -32,7 +35,7 @@ def read_json(data: bytes | str) -> Any:
 
 
 def is_sound(value: Any) -> bool:
-    """Whether every text in it is text: JSON can spell halves of letters, which no file and no program takes."""
+    """Whether every text can be encoded: JSON can spell lone surrogates, which no file and no program accepts."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -41,34 +44,34 @@ def is_sound(value: Any) -> bool:
 
 
 def _check_depth(value: Any) -> None:
-    """Level by level, not by recursion: what comes after may recurse without care."""
+    """Refuse deep nesting; iterates level by level, so that later code may recurse safely."""
     level = [value]
     for _ in range(DEEPEST + 1):
-        level = [inner for each in level for inner in _inside(each)]
+        level = [inner for each in level for inner in _nested_containers(each)]
         if not level:
             return
     raise refuse("import_too_deep", most=DEEPEST)
 
 
-def _inside(value: Any) -> list[Any]:
+def _nested_containers(value: Any) -> list[Any]:
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [child for child in children if isinstance(child, dict | list)]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in mapping:
             raise refuse("import_duplicate_key", key=name)
-        found[name] = value
-    return found
+        mapping[name] = value
+    return mapping
 
 
-def _no_such_number(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
-def _finite(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:20]} is too large a number")

@@ -1,4 +1,4 @@
-"""NanoClaw 1: the tasks, run logs and groups of its store/messages.db, whatever version wrote it."""
+"""NanoClaw 1 importer: reads tasks, run logs and groups from its store/messages.db, in every schema version."""
 
 from __future__ import annotations
 
@@ -47,38 +47,38 @@ _TASKS: Final = "scheduled_tasks"
 _RUNS: Final = "task_run_logs"
 _GROUPS: Final = "registered_groups"
 _RUN_STATES: Final = {"success": RunState.SUCCEEDED, "error": RunState.FAILED}
-# There a container is stopped after half an hour in which it says nothing.
+# NanoClaw stops a container after half an hour without output.
 _OPTIONS: Final = Options(timeout=timedelta(minutes=30))
 _NO_COLUMN: Final = object()
 _COMPLETED: Final = "completed"
 
 
 def read(path: Path, *, zone: str) -> Harvest:
-    """`zone` is what TIMEZONE, or else the machine, said there. Completed tasks are only in the history."""
+    """Read the database; `zone` is NanoClaw's TIMEZONE, else the machine's zone. Completed tasks appear only as past runs."""
     find_zone(zone)
     with opened(path) as database:
         if _TASKS not in database.tables:
             raise refuse("import_no_table", table=_TASKS)
-        known = _GROUPS in database.tables
-        groups, unclear = rows_of_groups(database.rows(_GROUPS) if known else ())
-        over: Counter[str] = Counter()
-        rows = _going(database.rows(_TASKS, most=MOST_TASKS + 1), over)
-        harvest = gathered(_readings(rows, zone, {group.folder for group in groups} if known else None))
-        past, notes = _history(database)
-    if not known:
+        has_groups = _GROUPS in database.tables
+        groups, unclear = rows_of_groups(database.rows(_GROUPS) if has_groups else ())
+        completed: Counter[str] = Counter()
+        rows = _open_tasks(database.rows(_TASKS, most=MOST_TASKS + 1), completed)
+        harvest = gathered(_read_tasks(rows, zone, {group.folder for group in groups} if has_groups else None))
+        past, notes = _read_past_runs(database)
+    if not has_groups:
         notes.append(note("nanoclaw_groups_elsewhere"))
-    if over:
-        notes.append(note("nanoclaw_completed", count=over.total()))
+    if completed:
+        notes.append(note("nanoclaw_completed", count=completed.total()))
     return Harvest(harvest.found, harvest.unclear + unclear, past, groups, tuple(notes))
 
 
 def zone_evidence(path: Path) -> ZoneEvidence:
-    """What the tasks show of the zone of the installation; the file itself does not name it."""
+    """Collect planned next runs, from which the installation's zone is inferred; the file does not name it."""
     fires: list[tuple[str, datetime]] = []
     is_needed = False
     with opened(path) as database:
         rows = database.rows(_TASKS, most=MOST_TASKS + 1) if _TASKS in database.tables else ()
-        for row in _going(rows, Counter()):
+        for row in _open_tasks(rows, Counter()):
             kind, value = row.get("schedule_type"), row.get("schedule_value")
             planned = _instant_of(row.get("next_run"))
             is_needed = is_needed or kind == "cron" or (kind == "once" and _instant_of(value) is None)
@@ -88,7 +88,7 @@ def zone_evidence(path: Path) -> ZoneEvidence:
 
 
 def _instant_of(value: object) -> datetime | None:
-    """An instant with an offset; None for anything else."""
+    """The instant of an ISO text with an offset; None for anything else."""
     try:
         at = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -96,38 +96,38 @@ def _instant_of(value: object) -> datetime | None:
     return at if at is not None and at.tzinfo is not None else None
 
 
-def _going(rows: Iterable[Row], over: Counter[str]) -> Iterator[Row]:
+def _open_tasks(rows: Iterable[Row], completed: Counter[str]) -> Iterator[Row]:
     for number, row in enumerate(rows):
         if number == MOST_TASKS:
             raise refuse("import_too_many", most=MOST_TASKS, things="tasks")
         if row.get("status") == _COMPLETED:
-            over[_COMPLETED] += 1
+            completed[_COMPLETED] += 1
         else:
             yield row
 
 
-def _readings(rows: Iterable[Row], zone: str, folders: set[str] | None) -> Iterator[Reading]:
+def _read_tasks(rows: Iterable[Row], zone: str, folders: set[str] | None) -> Iterator[Reading]:
     for number, row in enumerate(rows, start=1):
         name = row.get("id")
         source = printable(name)[:100] if isinstance(name, str) and name else f"task {number}"
         text = f"{row.get('schedule_type')} {row.get('schedule_value')}: {row.get('prompt')}"
-        yield attempt(source, text[:1000], partial(_task, row, source, zone, folders))
+        yield attempt(source, text[:1000], partial(_read_task, row, source, zone, folders))
 
 
-def _task(row: Row, source: str, zone: str, folders: set[str] | None) -> Found | Unclear:
+def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Found | Unclear:
     folder = folder_of("group_folder", row.get("group_folder"))
     prompt = needed_text(row, "prompt")
-    understood = dialect.read(row, zone=zone)
-    paused, notes = _standing(row)
-    mode, about_mode = _context(row)
-    notes += (*understood.notes, *about_mode)
-    if isinstance(understood.schedule, Every) and isinstance(row.get("next_run"), str) and not paused:
+    translation = dialect.read(row, zone=zone)
+    paused, notes = _paused_state(row)
+    mode, mode_notes = _context_mode(row)
+    notes += (*translation.notes, *mode_notes)
+    if isinstance(translation.schedule, Every) and isinstance(row.get("next_run"), str) and not paused:
         notes += (note("nanoclaw_next_run", instant=row["next_run"]),)
     if folders is not None and folder not in folders:
         notes += (note("nanoclaw_no_group", folder=folder),)
     wish = Wish(
         name=title(prompt, source),
-        when=understood.schedule,
+        when=translation.schedule,
         target=target(
             "agent",
             group=folder,
@@ -146,8 +146,8 @@ def _task(row: Row, source: str, zone: str, folders: set[str] | None) -> Found |
     return Found(wish, paused, source, notes)
 
 
-def _standing(row: Row) -> tuple[bool, tuple[Note, ...]]:
-    """There only what is active and has a next run is ever run."""
+def _paused_state(row: Row) -> tuple[bool, tuple[Note, ...]]:
+    """Whether the task is imported paused, with the reason: NanoClaw runs only active tasks that have a next run."""
     status = row.get("status", "active")
     if status == "paused":
         return True, ()
@@ -158,14 +158,14 @@ def _standing(row: Row) -> tuple[bool, tuple[Note, ...]]:
     return False, ()
 
 
-def _context(row: Row) -> tuple[str, tuple[Note, ...]]:
+def _context_mode(row: Row) -> tuple[str, tuple[Note, ...]]:
     mode = row.get("context_mode")
     if mode in ("group", "isolated"):
         return str(mode), ()
     return "isolated", () if mode is None else (note("nanoclaw_context", mode=mode),)
 
 
-def _history(database: Database) -> tuple[tuple[Past, ...], list[Note]]:
+def _read_past_runs(database: Database) -> tuple[tuple[Past, ...], list[Note]]:
     if _RUNS not in database.tables:
         return (), []
     total = database.count(_RUNS)
@@ -173,7 +173,7 @@ def _history(database: Database) -> tuple[tuple[Past, ...], list[Note]]:
     failed = 0
     for row in database.rows(_RUNS, newest_by="run_at", most=MOST_RUNS):
         try:
-            past.append(_run(row))
+            past.append(_read_past_run(row))
         except ValueError:  # every refusal of a field is one
             failed += 1
     notes = [note("nanoclaw_bad_runs", count=failed)] if failed else []
@@ -182,8 +182,8 @@ def _history(database: Database) -> tuple[tuple[Past, ...], list[Note]]:
     return tuple(reversed(past)), notes
 
 
-def _run(row: Row) -> Past:
-    """`run_at` is written when a run has ended."""
+def _read_past_run(row: Row) -> Past:
+    """One past run; NanoClaw writes `run_at` when a run has ended."""
     status = row.get("status")
     if status not in _RUN_STATES:
         raise bad_field("status", status, ", ".join(_RUN_STATES))
@@ -192,10 +192,10 @@ def _run(row: Row) -> Past:
         raise bad_field("run_at", row.get("run_at"), "an instant with an offset")
     duration = span_of("duration_ms", row.get("duration_ms"))
     started = to_datetime(to_instant(ended)) - (duration or timedelta(0))
-    result, error = (_brief(optional_text(row, key)) for key in ("result", "error"))
+    result, error = (_shorten_text(optional_text(row, key)) for key in ("result", "error"))
     key = f"{SYSTEM}:{needed_text(row, 'task_id')}"
     return Past(key, started, duration, _RUN_STATES[status], result, error)
 
 
-def _brief(text: str | None) -> str | None:
+def _shorten_text(text: str | None) -> str | None:
     return None if text is None else shortened(text, ERROR_CHARACTERS)

@@ -1,4 +1,4 @@
-"""NanoClaw's groups: rows of `registered_groups`, or the JSON file in which older versions keep them."""
+"""NanoClaw group importer: reads the table `registered_groups`, or the JSON file of older versions."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .notes import told
 from .refusals import refuse
 
 MOST_GROUPS = 10_000
-_MAIN = "main"
+_MAIN_FOLDER = "main"
 
 
 def read_groups(data: bytes | str) -> Harvest:
-    """`data/registered_groups.json`: an object with one entry for each chat."""
+    """Read `data/registered_groups.json`: an object with one entry for each chat."""
     value = read_json(data)
     if not isinstance(value, dict) or not all(isinstance(each, dict) for each in value.values()):
         raise refuse("import_no_groups")
-    groups, unclear = _sorted((jid, {**entry, "jid": jid}, _from_json) for jid, entry in value.items())
+    groups, unclear = _read_each((jid, {**entry, "jid": jid}, _group_from_json) for jid, entry in value.items())
     return Harvest(unclear=unclear, groups=groups)
 
 
 def rows_of_groups(rows: Iterable[Row]) -> tuple[tuple[Group, ...], tuple[Unclear, ...]]:
-    return _sorted((row.get("jid"), row, _from_row) for row in rows)
+    return _read_each((row.get("jid"), row, _group_from_row) for row in rows)
 
 
-def _sorted(
+def _read_each(
     entries: Iterable[tuple[object, Fields, Callable[[Fields], Group]]],
 ) -> tuple[tuple[Group, ...], tuple[Unclear, ...]]:
     groups: list[Group] = []
@@ -45,7 +45,7 @@ def _sorted(
     return tuple(groups), tuple(unclear)
 
 
-def _from_json(fields: Fields) -> Group:
+def _group_from_json(fields: Fields) -> Group:
     folder = folder_of("folder", fields.get("folder"))
     return Group(
         folder=folder,
@@ -53,22 +53,22 @@ def _from_json(fields: Fields) -> Group:
         name=optional_text(fields, "name") or folder,
         trigger=optional_text(fields, "trigger"),
         requires_trigger=flag(fields, "requiresTrigger", otherwise=True),
-        is_main=flag(fields, "isMain", otherwise=folder == _MAIN),
+        is_main=flag(fields, "isMain", otherwise=folder == _MAIN_FOLDER),
         added=optional_text(fields, "added_at"),
         config=optional_mapping(fields, "containerConfig") or None,
     )
 
 
-def _from_row(row: Row) -> Group:
-    """Versions without a column for it know the main group by its folder."""
+def _group_from_row(row: Row) -> Group:
+    """Read a table row; schema versions without `is_main` identify the main group by its folder."""
     renamed: dict[str, Any] = {
         "trigger": row.get("trigger_pattern"),
         "requiresTrigger": row.get("requires_trigger"),
         "isMain": row.get("is_main"),
-        "containerConfig": _config(optional_text(row, "container_config")),
+        "containerConfig": _parse_config(optional_text(row, "container_config")),
     }
-    return _from_json({**row, **renamed})
+    return _group_from_json({**row, **renamed})
 
 
-def _config(text: str | None) -> Any:
+def _parse_config(text: str | None) -> Any:
     return None if text is None else read_json(text)

@@ -1,4 +1,4 @@
-"""What a reading has to say about itself: a closed list of codes, each with a sentence in two languages."""
+"""Catalogue of import notes: a closed list of codes, each with an English and a Chinese sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schedule.compat import Note
 from ..truncation import truncate
 from ..typography import full_width
 
-_LONGEST_FACT: Final = 120
+_MAX_FACT_LENGTH: Final = 120
 
 # code: (English, Chinese). Facts in braces are filled in by `note`.
 CATALOGUE: Final[dict[str, tuple[str, str]]] = {
@@ -49,7 +49,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "TZ={value} 只交给命令,与 cron 相同;时间按 {zone} 理解。要改变时间请用 CRON_TZ。",
     ),
     "cron_secret": (
-        "The value of {names} looks like a secret and would be kept in clear: store it with 'horae secret set NAME'.",
+        "The value of {names} looks like a secret and would be stored in plain text: store it with 'horae secret set NAME'.",
         "{names} 的值像是机密,会以明文保存:请用“horae secret set 名称”保存它。",
     ),
     "cron_reserved": (
@@ -74,7 +74,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     ),
     "cron_no_command": ("There is a schedule, but no command.", "有计划,但没有命令。"),
     "cron_bad_variable": (
-        "'{name}' cannot be the name of an environment variable; the line was passed over.",
+        "'{name}' cannot be the name of an environment variable; the line was ignored.",
         "“{name}”不能作为环境变量名;已略过此行。",
     ),
     # --- any scheduler -------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     ),
     # --- OpenClaw ------------------------------------------------------------------------------------------------
     "openclaw_ignored": (
-        "These fields have no counterpart here and were passed over: {keys}.",
+        "These fields have no counterpart here and were ignored: {keys}.",
         "以下字段在这里没有对应,已略过:{keys}。",
     ),
     "openclaw_system_event": (
@@ -133,7 +133,7 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "会话“{session}”不会接管;它在其群组的会话中执行。",
     ),
     "openclaw_delivery": (
-        "Delivery by {mode} is kept in the payload, and is up to what runs there.",
+        "The delivery settings ({mode}) are kept in the payload; the target decides whether to use them.",
         "以 {mode} 投递的设置保留在负载中,由执行者决定是否使用。",
     ),
     "openclaw_shell": (
@@ -164,27 +164,29 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
 
 
 def note(code: str, **facts: object) -> Note:
-    """A fact that is a pair is told as (English, Chinese)."""
+    """Build a note; a fact that is a pair is (English, Chinese)."""
     in_english, in_chinese = CATALOGUE[code]
     english, chinese = (
-        sentence.format_map({name: _shown(str(_in_column(fact, column))) for name, fact in facts.items()})
+        sentence.format_map(
+            {name: _sanitize_fact(str(_fact_in_language(fact, column))) for name, fact in facts.items()}
+        )
         for column, sentence in enumerate((agree(in_english, facts), full_width(in_chinese)))
     )
     return Note(code, english, chinese)
 
 
-def _in_column(fact: object, column: int) -> object:
+def _fact_in_language(fact: object, column: int) -> object:
     return fact[column] if isinstance(fact, tuple) else fact
 
 
 def told(refusal: Refusal) -> Note:
-    """A refusal as a note: why something was left out, and what would work."""
+    """Convert a refusal to a note: why the item was left out, and what would work."""
     english, chinese = (refusal.in_language(language) for language in ("en", "zh"))
     return Note(refusal.code, f"{english.message} {english.hint}".strip(), f"{chinese.message} {chinese.hint}".strip())
 
 
-def _shown(fact: str) -> str:
-    """Hostile input must not come back as a ten-kilobyte sentence, nor move the cursor of a terminal."""
-    start = fact[: _LONGEST_FACT + 1]
+def _sanitize_fact(fact: str) -> str:
+    """Shorten a fact and replace control characters: untrusted input must not flood the output or move a terminal's cursor."""
+    start = fact[: _MAX_FACT_LENGTH + 1]
     printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in start)
-    return truncate(printable, _LONGEST_FACT)
+    return truncate(printable, _MAX_FACT_LENGTH)

@@ -1,4 +1,4 @@
-"""OpenClaw: its cron/jobs.json, in which every job has a schedule, a payload, and the state of its last run."""
+"""OpenClaw importer: reads cron/jobs.json, where each job has a schedule, a payload and the state of its last run."""
 
 from __future__ import annotations
 
@@ -40,46 +40,46 @@ from .zone_evidence import ZoneEvidence
 SYSTEM: Final = "openclaw"
 MOST_JOBS: Final = 10_000
 _DEFAULT_AGENT: Final = "main"
-_KNOWN: Final = frozenset(
+_KNOWN_KEYS: Final = frozenset(
     {
         *("id", "jobId", "agentId", "name", "displayName", "description", "enabled", "deleteAfterRun", "schedule"),
         *("createdAtMs", "updatedAtMs", "sessionTarget", "sessionKey", "wakeMode", "payload", "delivery", "state"),
     }
 )
-_LAST_MS: Final = 4_102_444_800_000
-"""The year 2100."""
-_STATES: Final = {"ok": RunState.SUCCEEDED, "error": RunState.FAILED, "skipped": RunState.SKIPPED}
+_MAX_PLANNED_MS: Final = 4_102_444_800_000
+"""The year 2100, in milliseconds."""
+_RUN_STATES: Final = {"ok": RunState.SUCCEEDED, "error": RunState.FAILED, "skipped": RunState.SKIPPED}
 
 
 def read(data: bytes | str, *, zone: str) -> Harvest:
-    """`zone` is the one of the machine, for jobs that name none. A broken job stops no other."""
+    """Read the jobs; `zone` is the machine's, for jobs that name none. A broken job does not stop the others."""
     find_zone(zone)
-    jobs = _jobs(read_json(data))
-    over: Counter[str] = Counter()
+    jobs = _list_jobs(read_json(data))
+    completed: Counter[str] = Counter()
     past: list[Past] = []
-    harvest = gathered(_readings(jobs, zone, past, over))
-    notes = (note("openclaw_completed", count=over.total()),) if over else ()
+    harvest = gathered(_read_jobs(jobs, zone, past, completed))
+    notes = (note("openclaw_completed", count=completed.total()),) if completed else ()
     return harvest._replace(past=tuple(past), notes=notes)
 
 
 def zone_evidence(data: bytes | str) -> ZoneEvidence:
-    """What the jobs that name no zone show of the machine's."""
+    """Collect planned next runs of jobs without a zone, from which the machine's zone is inferred."""
     fires: list[tuple[str, datetime]] = []
     is_needed = False
-    for job in _jobs(read_json(data)):
+    for job in _list_jobs(read_json(data)):
         schedule, state = (job.get(name) if isinstance(job, dict) else None for name in ("schedule", "state"))
         if not isinstance(schedule, dict) or schedule.get("kind") != "cron" or schedule.get("tz"):
             continue
         is_needed = True
         planned = state.get("nextRunAtMs") if isinstance(state, dict) else None
         expression = schedule.get("expr")
-        if isinstance(expression, str) and type(planned) is int and 0 <= planned < _LAST_MS:
+        if isinstance(expression, str) and type(planned) is int and 0 <= planned < _MAX_PLANNED_MS:
             fires.append((expression, datetime.fromtimestamp(planned / 1000, UTC)))
     return ZoneEvidence(tuple(fires), is_needed)
 
 
-def _jobs(value: Any) -> list[Any]:
-    """The file itself, or the list of jobs that the program prints."""
+def _list_jobs(value: Any) -> list[Any]:
+    """The list of jobs, from the file or from the output of OpenClaw's own list command."""
     jobs = value.get("jobs") if isinstance(value, dict) else value
     if not isinstance(jobs, list):
         raise refuse("import_no_jobs")
@@ -88,36 +88,36 @@ def _jobs(value: Any) -> list[Any]:
     return jobs
 
 
-def _readings(jobs: list[Any], zone: str, past: list[Past], over: Counter[str]) -> Iterator[Reading]:
+def _read_jobs(jobs: list[Any], zone: str, past: list[Past], completed: Counter[str]) -> Iterator[Reading]:
     for number, job in enumerate(jobs, start=1):
-        source = _source(job, number)
+        source = _job_label(job, number)
         text = as_json(job)[:1000] if isinstance(job, dict) else str(job)[:1000]
         history: list[Past] = []
-        reading = attempt(source, text, partial(_task, job, source, zone, history))
+        reading = attempt(source, text, partial(_read_job, job, source, zone, history))
         past += history
-        if isinstance(reading, Found) and history and _is_over(job, reading.wish, history[0]):
-            over[SYSTEM] += 1
+        if isinstance(reading, Found) and history and _is_completed(job, reading.wish, history[0]):
+            completed[SYSTEM] += 1
         else:
             yield reading
 
 
-def _source(job: Any, number: int) -> str:
+def _job_label(job: Any, number: int) -> str:
     name = (job.get("id") or job.get("jobId")) if isinstance(job, dict) else None
     return printable(name)[:100] if isinstance(name, str) else f"job {number}"
 
 
-def _task(job: Any, source: str, zone: str, history: list[Past]) -> Reading:
+def _read_job(job: Any, source: str, zone: str, history: list[Past]) -> Reading:
     if not isinstance(job, dict) or not is_sound(job):
         raise bad_field(source, job, "an object with whole letters in its texts")
-    unclear = _elsewhere(job)
+    unclear = _unsupported_reason(job)
     if unclear is not None:
         return Unclear(source, excerpt(as_json(job)), unclear)
-    key = f"{SYSTEM}:{_id(job)}"
+    key = f"{SYSTEM}:{_job_id(job)}"
     agent = folder_of("agentId", optional_text(job, "agentId") or _DEFAULT_AGENT)
-    schedule, about_schedule = read_schedule(job, zone)
+    schedule, schedule_notes = read_schedule(job, zone)
     work = read_work(job, agent)
     wish = Wish(
-        name=title(_name(job) or work.text, source),
+        name=title(_job_name(job) or work.text, source),
         when=schedule,
         target=work.target,
         payload=as_json(work.payload),
@@ -125,16 +125,16 @@ def _task(job: Any, source: str, zone: str, history: list[Past]) -> Reading:
         key=key,
         zone=zone,
         lane=f"group:{agent}" if work.target.kind == "agent" else None,
-        labels=_labels(job),
+        labels=_job_labels(job),
         options=work.options,
     )
-    history += _last_run(job, key)
-    notes = (*about_schedule, *work.notes, *_ignored(job, work))
+    history += _read_last_run(job, key)
+    notes = (*schedule_notes, *work.notes, *_ignored_notes(job, work))
     return Found(wish, not flag(job, "enabled", otherwise=True), source, notes)
 
 
-def _elsewhere(job: Fields) -> Note | None:
-    """What waits for events, or needs OpenClaw itself to run, has no place here."""
+def _unsupported_reason(job: Fields) -> Note | None:
+    """The reason why a job cannot be imported: it waits for events or needs OpenClaw itself; None if it can."""
     kind = optional_mapping(job, "schedule").get("kind")
     if kind in EVENT_KINDS:
         return note("openclaw_event_schedule", kind=kind)
@@ -143,41 +143,41 @@ def _elsewhere(job: Fields) -> Note | None:
     return note("openclaw_script") if optional_mapping(job, "payload").get("kind") == SCRIPT else None
 
 
-def _id(job: Fields) -> str:
+def _job_id(job: Fields) -> str:
     name = optional_text(job, "id") or optional_text(job, "jobId")
     if name is None:
         raise bad_field("id", job.get("id"), "a text that is not empty")
     return name
 
 
-def _name(job: Fields) -> str | None:
+def _job_name(job: Fields) -> str | None:
     return optional_text(job, "displayName") or optional_text(job, "name") or optional_text(job, "description")
 
 
-def _labels(job: Fields) -> dict[str, str]:
-    wanted = {
+def _job_labels(job: Fields) -> dict[str, str]:
+    labels = {
         "source": SYSTEM,
         "session": optional_text(job, "sessionTarget"),
         "wake": optional_text(job, "wakeMode"),
         "delete_after_run": "true" if flag(job, "deleteAfterRun", otherwise=False) else None,
     }
-    return {name: value for name, value in wanted.items() if value and _fits(value)}
+    return {name: value for name, value in labels.items() if value and _is_valid_label(value)}
 
 
-def _fits(value: str) -> bool:
+def _is_valid_label(value: str) -> bool:
     return len(value) <= LABEL_CHARACTERS and value.isprintable() and first_ignorable(value) is None
 
 
-def _ignored(job: Fields, work: Work) -> tuple[Note, ...]:
-    keys = [*sorted(set(job) - _KNOWN), *work.ignored]
+def _ignored_notes(job: Fields, work: Work) -> tuple[Note, ...]:
+    keys = [*sorted(set(job) - _KNOWN_KEYS), *work.ignored]
     return (note("openclaw_ignored", keys=", ".join(keys)),) if keys else ()
 
 
-def _last_run(job: Fields, key: str) -> tuple[Past, ...]:
-    """What the state says of the last run; a state that makes no sense is no reason to leave out the job."""
+def _read_last_run(job: Fields, key: str) -> tuple[Past, ...]:
+    """The last run from the job's state; an unreadable state does not reject the job."""
     try:
         state = optional_mapping(job, "state")
-        status = _STATES.get(str(state.get("lastRunStatus") or state.get("lastStatus")))
+        status = _RUN_STATES.get(str(state.get("lastRunStatus") or state.get("lastStatus")))
         if status is None or state.get("lastRunAtMs") is None:
             return ()
         started = instant_of("lastRunAtMs", state["lastRunAtMs"])
@@ -188,7 +188,7 @@ def _last_run(job: Fields, key: str) -> tuple[Past, ...]:
     return (Past(key, started, duration, status, None, error and shortened(error, ERROR_CHARACTERS)),)
 
 
-def _is_over(job: Fields, wish: Wish, last: Past) -> bool:
-    """A job for one moment that has run; one that failed and is still enabled would be tried again."""
-    done = last.status is RunState.SUCCEEDED or not job.get("enabled", True)
-    return isinstance(wish.when, Once) and last.started >= wish.when.at and done
+def _is_completed(job: Fields, wish: Wish, last: Past) -> bool:
+    """Whether a one-shot job has run; one that failed and is still enabled would be tried again."""
+    is_final = last.status is RunState.SUCCEEDED or not job.get("enabled", True)
+    return isinstance(wish.when, Once) and last.started >= wish.when.at and is_final

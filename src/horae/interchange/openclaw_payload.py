@@ -1,4 +1,4 @@
-"""OpenClaw's payloads: what an agent is told, or a command; with its session, its delivery and its time limits."""
+"""OpenClaw payload parser: an agent prompt or a command, with its session, delivery and time limits."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .shell import SHELLS
 
 SCRIPT: Final = "script"
 _KINDS: Final = "systemEvent, agentTurn, command or script"
-_AGENT_LIMIT: Final = timedelta(hours=1)
-_COMMAND_LIMIT: Final = timedelta(minutes=10)
-_OLD_DELIVERY: Final = ("channel", "to", "bestEffortDeliver")
-_FOR_THE_AGENT: Final = ("model", "fallbacks", "thinking", "lightContext", "toolsAllow")
-_KNOWN: Final = frozenset(
+_AGENT_TIMEOUT: Final = timedelta(hours=1)
+_COMMAND_TIMEOUT: Final = timedelta(minutes=10)
+_LEGACY_DELIVERY_KEYS: Final = ("channel", "to", "bestEffortDeliver")
+_AGENT_KEYS: Final = ("model", "fallbacks", "thinking", "lightContext", "toolsAllow")
+_KNOWN_KEYS: Final = frozenset(
     {
         *("kind", "text", "message", "argv", "command", "shell", "cwd", "env", "input", "deliver"),
-        *("timeoutSeconds", "noOutputTimeoutSeconds", *_OLD_DELIVERY, *_FOR_THE_AGENT),
+        *("timeoutSeconds", "noOutputTimeoutSeconds", *_LEGACY_DELIVERY_KEYS, *_AGENT_KEYS),
     }
 )
 
 
 class Work(NamedTuple):
-    """`text` is what it is about, for a name; `ignored` are fields that say nothing here."""
+    """A parsed payload; `text` serves as a name where the job has none, `ignored` lists fields without a counterpart."""
 
     target: Target
     payload: dict[str, Any]
@@ -43,57 +43,57 @@ class Work(NamedTuple):
 
 def read_work(job: Fields, agent: str) -> Work:
     payload = optional_mapping(job, "payload")
-    delivery, notes = _delivery(job, payload)
+    delivery, notes = _read_delivery(job, payload)
     kind = payload.get("kind")
     match kind:
         case "systemEvent":
             notes += (note("openclaw_system_event"),)
-            work = _agent(job, agent, needed_text(payload, "text"), delivery, notes)
+            work = _read_agent(job, agent, needed_text(payload, "text"), delivery, notes)
         case "agentTurn":
-            work = _agent(job, agent, needed_text(payload, "message"), delivery, notes)
+            work = _read_agent(job, agent, needed_text(payload, "message"), delivery, notes)
         case "command":
-            work = _command(payload, delivery, notes)
+            work = _read_command(payload, delivery, notes)
         case _:
             raise bad_field("payload.kind", kind, _KINDS)
-    return work._replace(ignored=(*work.ignored, *_ignored(job, payload)))
+    return work._replace(ignored=(*work.ignored, *_ignored_keys(job, payload)))
 
 
-def _ignored(job: Fields, payload: Fields) -> list[str]:
-    strange = {key for key in _FOR_THE_AGENT if payload.get(key) is not None and not _is_simple(payload[key])}
-    keys = [f"payload.{key}" for key in sorted(set(payload) - _KNOWN | strange)]
+def _ignored_keys(job: Fields, payload: Fields) -> list[str]:
+    not_simple = {key for key in _AGENT_KEYS if payload.get(key) is not None and not _is_simple(payload[key])}
+    keys = [f"payload.{key}" for key in sorted(set(payload) - _KNOWN_KEYS | not_simple)]
     delivery = optional_mapping(job, "delivery")
     return keys + [f"delivery.{key}" for key in sorted(delivery) if not _is_simple(delivery[key])]
 
 
 def _is_simple(value: Any) -> bool:
-    """Text, a number, a flag, a list of texts. An object could be a reference to a secret, which is not theirs to make."""
+    """Whether a value is text, a number, a flag or a list of texts; an object could be a reference to a secret, not allowed here."""
     if isinstance(value, list):
         return all(isinstance(each, str) for each in value)
     return isinstance(value, str | int | float)
 
 
-def _agent(job: Fields, agent: str, prompt: str, delivery: Fields, notes: tuple[Note, ...]) -> Work:
+def _read_agent(job: Fields, agent: str, prompt: str, delivery: Fields, notes: tuple[Note, ...]) -> Work:
     payload = optional_mapping(job, "payload")
     session = optional_text(job, "sessionTarget") or "isolated"
     if session not in ("main", "isolated"):
         notes += (note("openclaw_session", session=session),)
-    said = {"prompt": prompt, **{key: payload[key] for key in _FOR_THE_AGENT if _is_simple(payload.get(key))}}
-    where = {"session": session, "wake": optional_text(job, "wakeMode"), "delivery": delivery or None}
-    to = delivery.get("to")
+    agent_payload = {"prompt": prompt, **{key: payload[key] for key in _AGENT_KEYS if _is_simple(payload.get(key))}}
+    session_fields = {"session": session, "wake": optional_text(job, "wakeMode"), "delivery": delivery or None}
+    recipient = delivery.get("to")
     spec = target(
         "agent",
         group=agent,
-        chat=to if isinstance(to, str) else None,
+        chat=recipient if isinstance(recipient, str) else None,
         context_mode="isolated" if session == "isolated" else "group",
     )
-    said |= {key: value for key, value in where.items() if value is not None}
-    return Work(spec, said, _limits(payload, _AGENT_LIMIT), prompt, notes, ())
+    agent_payload |= {key: value for key, value in session_fields.items() if value is not None}
+    return Work(spec, agent_payload, _time_limits(payload, _AGENT_TIMEOUT), prompt, notes, ())
 
 
-def _command(payload: Fields, delivery: Fields, notes: tuple[Note, ...]) -> Work:
+def _read_command(payload: Fields, delivery: Fields, notes: tuple[Note, ...]) -> Work:
     directory = optional_text(payload, "cwd")
-    argv = _argv(payload, directory)
-    environment = _environment(payload)
+    argv = _read_argv(payload, directory)
+    environment = _read_environment(payload)
     reserved = tuple(name for name in environment if is_reserved(name))
     stdin = optional_text(payload, "input")
     if stdin == "payload":
@@ -102,21 +102,23 @@ def _command(payload: Fields, delivery: Fields, notes: tuple[Note, ...]) -> Work
         notes += (note("openclaw_shell", shell=argv[0]),)
     if directory is not None:
         notes += (note("openclaw_directory", directory=directory),)
-    kept = {name: value for name, value in environment.items() if name not in reserved}
-    spec = target("command", argv=argv, directory=directory, environment=kept or None, stdin=stdin)
-    said = {"delivery": delivery} if delivery else {}
+    allowed = {name: value for name, value in environment.items() if name not in reserved}
+    spec = target("command", argv=argv, directory=directory, environment=allowed or None, stdin=stdin)
+    command_payload = {"delivery": delivery} if delivery else {}
     ignored = tuple(f"payload.env.{name}" for name in reserved)
-    return Work(spec, said, _limits(payload, _COMMAND_LIMIT), " ".join(argv), notes, ignored)
+    return Work(spec, command_payload, _time_limits(payload, _COMMAND_TIMEOUT), " ".join(argv), notes, ignored)
 
 
-def _argv(payload: Fields, directory: str | None) -> list[str]:
-    """A list, or shell text, which OpenClaw itself gives to a login shell. A relative path is one in its directory."""
+def _read_argv(payload: Fields, directory: str | None) -> list[str]:
+    """The argument list; shell text goes to a login shell, as in OpenClaw, and a relative path is resolved against `cwd`."""
     argv = payload.get("argv")
     text = optional_text(payload, "shell") or optional_text(payload, "command")
     if argv is None and text is not None:
         argv = ["/bin/sh", "-lc", text]
-    whole = isinstance(argv, list) and bool(argv) and all(isinstance(word, str) and "\0" not in word for word in argv)
-    if not isinstance(argv, list) or not whole or not argv[0]:
+    is_valid = (
+        isinstance(argv, list) and bool(argv) and all(isinstance(word, str) and "\0" not in word for word in argv)
+    )
+    if not isinstance(argv, list) or not is_valid or not argv[0]:
         raise bad_field("payload.argv", argv, "a list of texts without NUL that begins with a program")
     program = str(PurePosixPath(directory or "", argv[0])) if "/" in argv[0] else argv[0]
     if "/" in program and not program.startswith("/"):
@@ -124,33 +126,36 @@ def _argv(payload: Fields, directory: str | None) -> list[str]:
     return [program, *argv[1:]]
 
 
-def _environment(payload: Fields) -> dict[str, str]:
-    found = optional_mapping(payload, "env")
-    if not all(isinstance(value, str) and "\0" not in name + value for name, value in found.items()):
-        raise bad_field("payload.env", dict(found), "an object of texts without NUL")
-    return dict(found)
+def _read_environment(payload: Fields) -> dict[str, str]:
+    environment = optional_mapping(payload, "env")
+    if not all(isinstance(value, str) and "\0" not in name + value for name, value in environment.items()):
+        raise bad_field("payload.env", dict(environment), "an object of texts without NUL")
+    return dict(environment)
 
 
-def _delivery(job: Fields, payload: Fields) -> tuple[Fields, tuple[Note, ...]]:
-    """Of its own, or inside the payload as older versions have it."""
+def _read_delivery(job: Fields, payload: Fields) -> tuple[Fields, tuple[Note, ...]]:
+    """The delivery settings: their own object, or fields of the payload as in older versions."""
     delivery = {key: value for key, value in optional_mapping(job, "delivery").items() if _is_simple(value)}
     if not delivery and payload.get("deliver") is True:
-        delivery = {"mode": "announce", **{key: payload[key] for key in _OLD_DELIVERY if _is_simple(payload.get(key))}}
+        delivery = {
+            "mode": "announce",
+            **{key: payload[key] for key in _LEGACY_DELIVERY_KEYS if _is_simple(payload.get(key))},
+        }
     mode = delivery.get("mode", "announce") if delivery else "none"
     return delivery, () if mode == "none" else (note("openclaw_delivery", mode=mode),)
 
 
-def _limits(payload: Fields, usual: timedelta) -> Options:
-    """There a limit is on the whole; silence has one only where somebody set it."""
-    whole = _seconds(payload, "timeoutSeconds", usual)
-    return Options(timeout=_seconds(payload, "noOutputTimeoutSeconds", whole), max_duration=whole)
+def _time_limits(payload: Fields, default: timedelta) -> Options:
+    """Time limits: `timeoutSeconds` bounds the whole run, `noOutputTimeoutSeconds` (if set) the time without output."""
+    total = _read_seconds(payload, "timeoutSeconds", default)
+    return Options(timeout=_read_seconds(payload, "noOutputTimeoutSeconds", total), max_duration=total)
 
 
-def _seconds(payload: Fields, key: str, usual: timedelta) -> timedelta:
-    """Zero means no limit, which is the longest there is."""
+def _read_seconds(payload: Fields, key: str, default: timedelta) -> timedelta:
+    """A number of seconds; zero means no limit, which becomes the longest timeout."""
     value = payload.get(key)
     if value is None:
-        return usual
+        return default
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
         raise bad_field(f"payload.{key}", value, "a number of seconds")
     seconds = min(value or LONGEST_TIMEOUT.total_seconds(), LONGEST_TIMEOUT.total_seconds())

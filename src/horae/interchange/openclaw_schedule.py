@@ -1,4 +1,4 @@
-"""OpenClaw's schedules: `at` (an instant), `every` (milliseconds on a grid), `cron` (with a zone and a stagger)."""
+"""OpenClaw schedule parser: `at` (an instant), `every` (milliseconds on a grid), `cron` (with a zone and a stagger)."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ def read_schedule(job: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     kind = fields.get("kind")
     match kind:
         case "at":
-            return _at(fields, zone)
+            return _read_at(fields, zone)
         case "every":
-            return _every(fields, job), ()
+            return _read_every(fields, job), ()
         case "cron":
-            return _cron(fields, zone), ()
+            return _read_cron(fields, zone), ()
         case _:
             raise bad_field("schedule.kind", kind, "at, every or cron")
 
 
-def _at(fields: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
-    """ISO text, or milliseconds as older versions have it; without an offset it is UTC there."""
+def _read_at(fields: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    """ISO text, or milliseconds as in older versions; OpenClaw takes a time without an offset as UTC."""
     value = fields.get("at", fields.get("atMs"))
     if whole_number(value) is not None:
         return Once(instant_of("schedule.at", value)), ()
-    given = moment_of("schedule.at", value)
-    if not isinstance(given, datetime):
-        given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - its zone is the next question
-    if given.tzinfo is not None:
-        return Once(given), ()
-    at = given.replace(tzinfo=UTC)
-    told = compat_note("compat_naive_is_utc", instant=show_moment(at), local=show_local(at, zone), zone=zone)
-    return Once(at), (told,)
+    moment = moment_of("schedule.at", value)
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - the zone is decided below
+    if moment.tzinfo is not None:
+        return Once(moment), ()
+    at = moment.replace(tzinfo=UTC)
+    assumed_utc = compat_note("compat_naive_is_utc", instant=show_moment(at), local=show_local(at, zone), zone=zone)
+    return Once(at), (assumed_utc,)
 
 
-def _every(fields: Fields, job: Fields) -> Schedule:
+def _read_every(fields: Fields, job: Fields) -> Schedule:
     interval = within("schedule.everyMs", fields.get("everyMs"), 1, LONGEST // _MILLISECOND) * _MILLISECOND
     anchor = fields.get("anchorMs", job.get("createdAtMs"))
     return Every(interval, start=None if anchor is None else instant_of("schedule.anchorMs", anchor))
 
 
-def _cron(fields: Fields, zone: str) -> Schedule:
-    most = LONGEST_JITTER // _MILLISECOND
-    stagger = within("schedule.staggerMs", fields.get("staggerMs") or 0, 0, most) * _MILLISECOND
-    named = optional_text(fields, "tz") or zone
-    return Cron(needed_text(fields, "expr"), zone=named, jitter=stagger or None)
+def _read_cron(fields: Fields, zone: str) -> Schedule:
+    max_stagger = LONGEST_JITTER // _MILLISECOND
+    stagger = within("schedule.staggerMs", fields.get("staggerMs") or 0, 0, max_stagger) * _MILLISECOND
+    cron_zone = optional_text(fields, "tz") or zone
+    return Cron(needed_text(fields, "expr"), zone=cron_zone, jitter=stagger or None)

@@ -1,4 +1,4 @@
-"""Every way in which a foreign file is refused: code, sentence and hint in two languages."""
+"""Catalogue of import refusals: code, error class, sentence and hint in English and Chinese."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "import_bad_json": Entry(
         InvalidTask,
         "This is not JSON: {problem}.",
-        "Export the file again, or mend that place.",
+        "Export the file again, or correct that place.",
         "这不是 JSON:{problem}。",
         "请重新导出文件,或修正该处。",
     ),
     "import_duplicate_key": Entry(
         InvalidTask,
-        "The key '{key}' stands twice in one object.",
-        "Remove one of the two: which one is meant cannot be told.",
+        "The key '{key}' appears twice in one object.",
+        "Remove one of the two: it is not clear which one is meant.",
         "键“{key}”在同一对象中出现了两次。",
         "请删除其中之一:无法判断以哪个为准。",
     ),
@@ -101,9 +101,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "import_target_too_large": Entry(
         InvalidTask,
-        "What its target needs to know has {size} bytes; at most {most} are kept.",
+        "The target's specification has {size} bytes; the limit is {most}.",
         "Put the command into a file, and start that file.",
-        "其目标所需的信息有 {size} 字节;最多保存 {most} 字节。",
+        "目标的配置有 {size} 字节;上限是 {most} 字节。",
         "请把命令放入文件,再启动该文件。",
     ),
     "import_not_a_database": Entry(

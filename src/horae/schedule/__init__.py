@@ -1,4 +1,4 @@
-"""Schedules: pure values that answer "given the past, what is the next instant?" in every zone."""
+"""Schedules: immutable values that compute the next instant from the past, in every time zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`calendar`: days, weeks, months and years as people say them, at times of day or through a window of hours."""
+"""The `calendar` schedule: days, weeks, months or years, at times of day or in steps through a window of hours."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNIT_NAMES: Final[dict[str, tuple[str, str]]] = {
     "hours": ("window of hours", "时间段"),
 }
 MOST_PERIODS: Final = 1000
-MOST_YEARS: Final = 400  # the calendar's own cycle: nobody looks further
+MOST_YEARS: Final = 400  # after 400 years the Gregorian calendar repeats
 MOST_TIMES: Final = 1440
 MOST_DATES: Final = 1000
 
@@ -43,11 +43,11 @@ class NthWeekday:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """A stretch of the day, both ends included; one that ends before it begins runs past midnight."""
+    """A window of the day, both ends included; one that ends before it begins runs past midnight."""
 
     opens: time
     closes: time
-    days: tuple[int, ...] = ()  # weekdays on which the stretch begins; empty: all
+    days: tuple[int, ...] = ()  # weekdays on which the window begins; empty: all
 
     def __post_init__(self) -> None:
         for name in ("opens", "closes"):
@@ -62,7 +62,7 @@ On: TypeAlias = int | NthWeekday
 
 @dataclass(frozen=True, slots=True)
 class Calendar(Schedule):
-    """`on` holds weekdays (0 is Monday) for weeks; days of the month (negative from the end) or nth weekdays else."""
+    """`on` holds weekdays (0 is Monday) for weeks; for months and years, days (negative from the end) or nth weekdays."""
 
     kind: ClassVar[str] = "calendar"
     unit: Unit = "day"
@@ -77,9 +77,9 @@ class Calendar(Schedule):
     def __post_init__(self) -> None:
         check_types(self)
         for name in ("on", "months", "at", "exclude"):
-            object.__setattr__(self, name, _ordered(getattr(self, name)))
+            object.__setattr__(self, name, _sort_unique(getattr(self, name)))
         check_calendar(self)
-        for name, value in _one_spelling(self).items():
+        for name, value in _normalize(self).items():
             object.__setattr__(self, name, value)
         Schedule.__post_init__(self)
 
@@ -92,7 +92,7 @@ class Calendar(Schedule):
         return self.remember((setting, origin), partial(_make_rule, self, setting, origin))
 
     def _origin(self, setting: Setting, past: Past) -> int:
-        """The local day that periods are counted from: that of `start`, else of the anchor. It never drifts."""
+        """The local day number from which periods are counted: that of `start`, else of the anchor, so it never drifts."""
         zone = setting.require_zone()
         if self.start is None:
             instant = max(to_instant(past.anchor), FIRST_INSTANT) // SECOND
@@ -103,28 +103,28 @@ class Calendar(Schedule):
         return (instant + zone.offset(instant)) // DAY
 
 
-def _one_spelling(calendar: Calendar) -> dict[str, object]:
-    """What can be said in two ways is kept in one, so that equal schedules are equal values."""
-    spelled: dict[str, object] = {}
+def _normalize(calendar: Calendar) -> dict[str, object]:
+    """Field values to replace, so that schedules with the same meaning are equal values."""
+    replacements: dict[str, object] = {}
     if len(calendar.months) == 12 and calendar.unit != "year":
-        spelled["months"] = ()
+        replacements["months"] = ()
     if calendar.unit == "week" and calendar.every == 1 and calendar.hours is None and len(calendar.on) == 7:
-        spelled |= {"unit": "day", "on": ()}
+        replacements |= {"unit": "day", "on": ()}
     if calendar.hours is not None:
-        spelled |= _one_spelling_of_hours(calendar, calendar.hours)
-    return spelled
+        replacements |= _normalize_hours(calendar, calendar.hours)
+    return replacements
 
 
-def _one_spelling_of_hours(calendar: Calendar, hours: Hours) -> dict[str, object]:
+def _normalize_hours(calendar: Calendar, hours: Hours) -> dict[str, object]:
     days = tuple(sorted(set(hours.days)))
-    spelled: dict[str, object] = {}
+    replacements: dict[str, object] = {}
     if calendar.unit == "week":
-        # The weekdays of the week and those of the window: a day has to be in both.
+        # A day has to be among both the weekdays of the schedule and those of the window.
         days = tuple(day for day in calendar.on if isinstance(day, int) and (not days or day in days))
         if calendar.every > 1:
             return {"on": days, "hours": Hours(hours.opens, hours.closes)}
-        spelled = {"unit": "day", "on": ()}
-    return spelled | {"hours": Hours(hours.opens, hours.closes, days if len(days) < 7 else ())}
+        replacements = {"unit": "day", "on": ()}
+    return replacements | {"hours": Hours(hours.opens, hours.closes, days if len(days) < 7 else ())}
 
 
 def _make_rule(calendar: Calendar, setting: Setting, origin: int) -> Rule:
@@ -139,30 +139,30 @@ def _make_rule(calendar: Calendar, setting: Setting, origin: int) -> Rule:
 
 
 def wall_pattern(calendar: Calendar, origin: int) -> WallPattern:
-    days = _days(calendar)
+    days = _matching_days(calendar)
     if days is None:
         raise refuse("never", expression=calendar.kind)
     if calendar.every > 1:
         days = CountedPeriods(days, calendar.unit, calendar.every, origin)
     excluded = frozenset(day_number(each) for each in calendar.exclude)
-    times, late = times_of_day(calendar)
-    if late is not None:
-        return SpillingPattern(days, times, late, excluded)
+    times, overnight = times_of_day(calendar)
+    if overnight is not None:
+        return SpillingPattern(days, times, overnight, excluded)
     return DaysAndTimes(ExcludingDates(days, excluded) if excluded else days, times)
 
 
 def times_of_day(calendar: Calendar) -> tuple[Times, Times | None]:
-    """The times on the day itself, and those of a window of hours that runs on after midnight."""
+    """The times on the day itself, and those of a window that continues after midnight (None: no such window)."""
     if calendar.hours is None:
-        return times_of(_second(each) for each in calendar.at), None
-    opens, closes = _second(calendar.hours.opens), _second(calendar.hours.closes)
+        return times_of(_second_of_day(each) for each in calendar.at), None
+    opens, closes = _second_of_day(calendar.hours.opens), _second_of_day(calendar.hours.closes)
     step = int((calendar.step or timedelta(days=1)).total_seconds())
     all_times = range(opens, closes + (DAY if closes < opens else 0) + 1, step)
-    late = [each - DAY for each in all_times if each >= DAY]
-    return times_of(each for each in all_times if each < DAY), times_of(late) if late else None
+    overnight = [each - DAY for each in all_times if each >= DAY]
+    return times_of(each for each in all_times if each < DAY), times_of(overnight) if overnight else None
 
 
-def _days(calendar: Calendar) -> Days | None:
+def _matching_days(calendar: Calendar) -> Days | None:
     window = calendar.hours.days if calendar.hours else ()
     weekdays = sum(1 << day for day in window) or EVERY_WEEKDAY
     months = sum(1 << month for month in calendar.months) or EVERY_MONTH
@@ -178,16 +178,16 @@ def _days(calendar: Calendar) -> Days | None:
     return monthly(months, partial(month_mask, numbers, nths, weekdays))
 
 
-def _second(at: time) -> int:
+def _second_of_day(at: time) -> int:
     return at.hour * 3600 + at.minute * 60 + at.second
 
 
-def _ordered(values: tuple[object, ...]) -> tuple[object, ...]:
+def _sort_unique(values: tuple[object, ...]) -> tuple[object, ...]:
     return tuple(sorted(set(values), key=lambda each: (isinstance(each, NthWeekday), each)))
 
 
 def check_types(calendar: Calendar) -> None:
-    """What the type checker would say, for those who do not ask it."""
+    """Check the types of all fields at run time, for callers without a type checker."""
     parts: dict[str, tuple[tuple[object, ...], type | tuple[type, ...]]] = {
         "on": (calendar.on, (int, NthWeekday)),
         "months": (calendar.months, int),
@@ -219,7 +219,7 @@ def check_calendar(calendar: Calendar) -> None:
         raise refuse("bad_month", value=", ".join(map(str, calendar.months)))
     _check_on(calendar)
     _check_times(calendar)
-    if _days(calendar) is None:
+    if _matching_days(calendar) is None:
         raise refuse("never", expression="calendar")
 
 
@@ -232,14 +232,14 @@ def _check_on(calendar: Calendar) -> None:
         raise refuse("missing_months")
     for each in calendar.on:
         if isinstance(each, NthWeekday):
-            fine = calendar.unit in ("month", "year") and 0 <= each.weekday <= 6 and 1 <= abs(each.nth) <= 5
+            is_valid = calendar.unit in ("month", "year") and 0 <= each.weekday <= 6 and 1 <= abs(each.nth) <= 5
         else:
-            fine = 0 <= each <= 6 if calendar.unit == "week" else 1 <= abs(each) <= 31
-        if not fine:
-            raise refuse("bad_on", value=_told(each), unit=UNIT_NAMES[calendar.unit])
+            is_valid = 0 <= each <= 6 if calendar.unit == "week" else 1 <= abs(each) <= 31
+        if not is_valid:
+            raise refuse("bad_on", value=_format_on(each), unit=UNIT_NAMES[calendar.unit])
 
 
-def _told(each: On) -> str:
+def _format_on(each: On) -> str:
     return f"weekday {each.weekday} number {each.nth}" if isinstance(each, NthWeekday) else str(each)
 
 

@@ -1,4 +1,4 @@
-"""Days that a calendar schedule needs beyond weeks and months: every nth period, dates left out, hours past midnight."""
+"""Day sets of calendar schedules: every nth period from an origin, excluded dates, and windows of hours past midnight."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .wall import DaysAndTimes, Times
 
 Unit = Literal["day", "week", "month", "year"]
 
-_LONGEST_SEARCH: Final = 146_097  # days in 400 years, after which the calendar repeats
+_MAX_SEARCH_DAYS: Final = 146_097  # days in 400 years, after which the calendar repeats
 
 
 def month_mask(
     numbers: tuple[int, ...], nths: tuple[tuple[int, int], ...], weekdays: int, weekday_of_first: int, length: int
 ) -> int:
-    """Days beyond the month's end clamp to its last day, negative ones before the 1st clamp to the 1st."""
+    """Bit mask of the days in a month; days beyond its end clamp to its last day, negative ones before the 1st to the 1st."""
     window = weekday_days(weekday_of_first, length, weekdays)
     if not numbers and not nths:
         return window
@@ -32,7 +32,7 @@ def month_mask(
 
 @dataclass(frozen=True, slots=True)
 class CountedPeriods:
-    """Only the days of every nth day, week, month or year, counted from the period of an origin."""
+    """The days of every nth day, week, month or year, counted from the period that holds `origin`."""
 
     days: Days
     unit: Unit
@@ -40,23 +40,23 @@ class CountedPeriods:
     origin: int
 
     def on_or_after(self, day: int) -> int | None:
-        found = self.days.on_or_after(day)
-        while found is not None and found <= day + _LONGEST_SEARCH:
-            behind = (self._period(found) - self._period(self.origin)) % self.every
+        match = self.days.on_or_after(day)
+        while match is not None and match <= day + _MAX_SEARCH_DAYS:
+            behind = (self._period(match) - self._period(self.origin)) % self.every
             if behind == 0:
-                return found
-            found = self.days.on_or_after(self._first_day(self._period(found) + self.every - behind))
+                return match
+            match = self.days.on_or_after(self._first_day(self._period(match) + self.every - behind))
         return None
 
     def count(self, first: int, last: int) -> int:
         if self.unit == "day" and self.days == Weekly(EVERY_WEEKDAY):
             return max(0, (last - self.origin) // self.every - (first - 1 - self.origin) // self.every)
         total = 0
-        found = self.on_or_after(first)
-        while found is not None and found <= last:
-            end = self._first_day(self._period(found) + 1) - 1
-            total += self.days.count(found, min(end, last))
-            found = self.on_or_after(end + 1)
+        match = self.on_or_after(first)
+        while match is not None and match <= last:
+            end = self._first_day(self._period(match) + 1) - 1
+            total += self.days.count(match, min(end, last))
+            match = self.on_or_after(end + 1)
         return total
 
     def _period(self, day: int) -> int:
@@ -64,8 +64,8 @@ class CountedPeriods:
             return day
         if self.unit == "week":
             return (day + 3) // 7
-        found = civil(day)
-        return found.year if self.unit == "year" else found.year * 12 + found.month - 1
+        match = civil(day)
+        return match.year if self.unit == "year" else match.year * 12 + match.month - 1
 
     def _first_day(self, period: int) -> int:
         if self.unit == "day":
@@ -78,25 +78,25 @@ class CountedPeriods:
 
 @dataclass(frozen=True, slots=True)
 class ExcludingDates:
-    """All days but a few."""
+    """A day set without certain dates."""
 
     days: Days
     excluded: frozenset[int]
 
     def on_or_after(self, day: int) -> int | None:
-        found = self.days.on_or_after(day)
-        while found is not None and found in self.excluded:
-            found = self.days.on_or_after(found + 1)
-        return found
+        match = self.days.on_or_after(day)
+        while match is not None and match in self.excluded:
+            match = self.days.on_or_after(match + 1)
+        return match
 
     def count(self, first: int, last: int) -> int:
-        left_out = sum(self.days.count(day, day) for day in self.excluded if first <= day <= last)
-        return self.days.count(first, last) - left_out
+        removed = sum(self.days.count(day, day) for day in self.excluded if first <= day <= last)
+        return self.days.count(first, last) - removed
 
 
 @dataclass(frozen=True, slots=True)
 class SpillingPattern:
-    """A window of hours that runs past midnight: it belongs to the day on which it opened."""
+    """Wall times of a window of hours that runs past midnight and belongs to the day on which it opened."""
 
     days: Days
     times: Times
@@ -104,30 +104,30 @@ class SpillingPattern:
     excluded: frozenset[int]
 
     def next_local(self, local: int) -> int | None:
-        found = self._next_of_all(local)
-        while found is not None and found // DAY in self.excluded:
-            found = self._next_of_all((found // DAY + 1) * DAY - 1)
-        return found
+        match = self._next_unfiltered(local)
+        while match is not None and match // DAY in self.excluded:
+            match = self._next_unfiltered((match // DAY + 1) * DAY - 1)
+        return match
 
     def count_local(self, first: int, last: int) -> int | None:
-        """A window is shorter than a day: what runs late never meets what opens."""
-        total = self._count_all(first, last)
+        """Count both parts separately: a window is shorter than a day, so they never overlap."""
+        total = self._count_unfiltered(first, last)
         for day in self.excluded:
-            total -= self._count_all(max(first, day * DAY), min(last, day * DAY + DAY - 1))
+            total -= self._count_unfiltered(max(first, day * DAY), min(last, day * DAY + DAY - 1))
         return total
 
-    def _count_all(self, first: int, last: int) -> int:
+    def _count_unfiltered(self, first: int, last: int) -> int:
         if last < first:
             return 0
-        on_the_day = DaysAndTimes(self.days, self.times).count_local(first, last)
-        late = DaysAndTimes(self.days, self.late).count_local(first - DAY, last - DAY)
-        return (on_the_day or 0) + (late or 0)
+        same_day = DaysAndTimes(self.days, self.times).count_local(first, last)
+        overnight = DaysAndTimes(self.days, self.late).count_local(first - DAY, last - DAY)
+        return (same_day or 0) + (overnight or 0)
 
-    def _next_of_all(self, local: int) -> int | None:
+    def _next_unfiltered(self, local: int) -> int | None:
         day, second = divmod(local, DAY)
         candidates = []
-        if self.days.on_or_after(day - 1) == day - 1 and (late := self.late.after(second)) is not None:
-            candidates.append(day * DAY + late)
+        if self.days.on_or_after(day - 1) == day - 1 and (time_after_midnight := self.late.after(second)) is not None:
+            candidates.append(day * DAY + time_after_midnight)
         opening = self.days.on_or_after(day)
         if opening == day and (time := self.times.after(second)) is not None:
             candidates.append(day * DAY + time)

@@ -1,4 +1,4 @@
-"""Canonical JSON, in and out: one spelling of every schedule, and a refusal for whatever does not fit."""
+"""Canonical JSON codec: one spelling for every schedule; invalid input is refused with its key."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _KEYS: Final = {
 _T = TypeVar("_T")
 
 
-# --- out ---------------------------------------------------------------------------------------------------------
+# --- encode ------------------------------------------------------------------------------------------------------
 
 
 def to_json(schedule: Schedule) -> dict[str, Any]:
-    """The canonical mapping; what has its default value is left out."""
-    return {"kind": schedule.kind, **_own_part(schedule), **_modifiers(schedule)}
+    """The canonical mapping of a schedule; fields with their default value are left out."""
+    return {"kind": schedule.kind, **_kind_fields(schedule), **_encode_modifiers(schedule)}
 
 
-def _own_part(schedule: Schedule) -> dict[str, Any]:
+def _kind_fields(schedule: Schedule) -> dict[str, Any]:
     match schedule:
         case Once(at=at):
             return {"at": show_moment(at)}
@@ -48,17 +48,17 @@ def _own_part(schedule: Schedule) -> dict[str, Any]:
         case Cron(expression=expression):
             return {"expression": expression}
         case Calendar():
-            return _calendar_part(schedule)
+            return _calendar_fields(schedule)
         case RRule(recurrence=rule, exclude=exclude):
             return {"rule": rule} | ({"exclude": [show_moment(each) for each in exclude]} if exclude else {})
         case _:
             return {}
 
 
-def _calendar_part(calendar: Calendar) -> dict[str, Any]:
+def _calendar_fields(calendar: Calendar) -> dict[str, Any]:
     part: dict[str, Any] = {"unit": calendar.unit, "every": calendar.every}
     if calendar.on:
-        part["on"] = [_show_on(each, calendar.unit) for each in calendar.on]
+        part["on"] = [_encode_on(each, calendar.unit) for each in calendar.on]
     if calendar.months:
         part["months"] = list(calendar.months)
     if calendar.at:
@@ -73,14 +73,14 @@ def _calendar_part(calendar: Calendar) -> dict[str, Any]:
     return part
 
 
-def _show_on(each: On, unit: str) -> Any:
+def _encode_on(each: On, unit: str) -> Any:
     if isinstance(each, NthWeekday):
         return {"weekday": WEEKDAY_NAMES[each.weekday], "nth": each.nth}
     return WEEKDAY_NAMES[each] if unit == "week" else each
 
 
-def _modifiers(schedule: Schedule) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _encode_modifiers(schedule: Schedule) -> dict[str, Any]:
+    encoded: dict[str, Any] = {
         "zone": schedule.zone,
         "start": schedule.start and show_moment(schedule.start),
         "end": schedule.end and show_moment(schedule.end),
@@ -90,7 +90,7 @@ def _modifiers(schedule: Schedule) -> dict[str, Any]:
         "gap": None if isinstance(schedule, RRule) and schedule.gap == "skip" else schedule.gap,
         "fold": schedule.fold,
     }
-    return {key: value for key, value in shown.items() if value is not None}
+    return {key: value for key, value in encoded.items() if value is not None}
 
 
 def show_time(at: time) -> str:
@@ -105,16 +105,16 @@ def show_moment(moment: Moment) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
-# --- in ----------------------------------------------------------------------------------------------------------
+# --- decode ------------------------------------------------------------------------------------------------------
 
 
 LONGEST_EXPRESSION: Final = 2_000  # every value of every field written out stays far below this
 
 
 def from_wish(mapping: Mapping[str, Any]) -> Schedule:
-    """As `from_json`, for what somebody asks for: its length is looked at before anything reads it.
+    """Decode a requested schedule: like `from_json`, but with limits on length and cost.
 
-    What is kept already stays readable, however long it is.
+    Stored schedules are decoded by `from_json`, so that they stay readable when limits change.
     """
     expression = mapping.get("expression")
     if isinstance(expression, str) and len(expression) > LONGEST_EXPRESSION:
@@ -126,7 +126,7 @@ def from_wish(mapping: Mapping[str, Any]) -> Schedule:
 
 
 def from_json(mapping: Mapping[str, Any]) -> Schedule:
-    """A schedule from its canonical mapping, or from a looser one that means the same."""
+    """Decode a schedule from its canonical mapping, or from a looser one with the same meaning; raises InvalidSchedule."""
     kind = mapping.get("kind")
     if not isinstance(kind, str) or kind not in _KEYS:
         raise refuse("unknown_kind", value=kind, known=", ".join(_KEYS))
@@ -138,15 +138,17 @@ def from_json(mapping: Mapping[str, Any]) -> Schedule:
         case "now":
             return Now(**modifiers)
         case "once":
-            return Once(_need(mapping, "at", _datetime), **modifiers)
+            return Once(_read_required(mapping, "at", _read_datetime), **modifiers)
         case "every":
-            return Every(_need(mapping, "interval", _duration), mapping.get("from", "grid"), **modifiers)
+            return Every(_read_required(mapping, "interval", _read_duration), mapping.get("from", "grid"), **modifiers)
         case "cron":
-            return Cron(_need(mapping, "expression", _text), **modifiers)
+            return Cron(_read_required(mapping, "expression", _read_text), **modifiers)
         case "calendar":
             return _read_calendar(mapping, modifiers)
         case _:
-            return RRule(_need(mapping, "rule", _text), _list(mapping, "exclude", _moment), **modifiers)
+            return RRule(
+                _read_required(mapping, "rule", _read_text), _read_list(mapping, "exclude", _read_moment), **modifiers
+            )
 
 
 def _read_calendar(mapping: Mapping[str, Any], modifiers: dict[str, Any]) -> Calendar:
@@ -154,13 +156,13 @@ def _read_calendar(mapping: Mapping[str, Any], modifiers: dict[str, Any]) -> Cal
     hours = mapping.get("hours")
     return Calendar(
         unit=unit,
-        every=_take(mapping, "every", _whole) or 1 if mapping.get("every") != 0 else 0,
-        on=_list(mapping, "on", _weekday if unit == "week" else _month_day),
-        months=_list(mapping, "months", _whole),
-        at=_list(mapping, "at", read_time),
+        every=_read_optional(mapping, "every", _read_integer) or 1 if mapping.get("every") != 0 else 0,
+        on=_read_list(mapping, "on", _read_weekday if unit == "week" else _read_month_day),
+        months=_read_list(mapping, "months", _read_integer),
+        at=_read_list(mapping, "at", read_time),
         hours=None if hours is None else _read_hours(hours),
-        step=_take(mapping, "step", _duration),
-        exclude=_list(mapping, "exclude", _date),
+        step=_read_optional(mapping, "step", _read_duration),
+        exclude=_read_list(mapping, "exclude", _read_date),
         **modifiers,
     )
 
@@ -169,63 +171,63 @@ def _read_hours(hours: Any) -> Hours:
     if not isinstance(hours, Mapping) or not {"from", "to"} <= set(hours) <= {"from", "to", "days"}:
         raise refuse("bad_value", key="hours", value=hours, wanted='{"from": "09:00", "to": "18:00", "days": ["MON"]}')
     return Hours(
-        _need(hours, "from", read_time),
-        _need(hours, "to", read_time),
-        tuple(sorted(set(_list(hours, "days", _weekday)))),
+        _read_required(hours, "from", read_time),
+        _read_required(hours, "to", read_time),
+        tuple(sorted(set(_read_list(hours, "days", _read_weekday)))),
     )
 
 
 def _read_modifiers(mapping: Mapping[str, Any]) -> dict[str, Any]:
     readers: dict[str, Callable[[str, Any], Any]] = {
-        "zone": _text,
-        "start": _moment,
-        "end": _moment,
-        "repeat": _whole,
-        "counting": _text,
-        "jitter": _duration,
-        "gap": _text,
-        "fold": _text,
+        "zone": _read_text,
+        "start": _read_moment,
+        "end": _read_moment,
+        "repeat": _read_integer,
+        "counting": _read_text,
+        "jitter": _read_duration,
+        "gap": _read_text,
+        "fold": _read_text,
     }
     return {key: read(key, mapping[key]) for key, read in readers.items() if mapping.get(key) is not None}
 
 
-def _need(mapping: Mapping[str, Any], key: str, read: Callable[[str, Any], _T]) -> _T:
+def _read_required(mapping: Mapping[str, Any], key: str, read: Callable[[str, Any], _T]) -> _T:
     if mapping.get(key) is None:
         raise refuse("missing_key", key=key, kind=mapping.get("kind", "hours"))
     return read(key, mapping[key])
 
 
-def _take(mapping: Mapping[str, Any], key: str, read: Callable[[str, Any], _T]) -> _T | None:
+def _read_optional(mapping: Mapping[str, Any], key: str, read: Callable[[str, Any], _T]) -> _T | None:
     return None if mapping.get(key) is None else read(key, mapping[key])
 
 
-def _list(mapping: Mapping[str, Any], key: str, read: Callable[[str, Any], _T]) -> tuple[_T, ...]:
-    given = mapping.get(key)
-    if given is None:
+def _read_list(mapping: Mapping[str, Any], key: str, read: Callable[[str, Any], _T]) -> tuple[_T, ...]:
+    value = mapping.get(key)
+    if value is None:
         return ()
-    values = given if isinstance(given, list | tuple) else [given]
+    values = value if isinstance(value, list | tuple) else [value]
     if len(values) > 10_000:
         raise refuse("too_many", times=10_000, dates=10_000)
     return tuple(read(key, each) for each in values)
 
 
-def _text(key: str, value: Any) -> str:
+def _read_text(key: str, value: Any) -> str:
     if not isinstance(value, str):
         raise refuse("bad_value", key=key, value=value, wanted="text")
     return value
 
 
-def _whole(key: str, value: Any) -> int:
+def _read_integer(key: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise refuse("bad_value", key=key, value=value, wanted="a whole number")
     return value
 
 
-def _duration(key: str, value: Any) -> timedelta:
-    return parse_duration(_text(key, value))
+def _read_duration(key: str, value: Any) -> timedelta:
+    return parse_duration(_read_text(key, value))
 
 
-def _weekday(key: str, value: Any) -> int:
+def _read_weekday(key: str, value: Any) -> int:
     name = value.upper() if isinstance(value, str) else ""
     for names in (WEEKDAY_NAMES, _LONG_NAMES):
         if name in names:
@@ -233,12 +235,12 @@ def _weekday(key: str, value: Any) -> int:
     raise refuse("bad_value", key=key, value=value, wanted=", ".join(WEEKDAY_NAMES))
 
 
-def _month_day(key: str, value: Any) -> On:
+def _read_month_day(key: str, value: Any) -> On:
     if not isinstance(value, Mapping):
-        return _whole(key, value)
+        return _read_integer(key, value)
     if set(value) != {"weekday", "nth"}:
         raise refuse("bad_value", key=key, value=value, wanted='{"weekday": "FRI", "nth": -1}')
-    return NthWeekday(_weekday(key, value["weekday"]), _whole(key, value["nth"]))
+    return NthWeekday(_read_weekday(key, value["weekday"]), _read_integer(key, value["nth"]))
 
 
 _TIME: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
@@ -258,32 +260,32 @@ _MOMENT: Final = re.compile(
 )
 
 
-def _date(key: str, value: Any) -> date:
-    moment = _moment(key, value)
+def _read_date(key: str, value: Any) -> date:
+    moment = _read_moment(key, value)
     if isinstance(moment, datetime):
         raise refuse("bad_value", key=key, value=value, wanted='a date such as "2026-12-25"')
     return moment
 
 
-def _datetime(key: str, value: Any) -> datetime:
-    moment = _moment(key, value)
+def _read_datetime(key: str, value: Any) -> datetime:
+    moment = _read_moment(key, value)
     if not isinstance(moment, datetime):
         raise refuse("bad_value", key=key, value=value, wanted='a date and time such as "2026-03-01T15:00:00"')
     return moment
 
 
-def _moment(key: str, value: Any) -> Moment:
-    """Datetimes themselves are welcome too: in Python a mapping may hold them."""
+def _read_moment(key: str, value: Any) -> Moment:
+    """Read ISO text, or a date or datetime, which a Python mapping may hold."""
     if isinstance(value, date):
         return value.astimezone(UTC) if isinstance(value, datetime) and value.tzinfo else value
-    found = read_moment(value) if isinstance(value, str) else None
-    if found is None:
+    parsed = read_moment(value) if isinstance(value, str) else None
+    if parsed is None:
         raise refuse("bad_value", key=key, value=value, wanted='a date or time such as "2026-03-01T15:00:00"')
-    return found
+    return parsed
 
 
 def read_moment(text: str) -> Moment | None:
-    """An ISO date, wall time or instant; None when it is none of them, or no day of the calendar."""
+    """Parse an ISO date, wall time or instant; None for other text and for dates that do not exist."""
     try:
         if _DATE.fullmatch(text):
             return date.fromisoformat(text)

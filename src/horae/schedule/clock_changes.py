@@ -1,4 +1,4 @@
-"""Which clock changes touch a schedule, and what each of them does to it."""
+"""Daylight saving analysis: lists the clock changes that affect a schedule, and the effect of each."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ Effect = Literal["moved", "shifted", "dropped", "first", "last", "both", "flowin
 
 @dataclass(frozen=True, slots=True)
 class ClockChange:
-    """One change that some wall time of the schedule falls into."""
+    """A clock change whose gap or fold contains a wall time of the schedule."""
 
     instant: int
     effect: Effect
-    wall: int  # the first wall time of the schedule that the change leaves out or shows twice
-    before: int  # what the clock shows when it changes, and what it shows then
+    wall: int  # the first wall time of the schedule in the gap or fold
+    before: int  # the wall time right before and right after the change
     after: int
-    runs_at: int | None  # on the wall, where a time in a gap runs instead
+    runs_at: int | None  # the wall time at which a time in a gap runs instead
 
 
 def clock_changes(rule: Rule, after: int, until: int) -> Iterator[ClockChange]:
-    """Those in (after, until], in seconds; none for schedules that know no wall clock."""
+    """Yield the changes in (after, until], in seconds; none for schedules that are not tied to a wall clock."""
     while isinstance(rule, ExceptionsRule | CountedRule):
         rule = rule.rule
-    if not isinstance(rule, WallRule) or rule.keeps_pace:
+    if not isinstance(rule, WallRule) or rule.has_constant_pace:
         return
     for segment in rule.zone.changes(after, until):
-        touched = rule.pattern.next_local(_spot(segment).start - 1)
-        if touched is not None and touched in _spot(segment):
-            yield _told(rule, segment, touched)
+        wall = rule.pattern.next_local(_affected_range(segment).start - 1)
+        if wall is not None and wall in _affected_range(segment):
+            yield _describe_change(rule, segment, wall)
 
 
-def _spot(segment: Segment) -> range:
-    """The wall times that the change leaves out, or shows twice."""
+def _affected_range(segment: Segment) -> range:
+    """The wall times that the change skips (gap) or repeats (fold)."""
     return segment.gap if segment.jump > 0 else range(segment.local_start, segment.local_start - segment.jump)
 
 
-def _told(rule: WallRule, segment: Segment, wall: int) -> ClockChange:
+def _describe_change(rule: WallRule, segment: Segment, wall: int) -> ClockChange:
     effect = _fold_effect(rule) if segment.jump < 0 else _gap_effect(rule, segment)
     runs_at = {"moved": segment.local_start, "shifted": wall + segment.jump}.get(effect)
     before = segment.start + segment.offset - segment.jump

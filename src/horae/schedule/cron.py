@@ -1,4 +1,4 @@
-"""`cron`: five fields, or six with seconds first, read on the wall clock of a zone."""
+"""The `cron` schedule: five fields, or six with seconds first, evaluated on the wall clock of a zone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVERY_MONTH: Final = frozenset(range(1, 13))
 
 @dataclass(frozen=True, slots=True)
 class CronPlan:
-    """An expression as a wall pattern; `table` where it repeats by the week or faster. Shared between equal texts."""
+    """A compiled expression, shared between equal texts; `table` is set where it repeats weekly or faster."""
 
     pattern: DaysAndTimes
     table: tuple[int, tuple[int, ...]] | None
@@ -58,24 +58,24 @@ def _make_rule(expression: str, setting: Setting) -> WallRule:
 
 @lru_cache(maxsize=1024)
 def plan(expression: str) -> CronPlan:
-    """Understand an expression; refuse what is malformed and what never comes."""
+    """Compile an expression (cached); refuses one that is malformed or never matches."""
     fields = read_fields(expression if not expression.lstrip().startswith("@") else normalize(expression))
-    times = _times(fields)
-    days = _days(fields)
+    times = _make_times(fields)
+    days = _make_days(fields)
     if days is None:
         raise refuse("never", expression=" ".join(expression.split()))
     table = periodic_offsets(days.weekdays, times) if isinstance(days, Weekly) else None
     return CronPlan(DaysAndTimes(days, times), table, fields.flowing)
 
 
-def _times(fields: CronFields) -> TimesOfDay:
+def _make_times(fields: CronFields) -> TimesOfDay:
     minutes = tuple(
         hour * 60 + minute for hour in sorted(fields.hour.values) for minute in sorted(fields.minute.values)
     )
     return TimesOfDay(minutes, tuple(sorted(fields.second.values)))
 
 
-def _days(fields: CronFields) -> Days | None:
+def _make_days(fields: CronFields) -> Days | None:
     every_month = fields.month.values == _EVERY_MONTH
     weekdays = weekday_mask(fields.weekday.values)
     if every_month and fields.day.values == _EVERY_DAY and not fields.both_day_fields:
@@ -87,17 +87,17 @@ def _days(fields: CronFields) -> Days | None:
 
 
 def weekday_mask(cron_weekdays: frozenset[int]) -> int:
-    """Cron counts from Sunday, the rest of Horae from Monday."""
+    """Convert cron weekdays (Sunday = 0) to a bit mask with Monday as bit 0."""
     return sum(1 << (weekday - 1) % 7 for weekday in cron_weekdays)
 
 
 def _matching_days(day: Field, weekday: Field, weekday_of_first: int, length: int, *, both: bool) -> int:
-    by_day = _by_day_of_month(day, weekday_of_first, length)
-    by_weekday = _by_weekday(weekday, weekday_of_first, length)
+    by_day = _days_by_number(day, weekday_of_first, length)
+    by_weekday = _days_by_weekday(weekday, weekday_of_first, length)
     return by_day & by_weekday if both else by_day | by_weekday
 
 
-def _by_day_of_month(field: Field, weekday_of_first: int, length: int) -> int:
+def _days_by_number(field: Field, weekday_of_first: int, length: int) -> int:
     mask = sum(1 << day for day in field.values if day <= length)
     if field.last:
         mask |= 1 << length
@@ -110,7 +110,7 @@ def _by_day_of_month(field: Field, weekday_of_first: int, length: int) -> int:
     return mask
 
 
-def _by_weekday(field: Field, weekday_of_first: int, length: int) -> int:
+def _days_by_weekday(field: Field, weekday_of_first: int, length: int) -> int:
     mask = weekday_days(weekday_of_first, length, weekday_mask(field.values))
     for weekday, nth in field.nth:
         mask |= nth_weekday(weekday_of_first, length, (weekday - 1) % 7, nth)

@@ -1,4 +1,4 @@
-"""Reads cron text into sets of numbers.
+"""Cron field parser: turns cron text into sets of numbers.
 
 The dialect is Debian cron's, with seconds, `L`, `L-n`, `LW`, `nW`, `d#n`, `dL` and `d#L`.
 """
@@ -25,7 +25,7 @@ ALIASES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FieldKind:
-    """What may stand in one of the fields."""
+    """The range and the names that one of the fields accepts."""
 
     name: str
     lowest: int
@@ -39,7 +39,7 @@ class FieldKind:
 
     @property
     def star_highest(self) -> int:
-        """Sunday is 0 and 7, but `*` means it once."""
+        """The highest value of `*`: Sunday is both 0 and 7, but `*` includes it once."""
         return 6 if self.name == "weekday" else self.highest
 
 
@@ -56,7 +56,7 @@ _FIELDS: Final = (MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field, understood. The special parts are only ever filled in the two day fields."""
+    """One parsed field; only the two day fields use the special parts."""
 
     text: str
     values: frozenset[int]
@@ -68,13 +68,13 @@ class Field:
     before_last: frozenset[int] = frozenset()  # L-n
 
     @property
-    def starred(self) -> bool:
+    def is_starred(self) -> bool:
         return self.text.startswith("*")
 
 
 @dataclass(frozen=True, slots=True)
 class CronFields:
-    """A cron expression, understood. Weekdays keep cron's numbers here, Sunday being 0."""
+    """A parsed cron expression; weekdays keep cron's numbers (Sunday is 0)."""
 
     second: Field
     minute: Field
@@ -85,12 +85,12 @@ class CronFields:
 
     @property
     def flowing(self) -> bool:
-        """Follows real time through a clock change, because it is not tied to an hour and minute."""
-        return self.minute.starred or self.hour.starred
+        """Whether it follows real time through a clock change, because it is not tied to an hour and minute."""
+        return self.minute.is_starred or self.hour.is_starred
 
     @property
     def is_one_date(self) -> bool:
-        """One day of one month, as 29 February."""
+        """Whether it matches one day of one month, such as 29 February."""
         plain_day = len(self.day.values) == 1 and not (
             self.day.last or self.day.last_working or self.day.nearest_working or self.day.before_last
         )
@@ -98,12 +98,12 @@ class CronFields:
 
     @property
     def both_day_fields(self) -> bool:
-        """Whether a day must match both day fields, rather than either."""
-        return self.day.starred or self.weekday.starred
+        """Whether a day must match both day fields, instead of either."""
+        return self.day.is_starred or self.weekday.is_starred
 
 
 def normalize(expression: str) -> str:
-    """One spelling: single blanks, names in capitals, aliases written out."""
+    """Normalize the spelling: single blanks, names in capitals, aliases expanded."""
     words = expression.split()
     if len(words) == 1 and words[0].startswith("@"):
         alias = ALIASES.get(words[0].lower())
@@ -120,31 +120,31 @@ def read_fields(expression: str) -> CronFields:
         code = "empty" if not words else "field_count"
         raise refuse(code, min(len(expression), words[6][1]) if len(words) > 6 else len(expression), count=len(words))
     kinds = _FIELDS if len(words) == 5 else (SECOND, *_FIELDS)
-    fields = [_at(place, word, kind) for (word, place), kind in zip(words, kinds, strict=True)]
+    fields = [_read_field_at(position, word, kind) for (word, position), kind in zip(words, kinds, strict=True)]
     return CronFields(*(fields if len(fields) == 6 else [Field("0", frozenset({0})), *fields]))
 
 
-def _at(place: int, word: str, kind: FieldKind) -> Field:
-    from ..errors import InvalidSchedule  # noqa: PLC0415 - only to re-place a refusal
+def _read_field_at(position: int, word: str, kind: FieldKind) -> Field:
+    from ..errors import InvalidSchedule  # noqa: PLC0415 - only needed to relocate a refusal
 
     try:
         return _read_field(word.upper(), kind)
     except InvalidSchedule as refusal:
-        raise refusal.located(" " * place + word, place) from None
+        raise refusal.located(" " * position + word, position) from None
 
 
 @lru_cache(maxsize=4096)
 def _read_field(text: str, kind: FieldKind) -> Field:
-    collected = _Collected(kind)
-    place = 0
+    builder = _FieldBuilder(kind)
+    position = 0
     for item in text.split(","):
-        collected.add(item, place)
-        place += len(item) + 1
-    return collected.field(text)
+        builder.add(item, position)
+        position += len(item) + 1
+    return builder.field(text)
 
 
-class _Collected:
-    """Gathers the items of one field's list."""
+class _FieldBuilder:
+    """Collects the items of one field's comma-separated list."""
 
     def __init__(self, kind: FieldKind) -> None:
         self._kind = kind
@@ -155,40 +155,40 @@ class _Collected:
         self._before_last: set[int] = set()
         self._last = self._last_working = False
 
-    def add(self, item: str, place: int) -> None:
+    def add(self, item: str, position: int) -> None:
         if not item:
-            raise refuse("empty_item", place, field=self._kind.told)
+            raise refuse("empty_item", position, field=self._kind.told)
         special = {"day": self._add_day_special, "weekday": self._add_weekday_special}.get(self._kind.name)
-        if special is None or not special(item, place):
-            self._values.update(_read_range(item, place, self._kind))
+        if special is None or not special(item, position):
+            self._values.update(_read_range(item, position, self._kind))
 
-    def _add_day_special(self, item: str, place: int) -> bool:
+    def _add_day_special(self, item: str, position: int) -> bool:
         if item == "L":
             self._last = True
         elif item == "LW":
             self._last_working = True
         elif item.startswith("L-"):
-            self._before_last.add(_days_before_last(item[2:], place))
+            self._before_last.add(_parse_days_before_last(item[2:], position))
         elif item.endswith("W"):
-            self._nearest.add(_number(item[:-1], place, DAY))
+            self._nearest.add(_parse_number(item[:-1], position, DAY))
         else:
             return False
         return True
 
-    def _add_weekday_special(self, item: str, place: int) -> bool:
+    def _add_weekday_special(self, item: str, position: int) -> bool:
         weekday, hash_sign, nth = item.partition("#")
         if hash_sign:
-            number = _numbered_weekday(weekday, place, item)
+            number = _parse_numbered_weekday(weekday, position, item)
             if nth == "L":
                 self._last_weekdays.add(number)
             elif nth in ("1", "2", "3", "4", "5"):
                 self._nth.add((number, int(nth)))
             else:
-                raise refuse("bad_nth", place + len(weekday) + 1, value=nth)
+                raise refuse("bad_nth", position + len(weekday) + 1, value=nth)
         elif item.startswith("L"):
-            raise refuse("last_of_what", place, value=item)
+            raise refuse("last_of_what", position, value=item)
         elif item.endswith("L"):
-            self._last_weekdays.add(_numbered_weekday(item[:-1], place, item))
+            self._last_weekdays.add(_parse_numbered_weekday(item[:-1], position, item))
         else:
             return False
         return True
@@ -207,29 +207,29 @@ class _Collected:
         )
 
 
-def _days_before_last(text: str, place: int) -> int:
-    """The n of `L-n`. The longest month has 30 days before its last one."""
+def _parse_days_before_last(text: str, position: int) -> int:
+    """Parse the n of `L-n`; the longest month has 30 days before its last one."""
     days = int(text) if text.isascii() and text.isdigit() and len(text) <= 2 else 0
     if not 1 <= days < DAY.highest:
-        raise refuse("bad_days_before_last", place + 2, value=text)
+        raise refuse("bad_days_before_last", position + 2, value=text)
     return days
 
 
-def _numbered_weekday(text: str, place: int, item: str) -> int:
-    """The weekday in front of `#` or `L`, Sunday being 0. A range has no nth member of a month."""
+def _parse_numbered_weekday(text: str, position: int, item: str) -> int:
+    """Parse the weekday in front of `#` or `L` (Sunday is 0); a range is refused."""
     first, dash, _ = text.partition("-")
     if dash and first:
-        raise refuse("range_numbered", place, value=item)
-    return _number(text, place, WEEKDAY) % 7
+        raise refuse("range_numbered", position, value=item)
+    return _parse_number(text, position, WEEKDAY) % 7
 
 
-def _read_range(item: str, place: int, kind: FieldKind) -> range:
+def _read_range(item: str, position: int, kind: FieldKind) -> range:
     body, slash, step_text = item.partition("/")
-    first, last = _ends(body, place, kind, stepped=bool(slash))
+    first, last = _parse_ends(body, position, kind, stepped=bool(slash))
     if not slash:
         return range(first, last + 1)
-    step_place = place + len(body) + 1
-    step = _plain_number(step_text, step_place, kind)
+    step_place = position + len(body) + 1
+    step = _parse_digits(step_text, step_place, kind)
     if step == 0:
         raise refuse("step_zero", step_place, field=kind.told)
     if last == first:
@@ -241,31 +241,33 @@ def _read_range(item: str, place: int, kind: FieldKind) -> range:
     return range(first, last + 1, step)
 
 
-def _ends(body: str, place: int, kind: FieldKind, *, stepped: bool) -> tuple[int, int]:
+def _parse_ends(body: str, position: int, kind: FieldKind, *, stepped: bool) -> tuple[int, int]:
     if body == "*":
         return kind.lowest, kind.star_highest
     first_text, dash, last_text = body.partition("-")
-    first = _number(first_text, place, kind)
+    first = _parse_number(first_text, position, kind)
     if not dash:
         return first, kind.highest if stepped else first
-    last = 7 if kind is WEEKDAY and last_text == "SUN" else _number(last_text, place + len(first_text) + 1, kind)
+    last = (
+        7 if kind is WEEKDAY and last_text == "SUN" else _parse_number(last_text, position + len(first_text) + 1, kind)
+    )
     if last < first:
-        raise refuse("backwards_range", place, field=kind.told, range=body)
+        raise refuse("backwards_range", position, field=kind.told, range=body)
     return first, last
 
 
-def _number(text: str, place: int, kind: FieldKind) -> int:
+def _parse_number(text: str, position: int, kind: FieldKind) -> int:
     if text in kind.names:
         return kind.names.index(text) + kind.lowest
-    value = _plain_number(text, place, kind)
+    value = _parse_digits(text, position, kind)
     if not kind.lowest <= value <= kind.highest:
-        raise refuse("out_of_range", place, field=kind.told, value=value, lowest=kind.lowest, highest=kind.highest)
+        raise refuse("out_of_range", position, field=kind.told, value=value, lowest=kind.lowest, highest=kind.highest)
     return value
 
 
-def _plain_number(text: str, place: int, kind: FieldKind) -> int:
+def _parse_digits(text: str, position: int, kind: FieldKind) -> int:
     if text == "?":
-        raise refuse("question_mark", place)
+        raise refuse("question_mark", position)
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise refuse("not_a_number", place, field=kind.told, value=text, lowest=kind.lowest, highest=kind.highest)
+        raise refuse("not_a_number", position, field=kind.told, value=text, lowest=kind.lowest, highest=kind.highest)
     return int(text)

@@ -1,7 +1,7 @@
-"""Which days: sets of calendar days that can be asked for their next member and counted without walking.
+"""Day sets with constant-time next and count operations.
 
-Which days of a month match depends only on the month's length and on the weekday of its first day, so that a rule
-such as "last working day" is 28 bit masks, computed once.
+The matching days of a month depend only on its length and on the weekday of its first day, so that a rule such as
+"last working day" is 28 bit masks, computed once.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _LENGTHS: Final = ((), (31,), (28, 29), (31,), (30,), (31,), (30,), (31,), (31,)
 
 
 class Days(Protocol):
-    """Days are numbered from 1970-01-01 = 0."""
+    """A set of days, numbered from 1970-01-01 = 0."""
 
     def on_or_after(self, day: int) -> int | None: ...
 
     def count(self, first: int, last: int) -> int:
-        """How many days from `first` to `last`, both included."""
+        """Count the days from `first` to `last`, both included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weekly:
-    """The same weekdays in every week, as a bit mask: bit 0 is Monday."""
+    """The same weekdays in every week, as a bit mask; bit 0 is Monday."""
 
     weekdays: int
 
@@ -59,37 +59,37 @@ MonthMask = Callable[[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Monthly:
-    """Days that a rule picks in each month of a set of months."""
+    """The days that a rule picks in each month of a set of months."""
 
     masks: tuple[int, ...]  # 12 months x 28 shapes, see `monthly`
-    months: tuple[int, ...]  # those with a mask that is not empty
+    months: tuple[int, ...]  # months with at least one matching day
 
     def on_or_after(self, day: int) -> int | None:
         if day > _LAST_DAY:
             return None
-        year, month, number = _civil(day)
+        year, month, number = _year_month_day(day)
         first = day - number + 1
         rest = self._mask(first, year, month) >> number
         if rest:
             return day + lowest_bit(rest)
         for _ in range(len(self.months) * 400):
-            year, month = self._following(year, month)
+            year, month = self._next_month(year, month)
             first = first_of_month(year, month)
             mask = self._mask(first, year, month)
             if mask:
-                found = first + lowest_bit(mask) - 1
-                return found if found <= _LAST_DAY else None
+                result = first + lowest_bit(mask) - 1
+                return result if result <= _LAST_DAY else None
         return None
 
-    def _following(self, year: int, month: int) -> tuple[int, int]:
-        """The next month that can have a matching day at all."""
+    def _next_month(self, year: int, month: int) -> tuple[int, int]:
+        """The next month that can have a matching day."""
         index = bisect_right(self.months, month)
         return (year, self.months[index]) if index < len(self.months) else (year + 1, self.months[0])
 
     def count(self, first: int, last: int) -> int:
         total, month_first = 0, first
         while month_first <= last:
-            year, month, number = _civil(month_first)
+            year, month, number = _year_month_day(month_first)
             start = month_first - number + 1
             end = start + days_in_month(year, month) - 1
             mask = self._mask(start, year, month) >> number
@@ -104,32 +104,32 @@ class Monthly:
 
 
 def monthly(months: int, mask: MonthMask) -> Monthly | None:
-    """The days that `mask` picks in `months` (bit 1 is January); None when no such day ever comes."""
+    """Build the set of days that `mask` picks in `months` (bit 1 is January); None if no day ever matches."""
     masks = tuple(
         mask(weekday, length) if months >> month & 1 and length in _LENGTHS[month] else 0
         for month in range(1, 13)
         for length in range(28, 32)
         for weekday in range(7)
     )
-    able = tuple(month for month in range(1, 13) if any(masks[month * 28 - 28 : month * 28]))
-    return Monthly(masks, able) if able else None
+    possible = tuple(month for month in range(1, 13) if any(masks[month * 28 - 28 : month * 28]))
+    return Monthly(masks, possible) if possible else None
 
 
 @cache
 def weekday_days(weekday_of_first: int, length: int, weekdays: int) -> int:
-    """The days of a month that fall on these weekdays."""
+    """Bit mask of the days of a month that fall on these weekdays."""
     return sum(1 << day for day in range(1, length + 1) if weekdays >> (weekday_of_first + day - 1) % 7 & 1)
 
 
 def nth_weekday(weekday_of_first: int, length: int, weekday: int, nth: int) -> int:
-    """The nth such weekday of a month, from the end when negative; no bit when the month has none."""
+    """Bit mask of the nth such weekday of a month, from the end when negative; 0 if the month has none."""
     days = [day for day in range(1, length + 1) if (weekday_of_first + day - 1) % 7 == weekday]
     index = nth - 1 if nth > 0 else nth
     return 1 << days[index] if -len(days) <= index < len(days) else 0
 
 
 def nearest_working_day(weekday_of_first: int, length: int, day: int) -> int:
-    """Monday to Friday nearest to a day, without leaving the month."""
+    """Bit mask of the working day (Monday to Friday) nearest to a day, within the month."""
     if day > length:
         return 0
     weekday = (weekday_of_first + day - 1) % 7
@@ -148,9 +148,9 @@ def day_number(day: date) -> int:
     return day.toordinal() - _EPOCH_ORDINAL
 
 
-def _civil(day: int) -> tuple[int, int, int]:
-    found = date.fromordinal(day + _EPOCH_ORDINAL)
-    return found.year, found.month, found.day
+def _year_month_day(day: int) -> tuple[int, int, int]:
+    day_date = date.fromordinal(day + _EPOCH_ORDINAL)
+    return day_date.year, day_date.month, day_date.day
 
 
 def lowest_bit(mask: int) -> int:

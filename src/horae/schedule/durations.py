@@ -1,4 +1,4 @@
-"""Durations: ISO 8601 (`PT1H30M`) and the short form (`1h30m`), as exact lengths of real time."""
+"""Duration parser and formatter: ISO 8601 (`PT1H30M`) and the short form (`1h30m`), as exact lengths of real time."""
 
 from __future__ import annotations
 
@@ -17,64 +17,64 @@ _SHORT: Final = re.compile(
     rf"(?:{_NUMBER}w)?(?:{_NUMBER}d)?(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?(?:{_NUMBER}ms)?", re.ASCII
 )
 _UNITS: Final = (604_800_000, 86_400_000, 3_600_000, 60_000, 1000, 1)
-"""Milliseconds; the last is for the short form alone."""
-_LONGEST: Final = 10**12
+"""Milliseconds per unit; the last is for the short form alone."""
+_MAX_SECONDS: Final = 10**12
 
 
 def parse_duration(text: str) -> timedelta:
-    """Refuses months and years, which are no fixed length, and everything that is not a duration."""
+    """Parse a duration; refuses months and years, which have no fixed length, and other text."""
     stripped = text.strip()
     match = _ISO.fullmatch(stripped.upper()) or _SHORT.fullmatch(stripped.lower())
     parts = match.groups() if match and not stripped.upper().endswith(("P", "T")) else ()
     if not any(parts):
         raise refuse("bad_duration", 0, value=text)
-    microseconds = sum(_microseconds(part) * unit // 1000 for part, unit in zip(parts, _UNITS, strict=False) if part)
-    if microseconds > _LONGEST * 1_000_000:
+    microseconds = sum(_to_microseconds(part) * unit // 1000 for part, unit in zip(parts, _UNITS, strict=False) if part)
+    if microseconds > _MAX_SECONDS * 1_000_000:
         raise refuse("bad_duration", 0, value=text)
     return timedelta(microseconds=microseconds)
 
 
-_SPOKEN: Final = re.compile(r"(\d+)(?:\.(\d+))?([a-z]+)", re.ASCII)
-_MOST_DIGITS: Final = 15
-_SPOKEN_UNITS: Final = dict(zip("wdhms", _UNITS, strict=False))
+_AMOUNT_AND_UNIT: Final = re.compile(r"(\d+)(?:\.(\d+))?([a-z]+)", re.ASCII)
+_MAX_DIGITS: Final = 15
+_UNITS_BY_LETTER: Final = dict(zip("wdhms", _UNITS, strict=False))
 _MILLISECOND: Final = re.compile(r"ms|milli")
 
 
-def exact(text: str, place: int) -> timedelta:
-    """What a person wrote as `1h30m`, `2hours` or `250ms`; parts of a millisecond are refused, and so is a capital M."""
+def exact(text: str, position: int) -> timedelta:
+    """Parse `1h30m`, `2hours` or `250ms`; refuses fractions of a millisecond and a capital M (month or minute)."""
     if "M" in text and not text.isupper():
-        raise refuse("bad_duration", place, value=text)
+        raise refuse("bad_duration", position, value=text)
     if re.fullmatch(r"\d+M", text):
-        raise refuse("month_or_minute", place, value=text)
-    text, microseconds, end, finer = text.lower(), 0, 0, False
-    for match in _SPOKEN.finditer(text):
+        raise refuse("month_or_minute", position, value=text)
+    text, microseconds, end, is_finer = text.lower(), 0, 0, False
+    for match in _AMOUNT_AND_UNIT.finditer(text):
         whole, fraction, unit = match.groups()
-        if match.start() != end or len(whole) > _MOST_DIGITS:
-            raise refuse("bad_duration", place, value=text)
-        length = 1 if _MILLISECOND.match(unit) else _SPOKEN_UNITS[unit[0]]
-        finer = finer or bool((fraction or "")[6:].strip("0"))
-        microseconds += _microseconds(f"{whole}.{(fraction or '0')[:6]}") * length // 1000
+        if match.start() != end or len(whole) > _MAX_DIGITS:
+            raise refuse("bad_duration", position, value=text)
+        length = 1 if _MILLISECOND.match(unit) else _UNITS_BY_LETTER[unit[0]]
+        is_finer = is_finer or bool((fraction or "")[6:].strip("0"))
+        microseconds += _to_microseconds(f"{whole}.{(fraction or '0')[:6]}") * length // 1000
         end = match.end()
-    if end != len(text) or microseconds > _LONGEST * 1_000_000:
-        raise refuse("bad_duration", place, value=text)
-    if finer or microseconds % 1000 or not microseconds:
-        raise refuse("sub_millisecond", place, value=re.sub(r"(?<=\d)(?=[a-z]{2})", " ", text))
+    if end != len(text) or microseconds > _MAX_SECONDS * 1_000_000:
+        raise refuse("bad_duration", position, value=text)
+    if is_finer or microseconds % 1000 or not microseconds:
+        raise refuse("sub_millisecond", position, value=re.sub(r"(?<=\d)(?=[a-z]{2})", " ", text))
     return timedelta(microseconds=microseconds)
 
 
-def _microseconds(number: str) -> int:
+def _to_microseconds(number: str) -> int:
     whole, _, fraction = number.partition(".")
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0") or 0)
 
 
 def short_duration(duration: timedelta) -> str:
-    """As in the schedule language: `1h30m`, `1d`, `0.5s`."""
+    """The short form: `1h30m`, `1d`, `0.5s`."""
     return iso_duration(duration).replace("P", "").replace("T", "").lower()
 
 
 @lru_cache(maxsize=256)
 def iso_duration(duration: timedelta) -> str:
-    """The canonical spelling: days, hours, minutes, seconds, each only where there is one."""
+    """The canonical ISO 8601 form: days, hours, minutes and seconds, without those that are zero."""
     hours, rest = divmod(duration.seconds, 3600)
     minutes, seconds = divmod(rest, 60)
     fraction = f".{duration.microseconds:06}".rstrip("0") if duration.microseconds else ""

@@ -1,4 +1,4 @@
-"""The question that everything else asks: given a schedule and the past, which instant comes next?"""
+"""Schedule evaluation: computes the next instant, iterates and counts occurrences, applies jitter."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from .value import Moment, Past, Schedule, Setting, check_choices, first_instant
 from .zones import Zone, find_zone
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-_PLAIN: Final[tuple[None, Gap, Fold]] = (None, "next", "first")
+_DEFAULT_SETTING: Final[tuple[None, Gap, Fold]] = (None, "next", "first")
 _from_seconds: Final = datetime.fromtimestamp
 
 
-def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the product's own question
-    """The first planned instant strictly after `after`; None when there is none left."""
-    # One look here saves a call: this is asked more often than anything else.
-    question = schedule._remembered.get(_PLAIN) or plain_question(schedule, *_PLAIN)  # noqa: SLF001
-    if question is None:
+def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the public name of this operation
+    """The first planned instant strictly after `after`; None if none is left."""
+    # Inlined cache look-up: this is the hottest call of the package.
+    next_second = schedule._cache.get(_DEFAULT_SETTING) or plain_question(schedule, *_DEFAULT_SETTING)  # noqa: SLF001
+    if next_second is None:
         return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
     try:
         elapsed = after - EPOCH
     except TypeError:
         raise refuse("naive_instant", moment=after) from None
-    found = question(elapsed.days * DAY + elapsed.seconds)
-    return None if found is None else _from_seconds(found, UTC)
+    second = next_second(elapsed.days * DAY + elapsed.seconds)
+    return None if second is None else _from_seconds(second, UTC)
 
 
 def first(schedule: Schedule, past: Past) -> datetime | None:
     """The first occurrence of a task created at `past.anchor`: `now`, and a `once` in the past, are due at creation."""
     if schedule.__class__ is Once and schedule.at.tzinfo is not None and not schedule.bounded:
-        # The short way for what is added by the thousand: one instant, and nothing else to look at.
+        # Fast path for tasks added in bulk: a single instant needs nothing else.
         return max(schedule.at, past.anchor).astimezone(UTC)
     inclusive = isinstance(schedule, Now | Once | Every | RRule) or schedule.start is not None
     before = past.anchor - _MICROSECOND if inclusive and past.anchor.year > 1 else past.anchor
@@ -50,48 +50,48 @@ def first(schedule: Schedule, past: Past) -> datetime | None:
 
 
 def iterate(schedule: Schedule, after: datetime, past: Past, *, until: datetime | None = None) -> Iterator[datetime]:
-    """Every planned instant in (after, until], as if each one were given a run."""
+    """Yield every planned instant in (after, until], as if each one were given a run."""
     occurrences = Occurrences(schedule, past, schedule.setting())
     yield from occurrences.between(after, until, past.counted)
 
 
 def count(schedule: Schedule, after: datetime, until: datetime, past: Past) -> int:
-    """How many planned instants lie in (after, until]; computed, not walked, where the kind allows."""
+    """Count the planned instants in (after, until]; computed without iterating where the kind allows."""
     return Occurrences(schedule, past, schedule.setting()).count(after, until, past.counted)
 
 
 def due(schedule: Schedule, planned: datetime, task_id: str, past: Past) -> datetime:
-    """When a planned instant really starts: jitter is one constant offset per task, never past the next occurrence.
+    """The instant at which a planned occurrence starts: planned plus jitter, one constant offset per task.
 
     The offset is a share of the jitter, or of the gap to the next occurrence where that is shorter, so that tasks stay
-    spread out there too. Repeats and the end of the window do not matter: asked again later, the answer is the same.
+    spread out there too. Repeats and the end of the window are ignored, so that the result never changes later.
     """
     if schedule.jitter is None:
         return planned
     share = int.from_bytes(blake2b(task_id.encode(), digest_size=6).digest()) / 2**48
     following = schedule.rule(schedule.setting(), past).after(to_instant(planned))
-    room = schedule.jitter if following is None else min(schedule.jitter, to_datetime(following) - planned)
-    return planned + room * share
+    spread = schedule.jitter if following is None else min(schedule.jitter, to_datetime(following) - planned)
+    return planned + spread * share
 
 
 def advance(past: Past, fires: int = 1) -> Past:
-    """The past after so many more counted occurrences."""
+    """The past after `fires` more counted occurrences."""
     return replace(past, counted=past.counted + fires)
 
 
-# --- the short way: most questions are about a cron value without window or repeat -------------------------------
+# --- fast path: most calls are about a cron value without window or repeat ---------------------------------------
 
 Question: TypeAlias = Callable[[int], int | None]
 
 
 def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -> Question | None:
-    """A function of whole seconds, where nothing but the pattern and the zone has to be looked at."""
+    """The next-second function of a cron value (cached) if only its pattern and zone matter; else None."""
     try:
-        known: Question | None = schedule._remembered.get((zone, gap, fold))  # noqa: SLF001 - the value's own memory
+        cached: Question | None = schedule._cache.get((zone, gap, fold))  # noqa: SLF001 - the value's own cache
     except TypeError:
-        known = None  # what cannot be a key is refused below, by name
-    if known is not None or type(schedule) is not Cron or schedule.bounded:
-        return known
+        cached = None  # an unhashable argument is refused below, by name
+    if cached is not None or type(schedule) is not Cron or schedule.bounded:
+        return cached
     check_choices(gap, fold)
     if zone is not None:
         find_zone(zone)
@@ -100,17 +100,17 @@ def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -
     return rule.next_second
 
 
-def answer(question: Question, after: datetime) -> datetime | None:
+def answer(next_second: Question, after: datetime) -> datetime | None:
     try:
-        passed = after - EPOCH
+        since_epoch = after - EPOCH
     except TypeError:
         raise refuse("naive_instant", moment=after) from None
-    found = question(passed.days * DAY + passed.seconds)
-    return None if found is None else _from_seconds(found, UTC)
+    second = next_second(since_epoch.days * DAY + since_epoch.seconds)
+    return None if second is None else _from_seconds(second, UTC)
 
 
 class Occurrences:
-    """One schedule in one setting, with its window and repeats; made for one answer, or one run of answers."""
+    """Evaluates a schedule in one setting, with its window and repeat limit."""
 
     __slots__ = ("_closes", "_opens", "_repeat", "_rule")
 
@@ -127,18 +127,18 @@ class Occurrences:
     def next(self, after: datetime, counted: int = 0) -> datetime | None:
         if self._repeat is not None and counted >= self._repeat:
             return None
-        found = self._next_instant(to_instant(after))
-        return None if found is None else to_datetime(found)
+        occurrence = self._next_instant(to_instant(after))
+        return None if occurrence is None else to_datetime(occurrence)
 
     def between(self, after: datetime, until: datetime | None, counted: int = 0) -> Iterator[datetime]:
         instant = to_instant(after)
         last = self._closes if until is None else min(self._closes, to_instant(until))
         while self._repeat is None or counted < self._repeat:
-            found = self._next_instant(instant)
-            if found is None or found > last:
+            occurrence = self._next_instant(instant)
+            if occurrence is None or occurrence > last:
                 return
-            yield to_datetime(found)
-            instant = found
+            yield to_datetime(occurrence)
+            instant = occurrence
             counted += 1
 
     def count(self, after: datetime, until: datetime, counted: int = 0) -> int:
@@ -149,8 +149,8 @@ class Occurrences:
         return total if self._repeat is None else max(0, min(total, self._repeat - counted))
 
     def _next_instant(self, after: int) -> int | None:
-        found = self._rule.after(max(after, self._opens - 1))
-        return found if found is not None and found <= self._closes else None
+        occurrence = self._rule.after(max(after, self._opens - 1))
+        return occurrence if occurrence is not None and occurrence <= self._closes else None
 
 
 def _zone_for(moment: Moment, setting: Setting) -> Zone:

@@ -1,4 +1,4 @@
-"""`every`: a fixed interval of real time, on a grid from the start or counted from the end of the last run."""
+"""The `every` schedule: a fixed interval of real time, on a grid from the start or counted from the end of the last run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class GridRule:
-    """first, first + interval, first + 2 intervals, …"""
+    """The instants first, first + interval, first + 2 intervals, …"""
 
     first: int
     interval: int
@@ -32,15 +32,15 @@ class GridRule:
         return instant + self.interval - (instant - self.first) % self.interval
 
     def count(self, after: int, until: int) -> int | None:
-        return self._through(until) - self._through(after) if until > after else 0
+        return self._count_until(until) - self._count_until(after) if until > after else 0
 
-    def _through(self, instant: int) -> int:
+    def _count_until(self, instant: int) -> int:
         return max(0, (instant - self.first) // self.interval + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Every(Schedule):
-    """With `since="end"` a preview can only estimate: it takes each run to end the moment it began."""
+    """With `since="end"` a preview is an estimate: it assumes that each run ends when it begins."""
 
     kind: ClassVar[str] = "every"
     interval: timedelta

@@ -1,11 +1,11 @@
-"""The calendar's own arithmetic, for any year; days are numbered from 1970-01-01 = 0."""
+"""Gregorian calendar arithmetic for any year; days are numbered from 1970-01-01 = 0."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_BEFORE: Final = tuple(sum(_LENGTHS[:month]) for month in range(12))
+_DAYS_BEFORE_MONTH: Final = tuple(sum(_LENGTHS[:month]) for month in range(12))
 
 
 def is_leap(year: int) -> bool:
@@ -23,7 +23,7 @@ def new_year(year: int) -> int:
 
 
 def first_of_month(year: int, month: int) -> int:
-    return new_year(year) + _BEFORE[month - 1] + (month > 2 and is_leap(year))
+    return new_year(year) + _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and is_leap(year))
 
 
 def weekday(day: int) -> int:

@@ -1,4 +1,4 @@
-"""Instants as integers: microseconds (or whole seconds) since 1970-01-01T00:00Z, and back to aware datetimes."""
+"""Conversion between aware datetimes and integer instants: microseconds (or seconds) since 1970-01-01T00:00Z."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ DAY: Final = 86_400
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
-# Two days inside what datetime can hold, so that no zone's offset can push a result over the edge.
+# Two days inside the range of datetime, so that no zone's offset can overflow it.
 FIRST_INSTANT: Final = int((datetime(1, 1, 3, tzinfo=UTC) - EPOCH).total_seconds()) * SECOND
 LAST_INSTANT: Final = int((datetime(9999, 12, 29, tzinfo=UTC) - EPOCH).total_seconds()) * SECOND
 
 
 def to_instant(moment: datetime) -> int:
-    """Microseconds of an aware datetime; exact, since floats would round the last microsecond of a far year."""
+    """Microseconds of an aware datetime, exact: floats would round the last microsecond of a far year."""
     if not isinstance(moment, datetime):
         raise refuse("not_a_datetime", name="instant", value=type(moment).__name__)
     if moment.tzinfo is None:

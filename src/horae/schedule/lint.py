@@ -1,4 +1,4 @@
-"""Looks at a valid schedule the way an experienced operator would, and says what may surprise."""
+"""Schedule linter: warnings about valid schedules that may surprise, such as clock changes, skipped months or drift."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ from .warnings import ScheduleWarning, warn, warn_each, warn_note
 from .zones import find_zone
 
 TWO_YEARS: Final = timedelta(days=731)
-_MOST_CHANGES: Final = 4
-_FIRES_LOOKED_AT: Final = 8
+_MAX_CHANGES: Final = 4
+_CHECKED_FIRES: Final = 8
 _DAY: Final = timedelta(days=1)
 _MINUTE: Final = timedelta(minutes=1)
 
 
 def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> list[ScheduleWarning]:
-    """Warnings for a schedule with a zone, created now."""
+    """List the warnings for a schedule with a zone, created at `now`."""
     past = Past(anchor=now)
-    found = [warn_note(note) for note in notes]
-    found += _about_fields(schedule)
-    found += _about_pace(schedule, now, past)
-    found += _about_clock_changes(schedule, now, past)
+    warnings = [warn_note(note) for note in notes]
+    warnings += _check_fields(schedule)
+    warnings += _check_frequency(schedule, now, past)
+    warnings += _check_clock_changes(schedule, now, past)
     if schedule.kind != "now" and next_after(schedule, now, past) is None:
-        found.append(warn("in_the_past" if schedule.kind == "once" else "nothing_left"))
-    return found
+        warnings.append(warn("in_the_past" if schedule.kind == "once" else "nothing_left"))
+    return warnings
 
 
-# --- what the words mean -----------------------------------------------------------------------------------------
+# --- fields and days ---------------------------------------------------------------------------------------------
 
 
-def _about_fields(schedule: Schedule) -> Iterator[ScheduleWarning]:
+def _check_fields(schedule: Schedule) -> Iterator[ScheduleWarning]:
     match schedule:
         case Cron():
-            yield from _about_cron(schedule)
+            yield from _check_cron(schedule)
         case Calendar():
             day = max((each for each in schedule.on if isinstance(each, int)), default=0)
             if (
                 schedule.unit in ("month", "year")
                 and day > 28
-                and _short_months(day, set(schedule.months or range(1, 13)))
+                and _find_short_months(day, set(schedule.months or range(1, 13)))
             ):
                 yield warn("clamps", day=day)
         case RRule():
             rule = schedule.parsed
             if schedule.start is None and not (rule.by_hour and rule.by_minute and rule.by_second):
                 yield warn("rule_anchor")
-            yield from _about_days(set(rule.by_month_day), set(rule.by_month) or set(range(1, 13)))
+            yield from _check_days(set(rule.by_month_day), set(rule.by_month) or set(range(1, 13)))
 
 
 _UNITS: Final = {
@@ -74,20 +74,20 @@ _UNITS: Final = {
 }
 
 
-def _about_cron(schedule: Cron) -> Iterator[ScheduleWarning]:
+def _check_cron(schedule: Cron) -> Iterator[ScheduleWarning]:
     fields = schedule.fields
     for name in _UNITS:
-        yield from _about_step(getattr(fields, name), name)
+        yield from _check_step(getattr(fields, name), name)
     if fields.day.text.startswith("*/") and fields.day.text != "*/1":
         yield warn("day_step", text=fields.day.text)
     if not fields.both_day_fields:
         days = f"{fields.day.text} / {fields.weekday.text}"
         yield warn("either_day", days=days)
-    elif not fields.day.starred:
-        yield from _about_days(set(fields.day.values), set(fields.month.values))
+    elif not fields.day.is_starred:
+        yield from _check_days(set(fields.day.values), set(fields.month.values))
 
 
-def _about_step(field: Field, name: str) -> Iterator[ScheduleWarning]:
+def _check_step(field: Field, name: str) -> Iterator[ScheduleWarning]:
     size, unit, period, unit_zh, period_zh = _UNITS[name]
     step = int(field.text[2:]) if field.text.startswith("*/") and field.text[2:].isdigit() else 1
     if size % step:
@@ -99,9 +99,9 @@ def _about_step(field: Field, name: str) -> Iterator[ScheduleWarning]:
         )
 
 
-def _about_days(days: set[int], months: set[int]) -> Iterator[ScheduleWarning]:
+def _check_days(days: set[int], months: set[int]) -> Iterator[ScheduleWarning]:
     for day in sorted(each for each in days if each > 28):
-        short = _short_months(day, months)
+        short = _find_short_months(day, months)
         if day == 29 and months == {2}:
             yield warn("leap_years_only")
         elif short:
@@ -109,25 +109,25 @@ def _about_days(days: set[int], months: set[int]) -> Iterator[ScheduleWarning]:
             yield warn_each("skips_months", names, {"months": "、".join(f"{month} 月" for month in short), "day": day})
 
 
-def _short_months(day: int, months: set[int]) -> list[int]:
+def _find_short_months(day: int, months: set[int]) -> list[int]:
     lengths = {2: 28, 4: 30, 6: 30, 9: 30, 11: 30}
     return [month for month in sorted(months) if lengths.get(month, 31) < day]
 
 
-# --- how often ---------------------------------------------------------------------------------------------------
+# --- frequency ---------------------------------------------------------------------------------------------------
 
 
-def _about_pace(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
+def _check_frequency(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
     if isinstance(schedule, Every):
-        yield from _about_interval(schedule, now)
-    fires = list(islice(iterate(schedule, now, past), _FIRES_LOOKED_AT))
+        yield from _check_interval(schedule, now)
+    fires = list(islice(iterate(schedule, now, past), _CHECKED_FIRES))
     if any(later - earlier < _MINUTE for earlier, later in pairwise(fires)):
         yield warn("often")
     if schedule.jitter is not None and any(later - earlier < schedule.jitter for earlier, later in pairwise(fires)):
         yield warn("jitter_too_long")
 
 
-def _about_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]:
+def _check_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]:
     if schedule.since == "end":
         yield warn("from_end")
     elif schedule.start is None:
@@ -143,23 +143,23 @@ def _about_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]
 # --- clock changes -----------------------------------------------------------------------------------------------
 
 
-def _about_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
+def _check_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
     if schedule.zone is None:
         return
     begin = to_instant(now) // SECOND
     end = begin + int(TWO_YEARS.total_seconds())
     if schedule.end is not None:
-        # A schedule that ends before a change is not touched by it.
+        # A change after the end of the schedule does not affect it.
         end = min(end, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
     setting = schedule.setting()
     rule = schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, past)
     changes = list(clock_changes(rule, begin, end))
-    yield from (_told(each) for each in changes[:_MOST_CHANGES])
-    if len(changes) > _MOST_CHANGES:
-        yield warn("more_changes", count=len(changes) - _MOST_CHANGES)
+    yield from (_change_warning(each) for each in changes[:_MAX_CHANGES])
+    if len(changes) > _MAX_CHANGES:
+        yield warn("more_changes", count=len(changes) - _MAX_CHANGES)
 
 
-def _told(change: ClockChange) -> ScheduleWarning:
+def _change_warning(change: ClockChange) -> ScheduleWarning:
     codes = {
         "moved": "gap_moved",
         "shifted": "gap_shifted",
@@ -173,15 +173,15 @@ def _told(change: ClockChange) -> ScheduleWarning:
     return warn(
         codes[change.effect],
         date=f"{wall_reading(change.wall):%Y-%m-%d}",
-        before=_clock(change.before, change.wall),
-        after=_clock(change.after, change.wall),
-        wall=_clock(change.wall, change.wall),
-        runs_at="" if change.runs_at is None else _clock(change.runs_at, change.wall),
+        before=_format_clock(change.before, change.wall),
+        after=_format_clock(change.after, change.wall),
+        wall=_format_clock(change.wall, change.wall),
+        runs_at="" if change.runs_at is None else _format_clock(change.runs_at, change.wall),
     )
 
 
-def _clock(wall: int, beside: int) -> str:
-    """A time of day, with its date when that is another one."""
+def _format_clock(wall: int, reference: int) -> str:
+    """Format a time of day, with its date if that differs from the date of `reference`."""
     reading = wall_reading(wall)
     shape = "%H:%M:%S" if reading.second else "%H:%M"
-    return f"{reading:{shape}}" if wall // 86_400 == beside // 86_400 else f"{reading:%Y-%m-%d {shape}}"
+    return f"{reading:{shape}}" if wall // 86_400 == reference // 86_400 else f"{reading:%Y-%m-%d {shape}}"

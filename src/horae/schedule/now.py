@@ -1,4 +1,4 @@
-"""`now`: due at the moment of its creation, once."""
+"""The `now` schedule: due once, when it is created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .value import Past, Schedule, Setting
 
 @dataclass(frozen=True, slots=True)
 class SingleRule:
-    """A handful of known instants, in order: usually one."""
+    """A few known instants in order, usually one."""
 
     instants: tuple[int, ...]
 
@@ -27,5 +27,5 @@ class SingleRule:
 class Now(Schedule):
     kind: ClassVar[str] = "now"
 
-    def rule(self, setting: Setting, past: Past) -> Rule:  # noqa: ARG002 - no zone can change what "now" is
+    def rule(self, setting: Setting, past: Past) -> Rule:  # noqa: ARG002 - independent of the zone
         return SingleRule((to_instant(past.anchor),))

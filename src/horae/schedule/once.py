@@ -1,4 +1,4 @@
-"""`once`: one instant, or one wall time in a zone."""
+"""The `once` schedule: one instant, or one wall time in a zone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .value import Past, Schedule, Setting, check_moment
 
 @dataclass(frozen=True, slots=True)
 class Once(Schedule):
-    """`at` without an offset is wall time; with one it is an instant, and the zone only says how to show it."""
+    """`at` without an offset is wall time; with one it is an instant, and the zone is only used to show it."""
 
     kind: ClassVar[str] = "once"
     at: datetime
@@ -27,12 +27,12 @@ class Once(Schedule):
         Schedule.__post_init__(self)
 
     def rule(self, setting: Setting, past: Past) -> Rule:
-        """A time that has passed already is due at creation."""
+        """A time in the past is due at creation."""
         anchor = to_instant(past.anchor)
         return SingleRule(tuple(sorted({max(each, anchor) for each in self.instants(setting)})))
 
     def wall_rule(self, setting: Setting) -> Rule:
-        """For asking what clock changes do to it; an instant knows no wall."""
+        """The rule used to analyse clock changes; an instant has no wall time and is not affected."""
         if self.at.tzinfo is not None:
             return SingleRule((to_instant(self.at),))
         return WallRule(
@@ -43,17 +43,17 @@ class Once(Schedule):
         if self.at.tzinfo is not None:
             return [to_instant(self.at)]
         local = wall_seconds(self.at)
-        return [each * SECOND + self._fraction(each, local, setting) for each in _meant(local, setting)]
+        return [each * SECOND + self._fraction(each, local, setting) for each in _resolve_wall_time(local, setting)]
 
     def _fraction(self, instant: int, local: int, setting: Setting) -> int:
-        # What stands in for a time in a gap is the end of the gap itself, not some microseconds later.
+        # The replacement for a time in a gap is exactly the end of the gap, without the fraction.
         shown = instant + setting.require_zone().offset(instant)
         return self.at.microsecond if shown == local or setting.gap == "shift" else 0
 
 
 @dataclass(frozen=True, slots=True)
 class SingleWallTime:
-    """One wall time as a pattern."""
+    """A pattern of one wall time."""
 
     local: int
 
@@ -64,7 +64,7 @@ class SingleWallTime:
         return int(first <= self.local <= last)
 
 
-def _meant(local: int, setting: Setting) -> list[int]:
+def _resolve_wall_time(local: int, setting: Setting) -> list[int]:
     zone = setting.require_zone()
     found: list[int] = []
     after = local - 2 * 86_400
@@ -76,9 +76,9 @@ def _meant(local: int, setting: Setting) -> list[int]:
 
 
 def refuse_repeated_once(schedule: Schedule, place: int | None = None) -> None:
-    """A number of times for what fires once: refused where a schedule is asked for. Stored ones stay readable."""
+    """Refuse a repeat limit on a requested one-time schedule; stored ones stay readable."""
     if schedule.kind not in ("now", Once.kind) or schedule.repeat is None:
         return
-    # With fold `both`, a time that comes twice is two occurrences.
+    # With fold `both`, a repeated wall time is two occurrences.
     if schedule.repeat > (2 if schedule.fold == "both" else 1):
         raise refuse("repeats_once", place, number=schedule.repeat)

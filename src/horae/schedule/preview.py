@@ -1,4 +1,4 @@
-"""The next fires as people read them: local time, offset, UTC, and how long until then."""
+"""Preview of the next fires: local time, offset, UTC, and the time until then."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Fire:
 
 
 def fires_in(zone: str, instants: Iterable[datetime]) -> list[Fire]:
-    return [Fire(each.astimezone(UTC), _local(each, zone), zone) for each in instants]
+    return [Fire(each.astimezone(UTC), _to_local(each, zone), zone) for each in instants]
 
 
-def _local(instant: datetime, zone: str) -> datetime:
+def _to_local(instant: datetime, zone: str) -> datetime:
     offset = find_zone(zone).offset(to_instant(instant) // SECOND)
     return instant.astimezone(timezone(timedelta(seconds=offset)))
 
@@ -36,7 +36,7 @@ _STEPS = ((365 * 86_400, "y", "年"), (86_400, "d", "天"), (3600, "h", "小时"
 
 
 def in_words(ahead: timedelta, language: Language) -> str:
-    """The two largest units: `in 13 h 4 m`, `13 小时 4 分钟后`."""
+    """Format a time span with its two largest units: `in 13 h 4 m`, `13 小时 4 分钟后`."""
     rest = round(abs(ahead).total_seconds())
     parts: list[str] = []
     for size, unit, unit_zh in _STEPS:
@@ -47,7 +47,7 @@ def in_words(ahead: timedelta, language: Language) -> str:
             break
         if len(parts) == 2:
             break
-    said = " ".join(parts) or ("0 s" if language == "en" else "0 秒")
+    text = " ".join(parts) or ("0 s" if language == "en" else "0 秒")
     if ahead < timedelta(0):
-        return f"{said} ago" if language == "en" else f"{said}前"
-    return f"in {said}" if language == "en" else f"{said}后"
+        return f"{text} ago" if language == "en" else f"{text}前"
+    return f"in {text}" if language == "en" else f"{text}后"

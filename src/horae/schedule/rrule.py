@@ -1,4 +1,4 @@
-"""`rrule`: RFC 5545 recurrence rules, counted from a start, with exceptions."""
+"""The `rrule` schedule: an RFC 5545 recurrence rule from a start, with excluded dates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TWO_DAYS: Final = 2 * DAY  # more than any offset from UTC
 
 @dataclass(frozen=True, slots=True)
 class RRule(Schedule):
-    """A `start` that does not match the rule is no occurrence; without one the anchor counts as the start."""
+    """A `start` that does not match the rule is no occurrence; without one the anchor is the start."""
 
     kind: ClassVar[str] = "rrule"
     recurrence: str
@@ -39,27 +39,27 @@ class RRule(Schedule):
         object.__setattr__(self, "recurrence", parse_rule(self.recurrence).text)
         object.__setattr__(self, "gap", self.gap or "skip")
         if isinstance(self.start, datetime):
-            # A rule counts whole seconds, and so does its start.
+            # Rules have a resolution of one second.
             object.__setattr__(self, "start", self.start.replace(microsecond=0))
         if len(self.exclude) > MOST_EXCEPTIONS:
             raise refuse("too_many", times=MOST_EXCEPTIONS, dates=MOST_EXCEPTIONS)
         for moment in self.exclude:
             check_moment(moment)
-        object.__setattr__(self, "exclude", tuple(sorted({_in_utc(each) for each in self.exclude}, key=str)))
+        object.__setattr__(self, "exclude", tuple(sorted({_to_utc(each) for each in self.exclude}, key=str)))
         Schedule.__post_init__(self)
         if self.start is not None and is_wall(self.start):
-            _pattern(self.parsed, _wall_start(self.start))
+            _pattern(self.parsed, _to_wall_seconds(self.start))
         elif self.start is None:
             _refuse_if_never(self.parsed)
         self._refuse_if_costly()
 
     def _refuse_if_costly(self) -> None:
-        """Counting and leaving out follow a rule through all that they count or leave out."""
+        """Refuse a rule whose COUNT or exclusions need too many expensive steps."""
         times = max(self.parsed.count or 0, len(self.exclude))
         if self.start is not None:
-            starts = [_wall_start(self.start)]
+            starts = [_to_wall_seconds(self.start)]
         else:
-            starts = [each for each in _SOME_STARTS if self._can_start(each)][:1]
+            starts = [each for each in _SAMPLE_STARTS if self._can_start(each)][:1]
         if times and any(_is_too_costly(self.parsed, start, times) for start in starts):
             raise refuse("rrule_too_costly", times=times)
 
@@ -80,10 +80,10 @@ class RRule(Schedule):
 
     def _start_local(self, setting: Setting, past: Past) -> int:
         if self.start is not None and is_wall(self.start):
-            return _wall_start(self.start)
-        # Without a start the rule begins with the first whole second of the task's life.
-        given = self.first_second(setting)
-        instant = -(-to_instant(past.anchor) // SECOND) if given is None else given
+            return _to_wall_seconds(self.start)
+        # Without a start the rule begins with the first whole second after creation.
+        start_second = self.first_second(setting)
+        instant = -(-to_instant(past.anchor) // SECOND) if start_second is None else start_second
         return instant + setting.require_zone().offset(instant)
 
     def first_second(self, setting: Setting) -> int | None:
@@ -93,32 +93,32 @@ class RRule(Schedule):
         return first_instant(self.start, zone) // SECOND
 
 
-# A value is often made anew, with its zone filled in; what its rule needs is worth keeping for a while.
+# A value is often rebuilt with its zone filled in, so its compiled pattern is cached.
 _pattern = lru_cache(maxsize=256)(RulePattern)
 _is_too_costly = lru_cache(maxsize=256)(is_too_costly)
 
 # A leap day, a Monday in the middle of an odd year, and a year's end: starts that imply different parts of a rule.
-_SOME_STARTS: Final = tuple(
+_SAMPLE_STARTS: Final = tuple(
     wall_seconds(each)
     for each in (datetime(2024, 2, 29), datetime(2025, 7, 7, 13, 37, 1), datetime(2026, 12, 31, 23, 59, 59))  # noqa: DTZ001
 )
 
 
 def _refuse_if_never(rule: RecurrenceRule) -> None:
-    """Without a start, a rule is refused when it can come from none; its interval could miss what it does not count."""
-    plain = replace(rule, interval=1, until=None, count=None)
+    """Refuse a rule without a start if it matches from no sample start; its interval is ignored, since it depends on the start."""
+    unlimited = replace(rule, interval=1, until=None, count=None)
     refusals = []
-    for start in _SOME_STARTS:
+    for start in _SAMPLE_STARTS:
         try:
-            _pattern(plain, start)
+            _pattern(unlimited, start)
         except InvalidSchedule as refusal:
             refusals.append(refusal)
-    if len(refusals) == len(_SOME_STARTS):
+    if len(refusals) == len(_SAMPLE_STARTS):
         raise refusals[0]
 
 
 def refuse_if_endless(schedule: Schedule) -> None:
-    """FREQ=SECONDLY with no end: refused where a schedule is asked for. Stored ones stay readable."""
+    """Refuse a requested FREQ=SECONDLY rule without an end; stored ones stay readable."""
     if not isinstance(schedule, RRule) or schedule.parsed.freq is not Frequency.SECONDLY:
         return
     ends = (schedule.parsed.count, schedule.parsed.until, schedule.end, schedule.repeat)
@@ -126,75 +126,75 @@ def refuse_if_endless(schedule: Schedule) -> None:
         raise refuse("rrule_endless_seconds")
 
 
-def _in_utc(moment: Moment) -> Moment:
-    aware = isinstance(moment, datetime) and moment.tzinfo is not None
-    return moment.astimezone(UTC) if isinstance(moment, datetime) and aware else moment
+def _to_utc(moment: Moment) -> Moment:
+    is_aware = isinstance(moment, datetime) and moment.tzinfo is not None
+    return moment.astimezone(UTC) if isinstance(moment, datetime) and is_aware else moment
 
 
-def _wall_start(start: Moment) -> int:
+def _to_wall_seconds(start: Moment) -> int:
     return wall_seconds(start) if isinstance(start, datetime) else day_number(start) * DAY
 
 
 def _make_rule(schedule: RRule, setting: Setting, start: int) -> Rule:
     rule = schedule.parsed
-    found: Rule = WallRule(
+    wall_rule: Rule = WallRule(
         setting.require_zone(), _pattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing
     )
     if rule.count is not None:
         opens = schedule.first_second(setting)
-        found = CountedRule(found, rule.count, (start - _TWO_DAYS if opens is None else opens) * SECOND - 1)
+        wall_rule = CountedRule(wall_rule, rule.count, (start - _TWO_DAYS if opens is None else opens) * SECOND - 1)
     last = to_instant(rule.until) if isinstance(rule.until, datetime) and rule.until.tzinfo is not None else None
     if last is None and not schedule.exclude:
-        return found
-    return ExceptionsRule(found, last, _Exceptions.of(schedule.exclude, setting))
+        return wall_rule
+    return ExceptionsRule(wall_rule, last, _Exceptions.of(schedule.exclude, setting))
 
 
 class CountedRule:
-    """The first so many occurrences of a rule: what a clock change left out does not count, as RFC 5545 says.
+    """The first `count` occurrences of a rule; as in RFC 5545, occurrences dropped by a clock change do not count.
 
-    They are found in order and only as far as somebody asks; the list grows by being replaced, so that two threads
-    may do the same work twice but never see it half done.
+    Occurrences are computed in order and on demand; the list is replaced, never changed, so that concurrent threads may
+    repeat work but never see a partial result.
     """
 
-    __slots__ = ("_begin", "_count", "_found", "rule")
+    __slots__ = ("_begin", "_count", "_known", "rule")
 
     def __init__(self, rule: Rule, count: int, begin: int) -> None:
         self.rule = rule
         self._count = count
         self._begin = begin
-        self._found: tuple[int, ...] = ()
+        self._known: tuple[int, ...] = ()
 
     def after(self, instant: int) -> int | None:
-        found = self._through(instant)
-        index = bisect_right(found, instant)
-        return found[index] if index < len(found) else None
+        known = self._known_through(instant)
+        index = bisect_right(known, instant)
+        return known[index] if index < len(known) else None
 
     def count(self, after: int, until: int) -> int | None:
-        found = self._through(until)
-        return max(0, bisect_right(found, until) - bisect_right(found, after))
+        known = self._known_through(until)
+        return max(0, bisect_right(known, until) - bisect_right(known, after))
 
-    def _through(self, instant: int) -> tuple[int, ...]:
-        """All that are known, with at least one beyond `instant` where there is one."""
-        known = list(self._found)
-        # A quarter more than was asked for, so that walking on does not copy the list at every step.
-        wanted = len(known) + len(known) // 4 + 1
+    def _known_through(self, instant: int) -> tuple[int, ...]:
+        """All known occurrences, extended to at least one after `instant` if there is one."""
+        known = list(self._known)
+        # Grow by a quarter, so that iterating does not copy the list at every step.
+        target_length = len(known) + len(known) // 4 + 1
         while len(known) < self._count and (
-            not known or known[-1] <= instant or len(self._found) < len(known) < wanted
+            not known or known[-1] <= instant or len(self._known) < len(known) < target_length
         ):
             following = self.rule.after(known[-1] if known else self._begin)
             if following is None:
                 self._count = len(known)
                 break
             known.append(following)
-        found = tuple(known)
-        if len(found) > len(self._found):
-            self._found = found
-        return found
+        extended = tuple(known)
+        if len(extended) > len(self._known):
+            self._known = extended
+        return extended
 
 
 @dataclass(frozen=True, slots=True)
 class _Exceptions:
-    """Dates, wall times and instants that are no occurrences."""
+    """Excluded dates, wall times and instants."""
 
     setting: Setting
     days: frozenset[int]
@@ -218,12 +218,12 @@ class _Exceptions:
         return instant in self.instants or local in self.walls or local // DAY in self.days
 
     def end_of_day(self, instant: int) -> int:
-        """Where to look on from: a whole day that is left out is left at once, not second by second."""
+        """The instant from which to continue: the end of an excluded day, else `instant` itself."""
         day = self._local(instant) // DAY
         if day not in self.days:
             return instant
         zone = self.setting.require_zone()
-        # A clock that goes back at midnight shows the day before once more: not beyond the change, then.
+        # A clock that goes back at midnight repeats the end of the day, so stop at the change.
         end = min(first_instant(civil(day + 1), zone) - 1, zone.segment(instant // SECOND).end * SECOND - 1)
         return max(instant, end)
 
@@ -234,19 +234,19 @@ class _Exceptions:
 
 @dataclass(frozen=True, slots=True)
 class ExceptionsRule:
-    """A rule that ends after its last counted instant, and leaves out its exceptions (which still count)."""
+    """A rule with a last instant and exceptions; excluded occurrences still count towards COUNT."""
 
     rule: Rule
     last: int | None
     exceptions: _Exceptions
 
     def after(self, instant: int) -> int | None:
-        found = self.rule.after(instant)
-        while found is not None and (self.last is None or found <= self.last):
-            if not self.exceptions.hold(found):
-                return found
-            found = self.rule.after(self.exceptions.end_of_day(found))
+        occurrence = self.rule.after(instant)
+        while occurrence is not None and (self.last is None or occurrence <= self.last):
+            if not self.exceptions.hold(occurrence):
+                return occurrence
+            occurrence = self.rule.after(self.exceptions.end_of_day(occurrence))
         return None
 
-    def count(self, after: int, until: int) -> int | None:  # noqa: ARG002 - exceptions have to be met one by one
+    def count(self, after: int, until: int) -> int | None:  # noqa: ARG002 - exceptions can only be found by iterating
         return None

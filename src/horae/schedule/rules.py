@@ -1,4 +1,4 @@
-"""Rules: what a schedule becomes once its zone is known. A rule answers "which instant comes next?" and keeps no state."""
+"""Rules: a schedule compiled for a known zone, which computes the next instant and keeps no state."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _LAST_SECOND: Final = LAST_INSTANT // SECOND
 
 
 class Rule(Protocol):
-    """Instants here are microseconds."""
+    """Computes occurrences; instants are microseconds."""
 
     def after(self, instant: int) -> int | None:
         """The first occurrence strictly after `instant`."""
 
     def count(self, after: int, until: int) -> int | None:
-        """How many lie in (after, until]; None when only walking can tell."""
+        """Count the occurrences in (after, until]; None if only iterating can count them."""
 
 
 class WallRule:
     """A pattern of wall times in a zone."""
 
-    __slots__ = ("_clear_parts", "_flowing", "_pattern", "_starts", "_zone", "fold", "gap", "keeps_pace")
+    __slots__ = ("_clear_ranges", "_flowing", "_pattern", "_starts", "_zone", "fold", "gap", "has_constant_pace")
 
     def __init__(self, zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, *, flowing: bool) -> None:
         self._zone = zone
         self._pattern = pattern
         self._flowing = flowing
         self._starts = zone.table.starts
-        self._clear_parts = zone.table.whole if flowing else zone.table.unambiguous
-        self.keeps_pace = False  # whether the real time between fires stays the same, whatever the clock does
+        self._clear_ranges = zone.table.whole if flowing else zone.table.unambiguous
+        self.has_constant_pace = False  # whether the real time between fires is constant, whatever clock changes happen
         self.gap: Gap = "skip" if flowing else gap
         self.fold: Fold = "both" if flowing else fold
 
@@ -52,12 +52,12 @@ class WallRule:
         return self._flowing
 
     def after(self, instant: int) -> int | None:
-        found = self.next_second(instant // SECOND)
-        return None if found is None else found * SECOND
+        second = self.next_second(instant // SECOND)
+        return None if second is None else second * SECOND
 
     def next_second(self, after: int) -> int | None:
-        """The same question in whole seconds, which is all that a wall pattern can tell apart."""
-        offset, clear_from, clear_until = self._clear_parts[bisect_right(self._starts, after) - 1]
+        """The first occurrence strictly after `after`, in whole seconds, the resolution of wall patterns."""
+        offset, clear_from, clear_until = self._clear_ranges[bisect_right(self._starts, after) - 1]
         if after < clear_from:
             return self.decide(after)
         local = self._pattern.next_local(after + offset)
@@ -65,18 +65,20 @@ class WallRule:
             return local - offset
         return self.decide(after, (after + offset, local))
 
-    def decide(self, after: int, known: tuple[int, int | None] | None = None) -> int | None:
-        """The careful way, needed only near a clock change, and at the edges of the calendar."""
+    def decide(self, after: int, last_result: tuple[int, int | None] | None = None) -> int | None:
+        """Compute the next second on the slow path, needed near clock changes and at the ends of the calendar."""
         after = max(after, _FIRST_SECOND - 1)
-        found = self._zone.next_match(_asking_once(self._pattern.next_local, known), after, self.gap, self.fold)
-        return found if found is not None and found <= _LAST_SECOND else None
+        second = self._zone.next_match(
+            _cache_last_result(self._pattern.next_local, last_result), after, self.gap, self.fold
+        )
+        return second if second is not None and second <= _LAST_SECOND else None
 
     def count(self, after: int, until: int) -> int | None:
-        """Counts whole stretches between clock changes at once, and walks only through what lies around them."""
+        """Count whole spans between clock changes at once; iterate only near the changes."""
         total, at, last = 0, after // SECOND, min(until // SECOND, _LAST_SECOND)
         for segment in self._zone.segments_from(at):
-            clear_from, clear_until = self._clear(segment)
-            total += self._walk(at, min(clear_from - 1, last))
+            clear_from, clear_until = self._clear_range(segment)
+            total += self._count_by_iterating(at, min(clear_from - 1, last))
             at = max(at, min(clear_from - 1, last))
             stop = min(clear_until - 1, last)
             counted = self._pattern.count_local(at + segment.offset + 1, stop + segment.offset)
@@ -84,43 +86,43 @@ class WallRule:
                 return None
             at = max(at, stop)
             end = min(segment.end - 1, last)
-            total += counted + self._walk(at, end)
+            total += counted + self._count_by_iterating(at, end)
             at = max(at, end)
             if at >= last:
                 break
         return total
 
-    def _clear(self, segment: Segment) -> tuple[int, int]:
+    def _clear_range(self, segment: Segment) -> tuple[int, int]:
         if self._flowing:
             return segment.start, segment.end
         return segment.start + abs(segment.jump), segment.end + min(segment.next_jump, 0)
 
-    def _walk(self, after: int, until: int) -> int:
+    def _count_by_iterating(self, after: int, until: int) -> int:
         total = 0
-        found = self.decide(after) if after < until else None
-        while found is not None and found <= until:
+        second = self.decide(after) if after < until else None
+        while second is not None and second <= until:
             total += 1
-            found = self.decide(found)
+            second = self.decide(second)
         return total
 
 
-def _asking_once(next_local: NextLocal, known: tuple[int, int | None] | None) -> NextLocal:
-    """The same question, remembering its last answer: from anywhere before that, it is the answer still.
+def _cache_last_result(next_local: NextLocal, last_result: tuple[int, int | None] | None) -> NextLocal:
+    """Wrap `next_local` with a cache of its last result, which holds for all arguments from the last one up to that result.
 
-    The careful way asks about one stretch of the wall from several sides, and for a rare rule each time is a search.
+    The slow path queries one range of wall times repeatedly, and for a rare rule each call is a search.
     """
 
-    def ask(local: int) -> int | None:
-        nonlocal known
-        if known is None or local < known[0] or (known[1] is not None and local >= known[1]):
-            known = (local, next_local(local))
-        return known[1]
+    def cached_next(local: int) -> int | None:
+        nonlocal last_result
+        if last_result is None or local < last_result[0] or (last_result[1] is not None and local >= last_result[1]):
+            last_result = (local, next_local(local))
+        return last_result[1]
 
-    return ask
+    return cached_next
 
 
 class PeriodicRule(WallRule):
-    """A wall rule that repeats by the minute, hour, day or week: one look-up in a small table is the answer."""
+    """A wall rule that repeats by the minute, hour, day or week: one bisection in a small table."""
 
     __slots__ = ("_offsets", "_period")
 
@@ -136,25 +138,25 @@ class PeriodicRule(WallRule):
     ) -> None:
         super().__init__(zone, pattern, gap, fold, flowing=flowing)
         self._period, self._offsets = table
-        self.keeps_pace = flowing and 3600 % self._period == 0
+        self.has_constant_pace = flowing and 3600 % self._period == 0
 
     def next_second(self, after: int) -> int | None:
-        offset, clear_from, clear_until = self._clear_parts[bisect_right(self._starts, after) - 1]
+        offset, clear_from, clear_until = self._clear_ranges[bisect_right(self._starts, after) - 1]
         if after >= clear_from:
             phase = (after + offset) % self._period
-            found = after - phase + self._offsets[bisect_right(self._offsets, phase)]
-            if found < clear_until:
-                return found
+            match = after - phase + self._offsets[bisect_right(self._offsets, phase)]
+            if match < clear_until:
+                return match
         return self.decide(after)
 
 
 class StrideRule(PeriodicRule):
-    """One fire in each period, which needs no table at all."""
+    """A periodic rule with one fire per period: pure arithmetic, no table."""
 
     __slots__ = ()
 
     def next_second(self, after: int) -> int | None:
-        offset, clear_from, clear_until = self._clear_parts[bisect_right(self._starts, after) - 1]
+        offset, clear_from, clear_until = self._clear_ranges[bisect_right(self._starts, after) - 1]
         if after >= clear_from:
             period = self._period
             upcoming = after + period - (after + offset - self._offsets[0]) % period
@@ -166,5 +168,5 @@ class StrideRule(PeriodicRule):
 def repeating_rule(
     zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, table: tuple[int, tuple[int, ...]], *, flowing: bool
 ) -> PeriodicRule:
-    made = StrideRule if len(table[1]) == 2 else PeriodicRule
-    return made(zone, pattern, gap, fold, table, flowing=flowing)
+    rule_class = StrideRule if len(table[1]) == 2 else PeriodicRule
+    return rule_class(zone, pattern, gap, fold, table, flowing=flowing)

@@ -1,4 +1,4 @@
-"""Reads a zone's history and its rule for the future from the `tzdata` package: TZif version 2 and its POSIX footer."""
+"""TZif reader: a zone's recorded offset changes and its POSIX rule for the future, from the `tzdata` package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DAY: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class YearlyChange:
-    """One of the two changes in a footer, e.g. `M3.2.0/2`: which day of a year, and the second of that day."""
+    """One of the two yearly changes in a POSIX footer, e.g. `M3.2.0/2`: a day of the year, and the second of that day."""
 
     month: int  # 0: a day of the year instead
     week: int
@@ -47,7 +47,7 @@ class YearlyChange:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What a zone does for ever after its last recorded change."""
+    """The POSIX rule that a zone follows after its last recorded change."""
 
     standard: int
     saving: int | None
@@ -67,14 +67,14 @@ class Footer:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Offsets in seconds east of Greenwich: the first one, the recorded changes, and the rule that follows them."""
+    """Offsets in seconds east of Greenwich: the first one, the recorded changes, and the rule after them."""
 
     first_offset: int
     changes: tuple[tuple[int, int], ...]
     footer: Footer
 
     def through(self, year: int) -> Iterator[tuple[int, int]]:
-        """(instant, new offset) of every change before the end of `year`; those that keep the offset are left out."""
+        """Yield (instant, new offset) for every change before the end of `year` that changes the offset."""
         offset = self.first_offset
         for instant, new_offset in self._all_changes(year):
             if new_offset != offset:
@@ -94,7 +94,7 @@ def zone_names() -> frozenset[str]:
 
 
 def read_history(name: str) -> History:
-    """The history of a zone whose name is in `zone_names()`."""
+    """Read the history of a zone whose name is in `zone_names()`."""
     return _decode((_FOLDER / name).read_bytes())
 
 
@@ -113,8 +113,8 @@ def _decode(data: bytes) -> History:
 
 
 def _body_length(counts: list[int], time_size: int) -> int:
-    universal, standard, leaps, times, kinds, letters = counts
-    return times * (time_size + 1) + kinds * 6 + letters + leaps * (time_size + 4) + standard + universal
+    universal, standard, leaps, times, kinds, abbreviation_bytes = counts
+    return times * (time_size + 1) + kinds * 6 + abbreviation_bytes + leaps * (time_size + 4) + standard + universal
 
 
 _NAME: Final = r"(?:<[^>]+>|[A-Za-z]+)"
@@ -127,16 +127,16 @@ def _read_footer(text: str) -> Footer:
     if match is None:
         raise ValueError(f"unreadable zone footer: {text!r}")
     standard_text, saving_text, begins, ends = match.groups()
-    standard = -_seconds(standard_text)
+    standard = -_parse_seconds(standard_text)
     if begins is None:
         return Footer(standard, None, None, None)
-    saving = -_seconds(saving_text) if saving_text else standard + 3600
+    saving = -_parse_seconds(saving_text) if saving_text else standard + 3600
     return Footer(standard, saving, _read_change(begins), _read_change(ends))
 
 
 def _read_change(text: str) -> YearlyChange:
     date, _, time = text.partition("/")
-    second = _seconds(time) if time else 7200
+    second = _parse_seconds(time) if time else 7200
     if date.startswith("M"):
         month, week, weekday = map(int, date[1:].split("."))
         return YearlyChange(month, week, weekday, 0, counts_leap_day=True, second=second)
@@ -145,7 +145,7 @@ def _read_change(text: str) -> YearlyChange:
     return YearlyChange(0, 0, 0, int(date), counts_leap_day=True, second=second)
 
 
-def _seconds(text: str) -> int:
+def _parse_seconds(text: str) -> int:
     sign = -1 if text.startswith("-") else 1
     parts = [int(part) for part in text.lstrip("+-").split(":")]
     return sign * sum(part * unit for part, unit in zip(parts, (3600, 60, 1), strict=False))

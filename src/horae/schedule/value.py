@@ -1,4 +1,4 @@
-"""What every schedule has: its zone, its window, how often it may repeat, and what clock changes do to it."""
+"""Base class of schedules: zone, window, repeat limit, jitter, and the policy for clock changes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .refusals import refuse
 from .rules import Rule
 from .zones import Zone, find_zone
 
-# A date stands for the whole day, a naive datetime for wall time in the schedule's zone, an aware one for an instant.
+# A date means the whole day, a naive datetime wall time in the schedule's zone, an aware one an instant.
 Moment: TypeAlias = date | datetime
 Counting = Literal["run", "planned"]
 
 MOST_REPEATS: Final = 1_000_000_000
 LONGEST_JITTER: Final = timedelta(days=1)
 _LAST_YEAR: Final = 9999
-_MOST_REMEMBERED: Final = 64
+_MAX_CACHED: Final = 64
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """All that a schedule may know of what went before: values in, value out."""
+    """The past that a schedule is evaluated with: creation instant, counted occurrences, end of the last run."""
 
     anchor: datetime
     counted: int = 0
@@ -36,7 +36,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where a schedule is evaluated: its zone, and its choices for clock changes."""
+    """The setting in which a schedule is evaluated: its zone, and its policies for clock changes."""
 
     zone: str | None
     gap: Gap
@@ -50,7 +50,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule(ABC):
-    """A pure value: given the past, the next instant. It holds no cursor; what it remembers it could compute again."""
+    """An immutable value that computes the next instant from the past; it holds no cursor, only a cache of derived values."""
 
     kind: ClassVar[str]
     zone: str | None = None
@@ -61,13 +61,13 @@ class Schedule(ABC):
     jitter: timedelta | None = None
     gap: Gap | None = None
     fold: Fold | None = None
-    _remembered: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.zone is not None:
             require("zone", self.zone, str, "the name of a zone")
             find_zone(self.zone)
-        if self._plain:
+        if self._has_no_modifiers:
             return
         check_choices(self.gap, self.fold)
         _check_choice("counting", self.counting, ("run", "planned"))
@@ -86,16 +86,16 @@ class Schedule(ABC):
 
     def _window_is_empty(self, start: Moment, end: Moment) -> bool:
         if self.zone is None and is_wall(start) != is_wall(end):
-            return False  # only a zone can tell; whoever fills it in asks again
+            return False  # only a zone can decide; the check runs again when one is filled in
         zone = find_zone(self.zone or "UTC")
         return first_instant(start, zone) > last_instant(end, zone)
 
     def with_defaults(self, zone: str | None, gap: Gap | None = None, fold: Fold | None = None) -> Self:
-        """The same schedule, with what it leaves open filled in."""
+        """The same schedule with missing zone, gap and fold filled in."""
         missing: dict[str, Any] = {
-            name: given
-            for name, given in (("zone", zone), ("gap", gap), ("fold", fold))
-            if given is not None and getattr(self, name) is None
+            name: default
+            for name, default in (("zone", zone), ("gap", gap), ("fold", fold))
+            if default is not None and getattr(self, name) is None
         }
         return replace(self, **missing) if missing else self
 
@@ -103,35 +103,35 @@ class Schedule(ABC):
         return Setting(self.zone or zone, self.gap or gap, self.fold or fold)
 
     @property
-    def _plain(self) -> bool:
-        """As most are: nothing but the kind's own fields and the zone was said."""
+    def _has_no_modifiers(self) -> bool:
+        """Whether only the kind's own fields and the zone are set, as in most schedules."""
         window = self.start is None and self.end is None and self.repeat is None
         return window and self.counting == "run" and self.jitter is None and self.gap is None and self.fold is None
 
     @abstractmethod
     def rule(self, setting: Setting, past: Past) -> Rule:
-        """What this becomes in a setting; the window and the repeats are looked at elsewhere."""
+        """The evaluable rule in a setting; window and repeats are applied by the caller."""
 
     @property
     def bounded(self) -> bool:
-        """Whether a window or a number of repeats has to be looked at."""
+        """Whether it has a window or a repeat limit."""
         return self.start is not None or self.end is not None or self.repeat is not None
 
     def __copy__(self) -> Self:
         return self
 
     def __deepcopy__(self, _: object) -> Self:
-        """A value is its own copy; what it remembers need not be made twice."""
+        """Return the value itself: it is immutable, and its cache can be shared."""
         return self
 
     def remember(self, key: object, make: Callable[[], _T]) -> _T:
-        """Derived things, kept beside the value that they follow from; the amount is bounded."""
+        """Return the cached value for `key`, computing it with `make` if absent; the cache is bounded."""
         try:
-            return self._remembered[key]  # type: ignore[no-any-return]
+            return self._cache[key]  # type: ignore[no-any-return]
         except KeyError:
-            if len(self._remembered) >= _MOST_REMEMBERED:
-                self._remembered.clear()
-            return self._remembered.setdefault(key, make())  # type: ignore[no-any-return]
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
+            return self._cache.setdefault(key, make())  # type: ignore[no-any-return]
 
 
 def check_choices(gap: str | None, fold: str | None) -> None:
@@ -139,13 +139,13 @@ def check_choices(gap: str | None, fold: str | None) -> None:
     _check_choice("fold", fold, (None, "first", "last", "both"))
 
 
-def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
-    if not isinstance(given, str | None) or given not in allowed:
-        raise refuse("bad_choice", name=name, value=given, allowed=", ".join(str(each) for each in allowed if each))
+def _check_choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if not isinstance(value, str | None) or value not in allowed:
+        raise refuse("bad_choice", name=name, value=value, allowed=", ".join(str(each) for each in allowed if each))
 
 
 def require(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
-    """Values may be built by hand as well: what has the wrong type is refused like wrong text. A bool is no number."""
+    """Check the type of a field: values can be built by hand, and a wrong type is refused like wrong text. A bool is no number."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise refuse("bad_value", key=name, value=value, wanted=wanted)
 
@@ -153,20 +153,20 @@ def require(name: str, value: object, kind: type | tuple[type, ...], wanted: str
 def check_moment(moment: Moment | None) -> None:
     if moment is None or (moment.__class__ is datetime and 1 < moment.year < _LAST_YEAR):
         return
-    known = isinstance(moment, date)
-    if not known or not date(1, 1, 4) <= (moment.date() if isinstance(moment, datetime) else moment) <= date(
+    is_date = isinstance(moment, date)
+    if not is_date or not date(1, 1, 4) <= (moment.date() if isinstance(moment, datetime) else moment) <= date(
         9999, 12, 27
     ):
         raise refuse("bad_moment", value=moment)
 
 
 def is_wall(moment: Moment) -> bool:
-    """Whether a zone is needed to say which instant this is."""
+    """Whether a zone is needed to resolve the moment to an instant."""
     return not isinstance(moment, datetime) or moment.tzinfo is None
 
 
 def first_instant(moment: Moment, zone: Zone) -> int:
-    """When a window that begins here opens."""
+    """The instant at which a window that begins here opens."""
     if isinstance(moment, datetime):
         return _resolve(moment, zone, "first")
     return _resolve(datetime(moment.year, moment.month, moment.day), zone, "first")  # noqa: DTZ001 - wall time
@@ -184,9 +184,9 @@ def _resolve(moment: datetime, zone: Zone, fold: Fold) -> int:
     if moment.tzinfo is not None:
         return to_instant(moment)
     local = wall_seconds(moment)
-    found = zone.instants(local)
-    if found:
-        return (found[0] if fold == "first" else found[-1]) * SECOND + moment.microsecond
+    instants = zone.instants(local)
+    if instants:
+        return (instants[0] if fold == "first" else instants[-1]) * SECOND + moment.microsecond
     return (
         next(change.start for change in zone.changes(local - 2 * 86_400, local + 2 * 86_400) if local in change.gap)
         * SECOND

@@ -1,4 +1,4 @@
-"""Patterns on the wall clock: days and times of day, without any zone. Seconds are counted from 1970-01-01 00:00."""
+"""Wall-clock patterns: days and times of day without a zone, in seconds from 1970-01-01 00:00."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class WallPattern(Protocol):
         """The first matching wall time strictly after `local`."""
 
     def count_local(self, first: int, last: int) -> int | None:
-        """How many match from `first` to `last`, both included; None when only walking could tell."""
+        """Count the matches from `first` to `last`, both included; None if only iterating can count them."""
 
 
 class Times(Protocol):
-    """Times of a day, as seconds from midnight."""
+    """Times of day, in seconds from midnight."""
 
     def __len__(self) -> int: ...
 
@@ -33,14 +33,14 @@ class Times(Protocol):
         """The first time of day strictly after `second`."""
 
     def count_until(self, second: int) -> int:
-        """How many are at or before `second`."""
+        """Count the times at or before `second`."""
 
     def all(self) -> Iterable[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTimes:
-    """Times written out, in order."""
+    """A sorted list of times."""
 
     seconds: tuple[int, ...]
 
@@ -67,7 +67,7 @@ class ListedTimes:
 
 @dataclass(frozen=True, slots=True)
 class TimesOfDay:
-    """Times as minutes of the day and seconds of the minute: two short tables stand for up to 86,400 times."""
+    """Times as minutes of the day times seconds of the minute: two short tables represent up to 86,400 times."""
 
     minutes: tuple[int, ...]
     seconds: tuple[int, ...]
@@ -90,9 +90,9 @@ class TimesOfDay:
             return None
         if self.minutes[index] > minute:
             return self.minutes[index] * 60 + self.seconds[0]
-        within = bisect_right(self.seconds, rest)
-        if within < len(self.seconds):
-            return minute * 60 + self.seconds[within]
+        second_index = bisect_right(self.seconds, rest)
+        if second_index < len(self.seconds):
+            return minute * 60 + self.seconds[second_index]
         return self.minutes[index + 1] * 60 + self.seconds[0] if index + 1 < len(self.minutes) else None
 
     def count_until(self, second: int) -> int:
@@ -108,7 +108,7 @@ class TimesOfDay:
 
 
 def times_of(seconds: Iterable[int]) -> Times:
-    """The compact form where the times are all combinations of some minutes and some seconds."""
+    """Build the compact form if the times are all combinations of some minutes and some seconds, else a list."""
     listed = sorted(set(seconds))
     minutes, parts = sorted({each // 60 for each in listed}), sorted({each % 60 for each in listed})
     if len(minutes) * len(parts) == len(listed):
@@ -118,20 +118,20 @@ def times_of(seconds: Iterable[int]) -> Times:
 
 @dataclass(frozen=True, slots=True)
 class DaysAndTimes:
-    """Every one of the times on every one of the days."""
+    """Every time on every day."""
 
     days: Days
     times: Times
 
     def next_local(self, local: int) -> int | None:
         day, second = divmod(local, DAY)
-        found = self.days.on_or_after(day)
-        if found == day:
+        match_day = self.days.on_or_after(day)
+        if match_day == day:
             time = self.times.after(second)
             if time is not None:
                 return day * DAY + time
-            found = self.days.on_or_after(day + 1)
-        return None if found is None else found * DAY + self.times.first
+            match_day = self.days.on_or_after(day + 1)
+        return None if match_day is None else match_day * DAY + self.times.first
 
     def count_local(self, first: int, last: int) -> int | None:
         if last < first:
@@ -147,29 +147,29 @@ MOST_OFFSETS: Final = 2016
 
 
 def periodic_offsets(weekdays: int, times: Times) -> tuple[int, tuple[int, ...]] | None:
-    """(period, offsets) when a pattern repeats by the minute, hour, day or week and is small enough to tabulate.
+    """(period, offsets) if a pattern repeats by the minute, hour, day or week and is small enough to tabulate; else None.
 
     The offsets are counted from a multiple of the period since 1970-01-01 (a Thursday), and end with the first one
-    of the next period, so that one bisection answers "the next one" without a special case.
+    of the next period, so that one bisection finds the next one without a special case.
     """
     if weekdays != EVERY_WEEKDAY:
         days = [day for day in range(7) if weekdays >> (day + 3) % 7 & 1]
         if len(days) * len(times) > MOST_OFFSETS:
             return None
-        return _closed(7 * DAY, [day * DAY + time for day in days for time in times.all()])
+        return _close_table(7 * DAY, [day * DAY + time for day in days for time in times.all()])
     for period in (60, 3600):
         offsets = [each for each in times.all() if each < period]
-        if len(times) == len(offsets) * DAY // period and _repeats(times, offsets, period):
-            return _closed(period, offsets)
-    return _closed(DAY, list(times.all())) if len(times) <= MOST_OFFSETS else None
+        if len(times) == len(offsets) * DAY // period and _is_repeating(times, offsets, period):
+            return _close_table(period, offsets)
+    return _close_table(DAY, list(times.all())) if len(times) <= MOST_OFFSETS else None
 
 
-def _repeats(times: Times, offsets: list[int], period: int) -> bool:
+def _is_repeating(times: Times, offsets: list[int], period: int) -> bool:
     repeated = (start + each for start in range(0, DAY, period) for each in offsets)
     return all(one == other for one, other in zip(times.all(), repeated, strict=True))
 
 
-def _closed(period: int, offsets: list[int]) -> tuple[int, tuple[int, ...]]:
+def _close_table(period: int, offsets: list[int]) -> tuple[int, tuple[int, ...]]:
     stride, rest = divmod(period, len(offsets))
     if rest == 0 and offsets == list(range(offsets[0], offsets[0] + period, stride)):
         return stride, (offsets[0], offsets[0] + stride)

@@ -1,4 +1,4 @@
-"""What a person should know about a schedule that is valid all the same: a closed list, in two languages."""
+"""Catalogue of schedule warnings: a closed list of codes for valid schedules that may surprise, in two languages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "{date} 时钟从 {before} 拨回 {after}：重复的时刻会执行两次。",
     ),
     "more_changes": (
-        "{count} more clock changes touch this schedule in the next two years.",
+        "{count} more clock changes affect this schedule in the next two years.",
         "未来两年内还有 {count} 次时钟变动会影响这条规则。",
     ),
     "uneven_step": (
@@ -151,7 +151,7 @@ def warn_note(note: str) -> ScheduleWarning:
 
 
 def warn_each(code: str, english: dict[str, object], chinese: dict[str, object]) -> ScheduleWarning:
-    """For facts that are words themselves."""
+    """Build a warning with separate facts for each language."""
     en, zh = _CATALOGUE[code]
     return ScheduleWarning(code, {"en": agree(en, english).format_map(english), "zh": zh.format_map(chinese)})
 

@@ -1,8 +1,8 @@
-"""Zone arithmetic, all of it: what a wall clock shows, and what becomes of a time that it shows twice or never.
+"""Time zone arithmetic: wall time to instants and back, with gaps and folds at clock changes.
 
-A zone is a row of *segments*, stretches of real time under one offset. A wall-clock time that falls between two
-segments lies in a *gap*; one that two segments both show lies in a *fold*. Everything else follows from that, for
-changes of any size: half an hour, two hours, or a day over the date line.
+A zone is a list of *segments*, spans of real time with one offset. A wall time between two segments lies in a *gap*;
+one that two segments share lies in a *fold*. This covers changes of any size: half an hour, two hours, or a day over
+the date line.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from .tzif import History, read_history, zone_names
 
 NextLocal = Callable[[int], int | None]
 
-# A forward jump this long crosses the date line: the day it drops never was, and nothing stands in for it.
+# A forward jump this long crosses the date line: the day it drops does not exist and is not replaced.
 DATE_LINE_JUMP: Final = 3 * 3600
-_LONG_AGO: Final = -(10**15)
+_DISTANT_PAST: Final = -(10**15)
 _TWO_DAYS: Final = 2 * 86_400
-# The calendar repeats after 400 years: what has not come by then does not come, and clock changes come again.
+# The calendar repeats after 400 years: a pattern without a match by then has none, and clock changes repeat.
 CYCLE: Final = 146_097 * 86_400
 _NEAR_YEAR: Final = 2100
 _FAR_YEAR: Final = _NEAR_YEAR + 401
 _CYCLE_BEGIN: Final = new_year(_NEAR_YEAR) * 86_400
-_NEAR: Final = 0.75
-"""How alike two names are at least, for one to be suggested for the other."""
+_MIN_SIMILARITY: Final = 0.75
+"""Minimum similarity of a suggested zone name."""
 _LAST_CHANGE: Final = new_year(10_002) * 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Real time from `start` until `end` (exclusive), all under one offset; `jump` is the change that began it."""
+    """Real time from `start` until `end` (exclusive) with one offset; `jump` is the change of offset at its start."""
 
     start: int
     end: int
@@ -56,11 +56,11 @@ class Segment:
         return self.end + self.offset
 
     def shown_from(self, fold: Fold) -> int:
-        """The first wall time that counts here: with fold `first`, what the former segment showed is spent."""
+        """The first wall time that counts here; with fold `first`, times already shown by the segment before are excluded."""
         return self.local_start - min(self.jump, 0) if fold == "first" else self.local_start
 
     def shown_until(self, fold: Fold) -> int:
-        """With fold `last`, what the next segment shows again is left to it."""
+        """The end of the wall times that count here; with fold `last`, times that the next segment repeats are excluded."""
         return self.local_end + min(self.next_jump, 0) if fold == "last" else self.local_end
 
     def later(self, seconds: int) -> Segment:
@@ -68,46 +68,46 @@ class Segment:
 
     @property
     def gap(self) -> range:
-        """The wall times that the change into this segment left out."""
+        """The wall times that the change into this segment skipped."""
         return range(self.local_start - max(self.jump, 0), self.local_start)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A zone's segments up to a year, with what the fast paths look up."""
+    """A zone's segments up to a year, with look-up tables for the fast path."""
 
     year: int
     segments: tuple[Segment, ...]
     starts: tuple[int, ...]
-    # (offset, from, until) of the instants where a wall time means one instant and nothing has to be decided.
+    # (offset, from, until) of the instants where a wall time maps to one instant, so that no policy applies.
     unambiguous: tuple[tuple[int, int, int], ...]
     # The same for schedules that follow real time: the whole segment.
     whole: tuple[tuple[int, int, int], ...]
 
 
 class Zone:
-    """One IANA zone. Compare zones by name.
+    """One IANA zone; compare zones by name.
 
-    The near table reaches as far as people plan; the far one, made when somebody asks, covers a whole cycle of the
-    calendar. What lies beyond is the same cycle again, 400 years later for each turn.
+    The near table covers usual dates; the far table, built on first use, covers a whole 400-year cycle of the calendar,
+    which is repeated for later dates.
     """
 
-    __slots__ = ("_far", "_history", "name", "table")
+    __slots__ = ("_far_table", "_history", "name", "table")
 
     def __init__(self, name: str, history: History) -> None:
         self.name = name
         self._history = history
-        self.table = _build(history, _NEAR_YEAR)
-        self._far: Table | None = None
+        self.table = _build_table(history, _NEAR_YEAR)
+        self._far_table: Table | None = None
 
     def segment(self, instant: int) -> Segment:
         return next(self.segments_from(instant))
 
     def segments_from(self, instant: int) -> Iterator[Segment]:
-        """The segment that holds `instant` and all that follow, for as long as the calendar goes."""
+        """Yield the segment that contains `instant` and all later ones, to the end of the calendar."""
         near = self.table
         index = bisect_right(near.starts, instant) - 1
-        # The last segment of a table may end behind its horizon: the far table knows where.
+        # The last segment of a table may end after its horizon: the far table has its end.
         while index < len(near.segments) - 1:
             yield near.segments[index]
             index += 1
@@ -117,22 +117,24 @@ class Zone:
         yield from self._far_segments(max(instant, near.starts[-1]))
 
     def _far_segments(self, instant: int) -> Iterator[Segment]:
-        if self._far is None:
-            self._far = _build(self._history, _FAR_YEAR)
-        starts, segments = self._far.starts, self._far.segments
-        begin = bisect_right(starts, _CYCLE_BEGIN)  # the first change of the cycle, and how many it has
+        if self._far_table is None:
+            self._far_table = _build_table(self._history, _FAR_YEAR)
+        starts, segments = self._far_table.starts, self._far_table.segments
+        begin = bisect_right(
+            starts, _CYCLE_BEGIN
+        )  # index of the first change of the cycle, and the number of its changes
         length = bisect_right(starts, _CYCLE_BEGIN + CYCLE) - begin
         if length == 0:
             yield segments[-1]
             return
-        turns = max(0, (instant - _CYCLE_BEGIN) // CYCLE)
-        index = bisect_right(starts, instant - turns * CYCLE) - 1 + turns * length
+        cycles = max(0, (instant - _CYCLE_BEGIN) // CYCLE)
+        index = bisect_right(starts, instant - cycles * CYCLE) - 1 + cycles * length
         while True:
-            turn, place = divmod(max(index - begin, 0), length)
-            segment = segments[begin + place if index >= begin else index]
-            if segment.start + turn * CYCLE > _LAST_CHANGE:
+            cycle, position = divmod(max(index - begin, 0), length)
+            segment = segments[begin + position if index >= begin else index]
+            if segment.start + cycle * CYCLE > _LAST_CHANGE:
                 return
-            yield segment if turn == 0 else segment.later(turn * CYCLE)
+            yield segment if cycle == 0 else segment.later(cycle * CYCLE)
             index += 1
 
     def offset(self, instant: int) -> int:
@@ -140,16 +142,16 @@ class Zone:
 
     def instants(self, local: int) -> list[int]:
         """Every instant at which a wall clock shows `local`: none in a gap, two in a fold."""
-        found = []
+        instants = []
         for segment in self.segments_from(local - _TWO_DAYS):
             if segment.start > local + _TWO_DAYS:
                 break
             if segment.local_start <= local < segment.local_end:
-                found.append(local - segment.offset)
-        return found
+                instants.append(local - segment.offset)
+        return instants
 
     def changes(self, after: int, until: int) -> Iterator[Segment]:
-        """The segments that a clock change begins within (after, until]."""
+        """Yield the segments that begin with a clock change in (after, until]."""
         for segment in self.segments_from(after):
             if segment.start > until:
                 return
@@ -157,98 +159,98 @@ class Zone:
                 yield segment
 
     def next_match(self, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:
-        """The first instant after `after` that a pattern of wall times means here.
+        """The first instant after `after` that matches a wall-time pattern under the given gap and fold policies.
 
-        A schedule that follows real time passes gap `skip` and fold `both`: what the wall never shows never fires,
-        what it shows twice fires twice.
+        A schedule that follows real time passes gap `skip` and fold `both`: a wall time that is skipped never fires, one
+        that is repeated fires twice.
         """
-        quiet_until = _LONG_AGO
+        no_match_until = _DISTANT_PAST
         for number, segment in enumerate(self.segments_from(after)):
             if segment.start > after + CYCLE:
                 return None
-            if segment.end <= quiet_until and number > 1:
+            if segment.end <= no_match_until and number > 1:
                 continue
-            found = _first_in(segment, next_local, after, gap, fold)
-            if found is not None and found < segment.end:
-                return found
+            match = _first_match_in(segment, next_local, after, gap, fold)
+            if match is not None and match < segment.end:
+                return match
             upcoming = next_local(max(after + segment.offset, segment.local_start - 1))
             if upcoming is None and number > 0:
                 return None
             if upcoming is not None:
-                quiet_until = upcoming - _TWO_DAYS
+                no_match_until = upcoming - _TWO_DAYS
         return None
 
 
-def _first_in(segment: Segment, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:
-    shown = next_local(max(after + segment.offset, segment.shown_from(fold) - 1))
-    ordinary = shown - segment.offset if shown is not None and shown < segment.shown_until(fold) else None
+def _first_match_in(segment: Segment, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:
+    upcoming = next_local(max(after + segment.offset, segment.shown_from(fold) - 1))
+    regular = upcoming - segment.offset if upcoming is not None and upcoming < segment.shown_until(fold) else None
     if segment.jump <= 0 or segment.jump >= DATE_LINE_JUMP or gap == "skip":
-        return ordinary
-    replaced = _first_replacement(segment, next_local, after, gap)
-    if ordinary is None or replaced is None:
-        return replaced if ordinary is None else ordinary
-    return min(ordinary, replaced)
+        return regular
+    replacement = _first_replacement(segment, next_local, after, gap)
+    if regular is None or replacement is None:
+        return replacement if regular is None else regular
+    return min(regular, replacement)
 
 
 def _first_replacement(segment: Segment, next_local: NextLocal, after: int, gap: Gap) -> int | None:
-    """What fires instead of a wall time that the change into this segment left out."""
-    missing = segment.gap
+    """The instant that replaces a wall time in the gap before this segment; None if there is none."""
+    gap_range = segment.gap
     if gap == "next":
-        lost = next_local(missing.start - 1)
-        return segment.start if segment.start > after and lost is not None and lost in missing else None
-    former_offset = segment.offset - segment.jump
-    lost = next_local(max(after + former_offset, missing.start - 1))
-    return lost - former_offset if lost is not None and lost in missing else None
+        skipped = next_local(gap_range.start - 1)
+        return segment.start if segment.start > after and skipped is not None and skipped in gap_range else None
+    offset_before = segment.offset - segment.jump
+    skipped = next_local(max(after + offset_before, gap_range.start - 1))
+    return skipped - offset_before if skipped is not None and skipped in gap_range else None
 
 
-def _build(history: History, year: int) -> Table:
-    starts, offsets = [_LONG_AGO], [history.first_offset]
+def _build_table(history: History, year: int) -> Table:
+    starts, offsets = [_DISTANT_PAST], [history.first_offset]
     for instant, offset in history.through(year):
         starts.append(instant)
         offsets.append(offset)
     jumps = [0, *(new - old for old, new in pairwise(offsets)), 0]
-    ends = [*starts[1:], -_LONG_AGO]
+    ends = [*starts[1:], -_DISTANT_PAST]
     segments = tuple(
         Segment(start, end, offset, jumps[index], jumps[index + 1])
         for index, (start, end, offset) in enumerate(zip(starts, ends, offsets, strict=True))
     )
-    # A later change may hide behind the horizon: the last segment has no fast part, unless it lasts for ever.
-    settled = segments if history.footer.saving is None else segments[:-1]
-    closed = [(each.offset, each.end, each.start) for each in segments[len(settled) :]]
+    # The end of the last segment is beyond the horizon: no fast path for it, unless it never ends.
+    final = segments if history.footer.saving is None else segments[:-1]
+    disabled = [(each.offset, each.end, each.start) for each in segments[len(final) :]]
     return Table(
         year,
         segments,
         tuple(starts),
         (
-            *(_clear(each, each.start + abs(each.jump), each.end + min(each.next_jump, 0)) for each in settled),
-            *closed,
+            *(_fast_range(each, each.start + abs(each.jump), each.end + min(each.next_jump, 0)) for each in final),
+            *disabled,
         ),
-        (*(_clear(each, each.start, each.end) for each in settled), *closed),
+        (*(_fast_range(each, each.start, each.end) for each in final), *disabled),
     )
 
 
-def _clear(segment: Segment, begin: int, end: int) -> tuple[int, int, int]:
-    """No fast answer lies beyond the calendar, nor before it."""
+def _fast_range(segment: Segment, begin: int, end: int) -> tuple[int, int, int]:
+    """The fast-path entry of a segment, limited to the calendar."""
     return segment.offset, max(begin, FIRST_INSTANT // SECOND), min(end, LAST_INSTANT // SECOND + 1)
 
 
 @cache
 def find_zone(name: str) -> Zone:
-    """The zone of an exact IANA name; refused when the `tzdata` package does not know it."""
+    """The zone with an exact IANA name (cached); refused if the `tzdata` package does not know it."""
     if name not in zone_names():
         raise unknown_zone(name)
     return Zone(name, read_history(name))
 
 
 def unknown_zone(name: str, position: int | None = None) -> InvalidSchedule:
-    """The refusal of a name; it suggests another one only where that is near."""
+    """The refusal of an unknown name, with a suggestion if another name is similar."""
     near = nearest_zone(name)
     suggestion = ("", "") if near is None else (f"Did you mean {near}? ", f"是不是 {near}？")
     return refuse("unknown_zone", position, zone=name, suggestion=suggestion)
 
 
 def nearest_zone(name: str) -> str | None:
-    """The known name that a person most likely meant; None where no name is near."""
+    """The known zone name most similar to `name`; None if none is similar enough."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a refusal needs it
 
     by_folded = {known.casefold(): known for known in zone_names()}
@@ -256,5 +258,5 @@ def nearest_zone(name: str) -> str | None:
     if folded in by_folded:
         return by_folded[folded]
     cities = {known.rsplit("/", 1)[-1].casefold(): known for known in sorted(zone_names(), reverse=True)}
-    close = get_close_matches(folded, [*by_folded, *cities], n=1, cutoff=_NEAR)
+    close = get_close_matches(folded, [*by_folded, *cities], n=1, cutoff=_MIN_SIMILARITY)
     return (by_folded | cities)[close[0]] if close else None

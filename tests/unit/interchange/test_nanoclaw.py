@@ -303,8 +303,8 @@ def test_a_table_that_computes_without_end_is_given_up(tmp_path: Path) -> None:
     """
     path = made(tmp_path, schema=schema)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("horae.interchange.database._MOST_STEPS", 3)
-        patch.setattr("horae.interchange.database._STEPS", 1000)
+        patch.setattr("horae.interchange.database._MAX_CALLBACKS", 3)
+        patch.setattr("horae.interchange.database._STEPS_PER_CALLBACK", 1000)
         with pytest.raises(Refusal) as refused:
             nanoclaw.read(path, zone=SHANGHAI)
     assert refused.value.code == "import_too_much_work"

@@ -1,4 +1,4 @@
-"""How other systems spell schedules: each dialect read into Horae's words, and written back without loss."""
+"""Schedule dialects of other systems: each is read into a Horae schedule and can be written back without loss."""
 
 from __future__ import annotations
 

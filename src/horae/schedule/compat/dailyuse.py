@@ -1,4 +1,4 @@
-"""DailyUse: a `scheduledTime` and a `recurrence` NONE, DAILY, WEEKLY, MONTHLY, YEARLY or CUSTOM (a cron expression)."""
+"""DailyUse dialect: a `scheduledTime` and a `recurrence` NONE, DAILY, WEEKLY, MONTHLY, YEARLY or CUSTOM (cron)."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ _KEYS: Final = ("scheduledTime", "recurrence")
 
 
 def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
-    """`zone` is where the time of day and the dates are meant; there it was that of the server."""
+    """Read a DailyUse schedule; `zone` applies to its time of day and dates (in DailyUse, the server's zone)."""
     fields = Fields.of(SYSTEM, mapping, _KEYS)
     find_zone(zone)
     at = fields.needed_time("scheduledTime")
     recurrence = Recurrence.of(fields.get("recurrence"))
-    schedule, notes = _schedule(at, recurrence, zone)
-    understood = Translation(schedule, _policies(recurrence), (*notes, *recurrence.notes(zone)))
-    return Fields(SYSTEM, recurrence.spelled(fields.values)).remember(understood, zone)
+    schedule, notes = _make_schedule(at, recurrence, zone)
+    translation = Translation(schedule, _policies(recurrence), (*notes, *recurrence.notes(zone)))
+    return Fields(SYSTEM, recurrence.spelled(fields.values)).remember(translation, zone)
 
 
 def write(translation: Translation, *, zone: str) -> dict[str, Any]:
-    """Refused where DailyUse has no words for it: intervals, several times of day, days from the end of a month."""
-    return written(SYSTEM, translation, zone, _spell, partial(read, zone=zone))
+    """Write a DailyUse schedule; refuses what it cannot express: intervals, several times of day, days from a month's end."""
+    return written(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
 
 
-def _schedule(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_schedule(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     match recurrence.kind:
         case "NONE":
             return read_once(at, zone)
         case "CUSTOM":
-            return _cron(at, recurrence, zone)
+            return _make_cron(at, recurrence, zone)
         case _:
-            return _calendar(at, recurrence, zone)
+            return _make_calendar(at, recurrence, zone)
 
 
-def _cron(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_cron(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     schedule = Cron(recurrence.expression, zone=zone, start=at, end=recurrence.end, repeat=recurrence.repeat)
     return schedule, first_run_notes(schedule, zone)
 
 
-def _calendar(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_calendar(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     start = at.replace(microsecond=0)
     local = local_time(start, zone)
-    twice = is_second_pass(start, zone)
+    is_second = is_second_pass(start, zone)
     schedule = Calendar(
         unit=recurrence.unit,
         every=recurrence.every,
@@ -69,10 +69,10 @@ def _calendar(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule
         start=start,
         end=recurrence.end,
         repeat=recurrence.repeat,
-        fold="last" if twice else None,
+        fold="last" if is_second else None,
     )
     notes = [note("compat_fraction_dropped", time=local.time())] if at.microsecond else []
-    if twice:
+    if is_second:
         notes.append(note("compat_second_pass", local=show_local(start, zone), zone=zone))
     return schedule, (*notes, *_day_notes(schedule, local), *first_run_notes(schedule, zone))
 
@@ -89,13 +89,13 @@ def _day_notes(schedule: Calendar, local: datetime) -> tuple[Note, ...]:
 
 
 def _policies(recurrence: Recurrence) -> dict[str, Any]:
-    """The third failure in a row is the last. What happens only once fails as often by being tried three times."""
+    """DailyUse gives up after three failures in a row; a one-time task is therefore retried three times."""
     if recurrence.kind != "NONE":
         return {"give_up_after": 3}
     return {"retry": {"attempts": 3, "backoff": "PT1M", "factor": 1, "max": "PT1M"}, "give_up_after": 1}
 
 
-def _spell(translation: Translation) -> dict[str, Any]:
+def _write_schedule(translation: Translation) -> dict[str, Any]:
     schedule = translation.schedule
     if isinstance(schedule, Once):
         return {"scheduledTime": show_moment(schedule.at), "recurrence": {"type": "NONE", "interval": 1}}
@@ -107,7 +107,7 @@ def _spell(translation: Translation) -> dict[str, Any]:
     if isinstance(schedule, Cron):
         recurrence["cronExpression"] = schedule.expression
     else:
-        recurrence = {"type": KIND_OF_UNIT[schedule.unit], "interval": schedule.every, **_spell_days(schedule)}
+        recurrence = {"type": KIND_OF_UNIT[schedule.unit], "interval": schedule.every, **_write_days(schedule)}
     if schedule.end is not None:
         recurrence["endDate"] = show_moment(schedule.end)
     if schedule.repeat is not None:
@@ -115,7 +115,7 @@ def _spell(translation: Translation) -> dict[str, Any]:
     return {"scheduledTime": shown_time(SYSTEM, "start", schedule.start), "recurrence": recurrence}
 
 
-def _spell_days(schedule: Calendar) -> dict[str, Any]:
+def _write_days(schedule: Calendar) -> dict[str, Any]:
     numbers = [each for each in schedule.on if isinstance(each, int)]
     if schedule.unit == "week":
         return {"daysOfWeek": sorted((day + 1) % 7 for day in numbers)}

@@ -1,4 +1,4 @@
-"""The `recurrence` object of DailyUse, checked field by field before anything is made of it."""
+"""Parser for the `recurrence` object of DailyUse: every field is checked before it is used."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ KIND_OF_UNIT: Final[dict[Unit, str]] = {"day": "DAILY", "week": "WEEKLY", "month
 _UNIT_OF_KIND: Final = {kind: unit for unit, kind in KIND_OF_UNIT.items()}
 _KINDS: Final = ("NONE", *KIND_OF_UNIT.values(), "CUSTOM")
 _KEYS: Final = ("type", "interval", "daysOfWeek", "dayOfMonth", "endDate", "maxOccurrences", "cronExpression")
-_LIMITS: Final = ("endDate", "maxOccurrences")
-_USED: Final = {
+_END_FIELDS: Final = ("endDate", "maxOccurrences")
+_USED_FIELDS: Final = {
     "NONE": (),
-    "DAILY": ("interval", *_LIMITS),
-    "WEEKLY": ("interval", "daysOfWeek", *_LIMITS),
-    "MONTHLY": ("interval", "dayOfMonth", *_LIMITS),
-    "YEARLY": ("interval", *_LIMITS),
-    "CUSTOM": ("cronExpression", *_LIMITS),
+    "DAILY": ("interval", *_END_FIELDS),
+    "WEEKLY": ("interval", "daysOfWeek", *_END_FIELDS),
+    "MONTHLY": ("interval", "dayOfMonth", *_END_FIELDS),
+    "YEARLY": ("interval", *_END_FIELDS),
+    "CUSTOM": ("cronExpression", *_END_FIELDS),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """Every field is checked, also where the type has no use for it; only the used ones have a say."""
+    """A checked recurrence; fields that its type does not use are checked too, and ignored."""
 
     fields: Fields | None
     kind: str
@@ -46,23 +46,23 @@ class Recurrence:
     passed_over: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, given: object) -> Recurrence:
-        """Without a recurrence it happens once."""
-        if given is None:
+    def of(cls, value: object) -> Recurrence:
+        """Parse the object; without one the task runs once."""
+        if value is None:
             return cls(None, "NONE")
-        fields = Fields.of(SYSTEM, given, _KEYS)
+        fields = Fields.of(SYSTEM, value, _KEYS)
         kind = fields.choice("type", _KINDS)
         expression = fields.needed_text("cronExpression") if kind == "CUSTOM" else fields.text("cronExpression")
         return cls(
             fields,
             kind,
             fields.whole("interval", 1, MOST_PERIODS) or 1,
-            _weekdays(fields.get("daysOfWeek")),
+            _read_weekdays(fields.get("daysOfWeek")),
             fields.whole("dayOfMonth", 1, 31),
             fields.moment("endDate"),
             fields.whole("maxOccurrences", 1, MOST_REPEATS),
             expression or "",
-            _passed_over(given, kind),
+            _ignored_fields(value, kind),
         )
 
     @property
@@ -70,7 +70,7 @@ class Recurrence:
         return _UNIT_OF_KIND[self.kind]
 
     def on(self, local: datetime) -> tuple[int, ...]:
-        """The days in the period: those given, else the one that the first time falls on."""
+        """The days in the period: those given, else the day of the first time."""
         match self.kind:
             case "WEEKLY":
                 return self.weekdays or (local.weekday(),)
@@ -82,31 +82,31 @@ class Recurrence:
                 return ()
 
     def notes(self, zone: str) -> tuple[Note, ...]:
-        told = []
+        notes = []
         if self.passed_over:
-            told.append(note("compat_fields_unused", kind=self.kind, keys=", ".join(self.passed_over)))
+            notes.append(note("compat_fields_unused", kind=self.kind, keys=", ".join(self.passed_over)))
         if self.kind != "NONE" and self.end is not None and not isinstance(self.end, datetime):
-            told.append(note("compat_end_whole_day", day=self.end, zone=zone))
-        return tuple(told)
+            notes.append(note("compat_end_whole_day", day=self.end, zone=zone))
+        return tuple(notes)
 
     def spelled(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(values) if self.fields is None else {**values, "recurrence": self.fields.values}
 
 
-def _weekdays(given: object) -> tuple[int, ...]:
-    """JavaScript counts from Sunday = 0, Horae from Monday = 0."""
-    if given is None:
+def _read_weekdays(value: object) -> tuple[int, ...]:
+    """Convert JavaScript weekdays (Sunday = 0) to Horae's (Monday = 0)."""
+    if value is None:
         return ()
-    if not isinstance(given, list | tuple) or len(given) > 7:
-        raise refuse("compat_bad_weekdays", key="daysOfWeek", value=shown(given))
-    return tuple((within("daysOfWeek", each, 0, 6) - 1) % 7 for each in given)
+    if not isinstance(value, list | tuple) or len(value) > 7:
+        raise refuse("compat_bad_weekdays", key="daysOfWeek", value=shown(value))
+    return tuple((within("daysOfWeek", each, 0, 6) - 1) % 7 for each in value)
 
 
-def _passed_over(given: object, kind: str) -> tuple[str, ...]:
-    """What was said in vain. An interval of 1 says nothing anywhere, and every DailyUse client sends one."""
-    if not isinstance(given, Mapping):
+def _ignored_fields(value: object, kind: str) -> tuple[str, ...]:
+    """The given fields that the type ignores; an interval of 1 is not reported, since every DailyUse client sends one."""
+    if not isinstance(value, Mapping):
         return ()
-    said = (key for key in given if isinstance(key, str) and given[key] is not None)
-    unused = (key for key in said if key not in ("type", *_USED[kind]))
-    told = (key for key in unused if key != "interval" or whole_number(given[key]) != 1)
-    return tuple(key[:40] if key.isprintable() else "…" for key in told)[:20]
+    present = (key for key in value if isinstance(key, str) and value[key] is not None)
+    unused = (key for key in present if key not in ("type", *_USED_FIELDS[kind]))
+    reported = (key for key in unused if key != "interval" or whole_number(value[key]) != 1)
+    return tuple(key[:40] if key.isprintable() else "…" for key in reported)[:20]

@@ -1,4 +1,4 @@
-"""Reads the fields of somebody else's mapping: whatever is in them, what does not fit is refused by name."""
+"""Typed readers for the fields of another system's schedule: a value that does not fit is refused with its key."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _FLAGS: Final[dict[str | int, bool]] = {"true": True, "1": True, 1: True, "false
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields that a dialect knows; whatever else is in the mapping belongs to others. Null is the same as absent."""
+    """The fields that a dialect knows; other keys of the mapping are ignored, and null is the same as absent."""
 
     system: str
     values: dict[str, Any]
 
     @classmethod
-    def of(cls, system: str, given: object, known: tuple[str, ...]) -> Fields:
-        if not isinstance(given, Mapping):
-            raise refuse("compat_not_a_mapping", system=system, value=shown(given))
-        return cls(system, {key: given[key] for key in known if key in given})
+    def of(cls, system: str, value: object, keys: tuple[str, ...]) -> Fields:
+        if not isinstance(value, Mapping):
+            raise refuse("compat_not_a_mapping", system=system, value=shown(value))
+        return cls(system, {key: value[key] for key in keys if key in value})
 
     def get(self, key: str) -> Any:
         return self.values.get(key)
@@ -61,25 +61,27 @@ class Fields:
         return None if value is None else within(key, value, lowest, highest)
 
     def flag(self, key: str) -> bool | None:
-        """A form on a web page sends text, a C++ program may send 1; both mean what they say."""
+        """Read a boolean; web forms send text and C++ programs may send 1, so both are accepted."""
         value = self.get(key)
         if value is None or isinstance(value, bool):
             return value
-        found = _FLAGS.get(value.lower() if isinstance(value, str) else value) if isinstance(value, str | int) else None
-        if found is None:
+        parsed = (
+            _FLAGS.get(value.lower() if isinstance(value, str) else value) if isinstance(value, str | int) else None
+        )
+        if parsed is None:
             raise refuse("compat_not_flag", key=key, value=shown(value))
-        return found
+        return parsed
 
     def time(self, key: str) -> datetime | None:
         return None if self.get(key) is None else self.needed_time(key)
 
     def needed_time(self, key: str) -> datetime:
-        """Wall time, or an instant; a date alone will not do."""
+        """Read a wall time or an instant; a date alone is refused."""
         value = self.need(key)
-        found = moment_of(key, value)
-        if not isinstance(found, datetime):
+        moment = moment_of(key, value)
+        if not isinstance(moment, datetime):
             raise refuse("compat_not_a_time", key=key, value=shown(value))
-        return found
+        return moment
 
     def moment(self, key: str) -> Moment | None:
         return None if self.get(key) is None else moment_of(key, self.get(key))
@@ -89,7 +91,7 @@ class Fields:
 
 
 def whole_number(value: object) -> int | None:
-    """A number, or text that is one; JavaScript has no integers, so 60.0 is 60. Nothing else is guessed at."""
+    """A whole number, or text that is one; JavaScript has no integers, so 60.0 is 60. None for anything else."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value)
         return int(match.group(1)) if match else None
@@ -108,15 +110,15 @@ def within(key: str, value: object, lowest: int, highest: int) -> int:
 
 
 def moment_of(key: str, value: object) -> Moment:
-    """ISO text, or what a program in Python already has: a date, wall time, or an instant (in UTC from here on)."""
-    found = _given_moment(value) if isinstance(value, date) else read_moment(value) if isinstance(value, str) else None
-    if found is None:
+    """ISO text, or a Python date or datetime: a date, a wall time, or an instant (converted to UTC)."""
+    moment = _to_utc(value) if isinstance(value, date) else read_moment(value) if isinstance(value, str) else None
+    if moment is None:
         raise refuse("compat_not_a_time", key=key, value=shown(value))
-    check_moment(found)
-    return found
+    check_moment(moment)
+    return moment
 
 
-def _given_moment(value: date) -> Moment | None:
+def _to_utc(value: date) -> Moment | None:
     if not isinstance(value, datetime) or value.tzinfo is None:
         return value
     try:
@@ -126,7 +128,7 @@ def _given_moment(value: date) -> Moment | None:
 
 
 def shown(value: object) -> str:
-    """A value as a refusal may show it. A number of 5,000 digits, for one, could not even be printed."""
+    """Format a value for a refusal; a number of thousands of digits could not be converted to text."""
     if isinstance(value, str):
         return f'"{value[:LONGEST_TEXT]}"'
     if value is None or isinstance(value, bool):

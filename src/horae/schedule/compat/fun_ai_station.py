@@ -1,4 +1,4 @@
-"""fun-ai-station: `schedule_type` cron, interval (seconds) or once, with a `timezone` and a `next_run_at` in UTC."""
+"""fun-ai-station dialect: `schedule_type` cron, interval (seconds) or once, a `timezone`, and a `next_run_at` in UTC."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ _FALLBACK_EXPRESSION: Final = "* * * * *"
 
 
 def read(mapping: Mapping[str, Any], *, zone: str = "UTC", minimum: int = MINIMUM_SECONDS) -> Translation:
-    """`zone` is used where a cron expression comes without one; `minimum` is a quota, and only noted here."""
+    """Read a schedule; `zone` is the default for cron; an interval below `minimum` (a quota) is only noted."""
     fields = Fields.of(SYSTEM, mapping, _KEYS)
     find_zone(zone)
     kind = "cron" if fields.get("schedule_type") is None else fields.choice("schedule_type", _KINDS)
-    named = fields.text("timezone") or None
+    own_zone = fields.text("timezone") or None
     match kind:
         case "cron":
-            schedule, notes = _cron(fields, named, zone)
+            schedule, notes = _make_cron(fields, own_zone, zone)
         case "interval":
-            schedule, notes = _interval(fields, named, minimum)
+            schedule, notes = _make_interval(fields, own_zone, minimum)
         case _:
-            schedule, notes = _once(fields, named, zone)
+            schedule, notes = _make_once(fields, own_zone, zone)
     return fields.remember(Translation(schedule, _policies(fields), notes), zone)
 
 
 def write(translation: Translation, *, zone: str = "UTC") -> dict[str, Any]:
-    """Refused where fun-ai-station has no words for it: a grid, a calendar, an end, other retries than its own."""
-    return written(SYSTEM, translation, zone, _spell, partial(read, zone=zone))
+    """Write a schedule; refuses what fun-ai-station cannot express: a grid, a calendar, an end, other retries than its own."""
+    return written(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
 
 
-def _cron(fields: Fields, named: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_cron(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     expression = fields.text("schedule_expr") or ""
-    empty = not expression.strip()
-    schedule = Cron(_FALLBACK_EXPRESSION if empty else expression, zone=named or zone, start=_start(fields))
-    notes = [note("compat_cron_default")] if empty else []
-    if named is None:
+    is_empty = not expression.strip()
+    schedule = Cron(_FALLBACK_EXPRESSION if is_empty else expression, zone=own_zone or zone, start=_read_start(fields))
+    notes = [note("compat_cron_default")] if is_empty else []
+    if own_zone is None:
         notes.append(note("compat_zone_assumed", zone=zone))
     return schedule, (*notes, *first_run_notes(schedule, zone))
 
 
-def _interval(fields: Fields, named: str | None, minimum: int) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_interval(fields: Fields, own_zone: str | None, minimum: int) -> tuple[Schedule, tuple[Note, ...]]:
     value = fields.need("schedule_expr")
     seconds = whole_number(value)
     if seconds is None or seconds > LONGEST // _SECOND:
@@ -71,23 +71,23 @@ def _interval(fields: Fields, named: str | None, minimum: int) -> tuple[Schedule
         seconds = _FALLBACK_SECONDS
     elif seconds < minimum:
         notes = (note("compat_below_minimum", value=seconds, minimum=minimum),)
-    return Every(seconds * _SECOND, "end", zone=named, start=_start(fields)), notes
+    return Every(seconds * _SECOND, "end", zone=own_zone, start=_read_start(fields)), notes
 
 
-def _once(fields: Fields, named: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_once(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     fields.text("schedule_expr")
-    given = fields.needed_time("next_run_at")
-    at = _as_utc(given)
-    code = "compat_naive_is_utc" if given.tzinfo is None else "compat_once_instant"
-    shown_in = named or zone
-    schedule = Once(at, zone=named)
+    next_run = fields.needed_time("next_run_at")
+    at = _as_utc(next_run)
+    code = "compat_naive_is_utc" if next_run.tzinfo is None else "compat_once_instant"
+    shown_in = own_zone or zone
+    schedule = Once(at, zone=own_zone)
     return schedule, (note(code, instant=show_moment(at), local=show_local(at, shown_in), zone=shown_in),)
 
 
-def _start(fields: Fields) -> datetime | None:
-    """A first time that the caller chose; what comes after follows the schedule."""
-    given = fields.time("next_run_at")
-    return None if given is None else _as_utc(given)
+def _read_start(fields: Fields) -> datetime | None:
+    """The first time that the caller chose; later ones follow the schedule."""
+    next_run = fields.time("next_run_at")
+    return None if next_run is None else _as_utc(next_run)
 
 
 def _as_utc(moment: datetime) -> datetime:
@@ -95,7 +95,7 @@ def _as_utc(moment: datetime) -> datetime:
 
 
 def _policies(fields: Fields) -> dict[str, Any]:
-    """A failure is tried again after exactly a minute, for as long as it takes."""
+    """fun-ai-station retries a failure after exactly a minute, without limit."""
     policies: dict[str, Any] = {
         "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M", "jitter": "none"},
         "give_up_after": None,
@@ -105,7 +105,7 @@ def _policies(fields: Fields) -> dict[str, Any]:
     return policies
 
 
-def _spell(translation: Translation) -> dict[str, Any]:
+def _write_schedule(translation: Translation) -> dict[str, Any]:
     schedule = translation.schedule
     first = schedule.start
     mapping: dict[str, Any]

@@ -1,4 +1,4 @@
-"""A single moment, with a zone suffix or without: understood either way, and told back so that nobody is surprised."""
+"""One-time moments of other systems: read with or without an offset, with notes that show how each was understood."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def read_once(at: datetime, zone: str) -> tuple[Once, tuple[Note, ...]]:
-    """Without an offset, wall time in `zone`; with one, that instant, whose zone is nobody's business."""
+    """Read a moment: without an offset it is wall time in `zone`, with one an instant that needs no zone."""
     if at.tzinfo is not None:
         once = Once(at)
         return once, (note("compat_once_instant", instant=show_moment(at), local=show_local(at, zone), zone=zone),)
     once = Once(at, zone=zone)
-    found = once.instants(once.setting())
-    if not found:
+    instants = once.instants(once.setting())
+    if not instants:
         raise refuse("never", expression=show_moment(at))
-    shown = show_moment(to_datetime(found[0]))
-    echo = note("compat_once_local", local=show_wall(at), zone=zone, instant=shown)
-    return once, (echo, *_clock_change(at, zone, shown))
+    instant = show_moment(to_datetime(instants[0]))
+    echo = note("compat_once_local", local=show_wall(at), zone=zone, instant=instant)
+    return once, (echo, *_clock_change_notes(at, zone, instant))
 
 
-def _clock_change(at: datetime, zone: str, shown: str) -> tuple[Note, ...]:
+def _clock_change_notes(at: datetime, zone: str, instant: str) -> tuple[Note, ...]:
     readings = len(find_zone(zone).instants(wall_seconds(at)))
     if readings == 1:
         return ()
-    return (note("compat_gap" if readings == 0 else "compat_fold", local=show_wall(at), zone=zone, instant=shown),)
+    return (note("compat_gap" if readings == 0 else "compat_fold", local=show_wall(at), zone=zone, instant=instant),)
 
 
 def first_run_notes(schedule: Schedule, zone: str) -> tuple[Note, ...]:
-    """Elsewhere the first time is run whatever the rule says; here it has to be one of the rule's own times."""
+    """Notes where the first run moves: other systems run at the start time, Horae at the first occurrence from it on."""
     if schedule.start is None:
         return ()
-    asked = to_datetime(first_instant(schedule.start, find_zone(zone)))
-    first = next_of(schedule, asked - _MICROSECOND, Past(anchor=asked))
+    requested = to_datetime(first_instant(schedule.start, find_zone(zone)))
+    first = next_of(schedule, requested - _MICROSECOND, Past(anchor=requested))
     if first is None:
-        return (note("compat_never_runs", given=show_moment(asked)),)
-    if first == asked:
+        return (note("compat_never_runs", given=show_moment(requested)),)
+    if first == requested:
         return ()
-    return (note("compat_first_run_moved", given=show_moment(asked), first=show_moment(first)),)
+    return (note("compat_first_run_moved", given=show_moment(requested), first=show_moment(first)),)
 
 
 def local_time(moment: datetime, zone: str) -> datetime:
-    """What the wall clock of a zone shows at an instant; wall time stays as it is."""
+    """The wall time of a zone at an instant; wall time is returned as it is."""
     if moment.tzinfo is None:
         return moment
     instant = to_instant(moment)
@@ -62,7 +62,7 @@ def local_time(moment: datetime, zone: str) -> datetime:
 
 
 def is_second_pass(moment: datetime, zone: str) -> bool:
-    """Whether an instant lies in the hour that a clock change shows twice, and there in the repetition."""
+    """Whether an instant lies in the second pass of an hour that a clock change repeats."""
     if moment.tzinfo is None:
         return False
     shown_at = find_zone(zone).instants(wall_seconds(local_time(moment, zone)))

@@ -1,4 +1,4 @@
-"""NanoClaw: `schedule_type` cron, interval (milliseconds) or once, all in the zone of the installation."""
+"""NanoClaw dialect: `schedule_type` cron, interval (milliseconds) or once, all in the zone of the installation."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
-    """`zone` is what TIMEZONE says there. An interval counts from the end of a run. No policy is implied."""
+    """Read a schedule; `zone` is NanoClaw's TIMEZONE. An interval counts from the end of a run; no policy is implied."""
     fields = Fields.of(SYSTEM, mapping, _KEYS)
     find_zone(zone)
     kind = fields.choice("schedule_type", _KINDS)
     match kind:
         case "cron":
-            understood = Translation(Cron(fields.needed_text("schedule_value"), zone=zone))
+            translation = Translation(Cron(fields.needed_text("schedule_value"), zone=zone))
         case "interval":
-            understood = Translation(Every(_interval(fields.need("schedule_value")), "end"))
+            translation = Translation(Every(_read_interval(fields.need("schedule_value")), "end"))
         case _:
-            understood = _once(fields, zone)
-    return fields.remember(understood, zone)
+            translation = _read_once_schedule(fields, zone)
+    return fields.remember(translation, zone)
 
 
 def write(translation: Translation, *, zone: str) -> dict[str, Any]:
-    """Refused where NanoClaw has no words for it: another zone, a window, a calendar, any policy."""
-    return written(SYSTEM, translation, zone, _spell, partial(read, zone=zone))
+    """Write a schedule; refuses what NanoClaw cannot express: another zone, a window, a calendar, any policy."""
+    return written(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
 
 
-def _interval(value: object) -> timedelta:
+def _read_interval(value: object) -> timedelta:
     number = whole_number(value)
     if number is None or not 0 < number <= LONGEST // _MILLISECOND:
         raise refuse("compat_bad_milliseconds", key="schedule_value", value=shown(value))
     return number * _MILLISECOND
 
 
-def _once(fields: Fields, zone: str) -> Translation:
+def _read_once_schedule(fields: Fields, zone: str) -> Translation:
     fields.needed_text("schedule_value")
     schedule, notes = read_once(fields.needed_time("schedule_value"), zone)
     return Translation(schedule, notes=notes)
 
 
-def _spell(translation: Translation) -> dict[str, Any]:
+def _write_schedule(translation: Translation) -> dict[str, Any]:
     match translation.schedule:
         case Cron(expression=expression):
             return {"schedule_type": "cron", "schedule_value": expression}

@@ -1,4 +1,4 @@
-"""What a translation has to say about itself: a closed list of codes, each with a sentence in two languages."""
+"""Catalogue of translation notes: a closed list of codes, each with an English and a Chinese sentence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     ),
     # --- DailyUse ------------------------------------------------------------------------------------------------
     "compat_fields_unused": (
-        "These fields say nothing for {kind} and were passed over: {keys}.",
+        "These fields have no meaning for {kind} and were ignored: {keys}.",
         "对 {kind} 而言，以下字段没有意义，已略过：{keys}。",
     ),
     "compat_fraction_dropped": (

@@ -1,4 +1,4 @@
-"""Writing back: the original spelling where it still holds, else a plain one that is proved by reading it again."""
+"""Writes a translation back: the original spelling if it still holds, else a new one verified by reading it again."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ Read = Callable[[Mapping[str, Any]], Translation]
 
 
 def written(system: str, translation: Translation, zone: str | None, spell: Spell, read: Read) -> dict[str, Any]:
-    """What `spell` makes of a translation, refused unless reading it gives the same translation."""
-    known = translation.spelling_in(system, zone)
-    if known is not None:
-        return known
+    """Write a translation with `spell`; refuses a result that does not read back as the same translation."""
+    original = translation.spelling_in(system, zone)
+    if original is not None:
+        return original
     mapping = spell(translation)
-    parts = _lost(translation, read(mapping), zone)
+    parts = _lost_parts(translation, read(mapping), zone)
     if parts:
         raise lost(system, *parts)
     return mapping
 
 
-def _lost(wanted: Translation, got: Translation, zone: str | None) -> list[str]:
-    """The names of what did not survive. A policy that is not named is left to the dialect."""
-    before = to_json(wanted.schedule.with_defaults(zone))
-    after = to_json(got.schedule.with_defaults(zone))
+def _lost_parts(expected: Translation, actual: Translation, zone: str | None) -> list[str]:
+    """Names of the parts that did not survive the round trip; a policy that is not named is left to the dialect."""
+    before = to_json(expected.schedule.with_defaults(zone))
+    after = to_json(actual.schedule.with_defaults(zone))
     parts = [key for key in (before | after) if before.get(key) != after.get(key)]
-    parts += [key for key in wanted.policies if key not in got.policies or wanted.policies[key] != got.policies[key]]
-    return parts + [key for key in wanted.state if wanted.state[key] != got.state.get(key)]
+    parts += [
+        key for key in expected.policies if key not in actual.policies or expected.policies[key] != actual.policies[key]
+    ]
+    return parts + [key for key in expected.state if expected.state[key] != actual.state.get(key)]
 
 
 def lost(system: str, *parts: str) -> InvalidSchedule:
@@ -46,14 +48,14 @@ def unknown_kind(system: str, translation: Translation, *known: str) -> InvalidS
 
 
 def shown_time(system: str, key: str, moment: Moment) -> str:
-    """Wall time or an instant as text; a date alone is too little for those who ask for a time."""
+    """A wall time or instant as text; refuses a date where the dialect needs a time."""
     if not isinstance(moment, datetime):
         raise lost(system, key)
     return show_moment(moment)
 
 
 def shown_instant(system: str, key: str, moment: Moment) -> str:
-    """For dialects that know instants only: wall time would become something else the day a zone changes its rules."""
+    """An instant as text; refuses wall time, which would shift when a zone changes its rules."""
     if is_wall(moment):
         raise lost(system, key)
     return show_moment(moment)

@@ -1,4 +1,4 @@
-"""What comes of reading somebody else's spelling: a schedule, the policies that went without saying, and notes."""
+"""Result of reading another system's schedule: the schedule, the policies that the dialect implies, and notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..value import Schedule
 
 
 class Note(NamedTuple):
-    """Something that the person should know about what was understood; it stops nothing."""
+    """Information for the user about how a schedule was understood; it does not block anything."""
 
     code: str
     english: str
@@ -20,7 +20,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The fields as they were spelled, and what they meant then: good for as long as the meaning is the same."""
+    """The original spelling with its meaning at that time: valid for as long as the meaning is unchanged."""
 
     system: str
     zone: str | None
@@ -30,10 +30,10 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """`policies` names only what the dialect settles: an absent policy is the task's default, null means no limit.
+    """A translated schedule; an absent policy is the task's default, null means no limit.
 
-    `state` is what a plan brings along from its former life: occurrences counted, occurrences skipped, retries made.
-    Spelling is not meaning: two translations are equal when they mean the same.
+    `state` holds counters that a plan brings along: occurrences counted, occurrences skipped, retries made.
+    Translations with the same meaning are equal, whatever their spelling.
     """
 
     schedule: Schedule
@@ -43,14 +43,14 @@ class Translation:
     original: Original | None = field(default=None, compare=False, repr=False)
 
     def spelled(self, system: str, zone: str | None, spelling: dict[str, Any]) -> Translation:
-        """The same, remembering how it was spelled, so that writing it back changes nothing."""
+        """The same translation with its original spelling attached, so that writing it back changes nothing."""
         meaning = (self.schedule, deepcopy(self.policies), deepcopy(self.state))
         return replace(self, original=Original(system, zone, deepcopy(spelling), meaning))
 
     def spelling_in(self, system: str, zone: str | None) -> dict[str, Any] | None:
-        """How this was spelled there; None when it came from elsewhere, or was changed since."""
+        """The original spelling in this dialect; None when it came from another one, or was changed since."""
         origin = self.original
         if origin is None or (origin.system, origin.zone) != (system, zone):
             return None
-        unchanged = origin.meaning == (self.schedule, self.policies, self.state)
-        return deepcopy(origin.spelling) if unchanged else None
+        is_unchanged = origin.meaning == (self.schedule, self.policies, self.state)
+        return deepcopy(origin.spelling) if is_unchanged else None

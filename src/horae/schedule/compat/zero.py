@@ -1,4 +1,4 @@
-"""Zero: `plan_type` none, time, second, minute, hour, day, week or month, with value, repeats, time and skips."""
+"""Zero dialect: `plan_type` none, time, second, minute, hour, day, week or month, with value, repeats, time and skips."""
 
 from __future__ import annotations
 
@@ -28,44 +28,44 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 def read(mapping: Mapping[str, Any], *, now: datetime, zone: str = "UTC") -> Translation:
-    """`now` stands in for a plan_time that is not set, and tells which planned times have passed already."""
+    """Read a plan; `now` replaces a plan_time that is not set, and decides which planned times have passed."""
     fields = Fields.of(SYSTEM, mapping, KEYS)
     find_zone(zone)
     now = to_datetime(to_instant(now))
     plan = Plan.of(fields)
-    schedule, told = _schedule(plan, now, zone)
-    plan, passed = _account(plan, schedule, now)
-    understood = Translation(schedule, plan.policies(), (*told, *passed, *plan.notes()), plan.state())
-    return fields.remember(understood, zone)
+    schedule, schedule_notes = _make_schedule(plan, now, zone)
+    plan, past_notes = _count_past(plan, schedule, now)
+    translation = Translation(schedule, plan.policies(), (*schedule_notes, *past_notes, *plan.notes()), plan.state())
+    return fields.remember(translation, zone)
 
 
 def write(translation: Translation, *, zone: str = "UTC", numbers: bool = False) -> dict[str, Any]:
-    """Refused where Zero has no words for it. `numbers` spells the plan type as its programs do."""
-    read_again = partial(read, now=_reading_time(translation.schedule), zone=zone)
+    """Write a plan; refuses what Zero cannot express. `numbers` writes the plan type as a number, as Zero's programs do."""
+    read_again = partial(read, now=_verification_time(translation.schedule), zone=zone)
     return written(SYSTEM, translation, zone, partial(spell, zone=zone, numbers=numbers), read_again)
 
 
-def _reading_time(schedule: Schedule) -> datetime:
-    """Plans are proved at a time when nothing had passed; only a time that must not run any more has to be past."""
+def _verification_time(schedule: Schedule) -> datetime:
+    """The time at which a written plan is verified: before everything, except for a time that must not run any more."""
     if isinstance(schedule, Once) and schedule.end is not None and schedule.at.tzinfo is not None:
         return schedule.at + _SECOND
     return EPOCH
 
 
-def _schedule(plan: Plan, now: datetime, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+def _make_schedule(plan: Plan, now: datetime, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     match plan.type:
         case "none":
             return Now(), ()
         case "time":
-            return _time(plan, now)
+            return _make_time(plan, now)
         case "week" | "month":
-            return _calendar(plan, now, zone)
+            return _make_calendar(plan, now, zone)
         case _:
-            return _every(plan), ()
+            return _make_every(plan), ()
 
 
-def _time(plan: Plan, now: datetime) -> tuple[Schedule, tuple[Note, ...]]:
-    """A time that has passed runs with no_keep; without, a window that closed then says that it never will."""
+def _make_time(plan: Plan, now: datetime) -> tuple[Schedule, tuple[Note, ...]]:
+    """A past time runs only with no_keep; without it, a window that has closed marks it as never due."""
     if plan.time is None:
         return Now(), (note("compat_time_is_now"),)
     at = to_datetime(plan.time * SECOND)
@@ -74,38 +74,38 @@ def _time(plan: Plan, now: datetime) -> tuple[Schedule, tuple[Note, ...]]:
     return Once(at, end=at), (note("compat_time_passed", instant=show_moment(at)),)
 
 
-def _every(plan: Plan) -> Every:
-    """The first run comes a delay after plan_time, or after the receipt: which is how `every` begins without a start."""
+def _make_every(plan: Plan) -> Every:
+    """The first run comes one interval after plan_time or receipt, which is how `every` begins without a start."""
     interval = plan.value * SECONDS_OF[plan.type] * _SECOND
     start = None if plan.time is None else to_datetime(plan.time * SECOND) + interval
-    return Every(interval, start=start, **_repeats(plan))
+    return Every(interval, start=start, **_repeat_fields(plan))
 
 
-def _calendar(plan: Plan, now: datetime, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
-    """Only the time of day of plan_time counts, on the clock of the zone."""
+def _make_calendar(plan: Plan, now: datetime, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    """Only the time of day of plan_time is used, in the zone."""
     moment = now if plan.time is None else to_datetime(plan.time * SECOND)
     at = local_time(moment, zone).time().replace(microsecond=0)
     notes = () if plan.time is not None else (note("compat_time_of_day_now", time=at, zone=zone),)
     if plan.type == "week":
-        return Calendar(unit="week", on=((plan.value - 1) % 7,), at=(at,), zone=zone, **_repeats(plan)), notes
-    schedule, more = _month(plan, at, zone)
-    return schedule, (*notes, *more)
+        return Calendar(unit="week", on=((plan.value - 1) % 7,), at=(at,), zone=zone, **_repeat_fields(plan)), notes
+    schedule, month_notes = _make_month(plan, at, zone)
+    return schedule, (*notes, *month_notes)
 
 
-def _month(plan: Plan, at: time, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
-    """0 is the last day, which is -1 here. The day 31 before the last is always clamped to the 1st, as is that 30 before."""
+def _make_month(plan: Plan, at: time, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    """Zero's day 0 is the last day, -1 in Horae; its days -30 and -31 are always clamped to the 1st."""
     day = plan.value if plan.value > 0 else max(plan.value - 1, -31)
-    schedule = Calendar(unit="month", on=(day,), at=(at,), zone=zone, **_repeats(plan))
+    schedule = Calendar(unit="month", on=(day,), at=(at,), zone=zone, **_repeat_fields(plan))
     return schedule, (note("compat_always_first", value=plan.value),) if day == -31 else ()
 
 
-def _repeats(plan: Plan) -> dict[str, Any]:
-    """Skipped ones count there."""
+def _repeat_fields(plan: Plan) -> dict[str, Any]:
+    """Zero counts skipped occurrences too."""
     return {} if plan.repeat is None else {"repeat": plan.repeat, "counting": "planned"}
 
 
-def _account(plan: Plan, schedule: Schedule, now: datetime) -> tuple[Plan, tuple[Note, ...]]:
-    """A new plan may begin in the past: what has passed is skipped and counted, or with no_keep made up for."""
+def _count_past(plan: Plan, schedule: Schedule, now: datetime) -> tuple[Plan, tuple[Note, ...]]:
+    """Count planned times before `now` as skipped, or note with no_keep that they will be caught up."""
     start = schedule.start
     if not isinstance(schedule, Every) or not isinstance(start, datetime) or plan.counted is not None or start >= now:
         return plan, ()

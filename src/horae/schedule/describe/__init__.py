@@ -1,6 +1,6 @@
-"""Sentences in English and Chinese, made from the value and never from its source text.
+"""Describes schedules in English and Chinese, from the value and never from its source text.
 
-A sentence is the core (what kind of schedule), then its modifiers, then for cron and rrule the source in brackets.
+A sentence is the core (the kind of schedule), then its modifiers, then for cron and rrule the source in brackets.
 """
 
 from __future__ import annotations
@@ -28,40 +28,40 @@ _LANGUAGES: Final[dict[Language, Words]] = {"en": English(), "zh": Chinese()}
 
 @lru_cache(maxsize=1_024)
 def sentence(schedule: Schedule, language: Language) -> str:
-    """Says when a schedule fires, exactly; the schedule language understands it again."""
+    """Describe exactly when a schedule fires (cached); the result parses back to the same schedule."""
     words = _LANGUAGES[language]
-    said = words.separator.join([core_sentence(schedule, language), *_modifiers(schedule, words)])
+    described = words.separator.join([core_sentence(schedule, language), *_describe_modifiers(schedule, words)])
     match schedule:
         case Cron(expression=expression):
-            return f"{said} (cron {expression})"
+            return f"{described} (cron {expression})"
         case RRule(recurrence=recurrence):
-            return f"{said} (RRULE:{recurrence})"
+            return f"{described} (RRULE:{recurrence})"
         case _:
-            return said
+            return described
 
 
 def core_sentence(schedule: Schedule, language: Language) -> str:
-    """The sentence without modifiers and source."""
+    """Describe a schedule without its modifiers and source."""
     words = _LANGUAGES[language]
-    known = cast("Now | Once | Every | Cron | Calendar | RRule", schedule)
-    match known:
+    typed = cast("Now | Once | Every | Cron | Calendar | RRule", schedule)
+    match typed:
         case Now():
             return words.now
         case Once():
-            return words.once(moment(known.at, known.zone))
+            return words.once(moment(typed.at, typed.zone))
         case Every():
-            return words.every(known.interval, known.since)
+            return words.every(typed.interval, typed.since)
         case Cron():
-            return words.cron(known.fields)
+            return words.cron(typed.fields)
         case Calendar():
-            return words.calendar(known)
+            return words.calendar(typed)
         case RRule():
-            return words.rule(known.parsed, wall_start(known))
+            return words.rule(typed.parsed, wall_start(typed))
         case _:
-            assert_never(known)
+            assert_never(typed)
 
 
-def _modifiers(schedule: Schedule, words: Words) -> Iterator[str]:
+def _describe_modifiers(schedule: Schedule, words: Words) -> Iterator[str]:
     if isinstance(schedule, Calendar | RRule) and schedule.exclude:
         yield words.exclude([moment(each, schedule.zone) for each in schedule.exclude])
     if schedule.start is not None:

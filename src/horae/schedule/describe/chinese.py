@@ -1,4 +1,4 @@
-"""Chinese sentences. Plain Monday to Friday is 周一至周五: 工作日 would promise public holidays."""
+"""Chinese descriptions; Monday to Friday is 周一至周五, since 工作日 would imply public holidays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Chinese:
         return moment
 
     def every(self, interval: timedelta, since: From) -> str:
-        return ("上次结束后" if since == "end" else "") + _interval(interval)
+        return ("上次结束后" if since == "end" else "") + _describe_interval(interval)
 
     def cron(self, fields: CronFields) -> str:
         return cron_core(fields)
@@ -67,91 +67,95 @@ def duration(length: timedelta) -> str:
     return " ".join(f"{amount} {units[unit]}" for amount, unit in duration_parts(length))
 
 
-def _interval(length: timedelta) -> str:
-    said = duration(length)
-    return f"每{said[2:]}" if said in ("1 小时", "1 分钟", "1 秒", "1 毫秒") else f"每 {said}"
+def _describe_interval(length: timedelta) -> str:
+    text = duration(length)
+    return f"每{text[2:]}" if text in ("1 小时", "1 分钟", "1 秒", "1 毫秒") else f"每 {text}"
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------
 
 
 def calendar_core(calendar: Calendar) -> str:
-    days = _days(calendar)
+    days = _describe_days(calendar)
     if calendar.hours is None or calendar.step is None:
         return f"{days} {'、'.join(clock(each) for each in calendar.at)}"
-    window = f"{clock(calendar.hours.opens)} 至 {clock(calendar.hours.closes)} {_interval(calendar.step)}"
+    window = f"{clock(calendar.hours.opens)} 至 {clock(calendar.hours.closes)} {_describe_interval(calendar.step)}"
     if calendar.hours.days and calendar.unit == "day" and calendar.every == 1:
-        # The days of the window are the days of the schedule.
-        return f"{_in_months(calendar)}{_each_weekday(calendar.hours.days)} {window}"
-    only = f"，限{_weekdays(calendar.hours.days)}" if calendar.hours.days else ""
+        # The window's days are the days of the schedule.
+        return f"{_describe_month_limit(calendar)}{_describe_each_weekday(calendar.hours.days)} {window}"
+    only = f"，限{_describe_weekdays(calendar.hours.days)}" if calendar.hours.days else ""
     return f"{days}{only}，{window}"
 
 
-def _days(calendar: Calendar) -> str:
+def _describe_days(calendar: Calendar) -> str:
     every = calendar.every
     match calendar.unit:
         case "day":
-            return _in_months(calendar) + ("每天" if every == 1 else f"每 {every} 天")
+            return _describe_month_limit(calendar) + ("每天" if every == 1 else f"每 {every} 天")
         case "week":
             weekdays = cast("tuple[int, ...]", calendar.on)
-            said = _each_weekday(weekdays) if every == 1 else f"每 {every} 周的{_weekdays(weekdays)}"
-            return _in_months(calendar) + said
+            text = _describe_each_weekday(weekdays) if every == 1 else f"每 {every} 周的{_describe_weekdays(weekdays)}"
+            return _describe_month_limit(calendar) + text
         case "month":
-            days = _on_days(calendar.on)
+            days = _describe_on_days(calendar.on)
             if every > 1:
-                return f"{_in_months(calendar)}每 {every} 个月的{_spaced(days)}"
-            return f"{_in_months(calendar)}{_spaced(days)}" if calendar.months else f"每月{_spaced(days)}"
+                return f"{_describe_month_limit(calendar)}每 {every} 个月的{_space_before_digit(days)}"
+            return (
+                f"{_describe_month_limit(calendar)}{_space_before_digit(days)}"
+                if calendar.months
+                else f"每月{_space_before_digit(days)}"
+            )
         case "year":
             years = "每年" if every == 1 else f"每 {every} 年的"
-            days = _on_days(calendar.on)
+            days = _describe_on_days(calendar.on)
             plain = len(calendar.months) == 1 and days[0].isdigit()
-            return f"{years} {_months(calendar.months)}{'' if plain else '的'}{_spaced(days)}"
+            return f"{years} {_describe_months(calendar.months)}{'' if plain else '的'}{_space_before_digit(days)}"
 
 
-def _spaced(text: str) -> str:
-    """A blank stands between Chinese signs and digits, and nowhere else."""
+def _space_before_digit(text: str) -> str:
+    """Put a blank between Chinese characters and digits."""
     return f" {text}" if text[0].isdigit() else text
 
 
-def _in_months(calendar: Calendar) -> str:
-    return f"每逢 {_months(calendar.months)}的" if calendar.months else ""
+def _describe_month_limit(calendar: Calendar) -> str:
+    return f"每逢 {_describe_months(calendar.months)}的" if calendar.months else ""
 
 
-def _each_weekday(weekdays: Sequence[int]) -> str:
-    said = _weekdays(weekdays)
-    return said if "至" in said and "、" not in said else f"每{said}"
+def _describe_each_weekday(weekdays: Sequence[int]) -> str:
+    text = _describe_weekdays(weekdays)
+    return text if "至" in text and "、" not in text else f"每{text}"
 
 
-def _weekdays(weekdays: Sequence[int]) -> str:
-    said = []
+def _describe_weekdays(weekdays: Sequence[int]) -> str:
+    parts = []
     for first, last in runs(list(weekdays)):
         if last - first >= 2:
-            said.append(f"{WEEKDAYS[first]}至{WEEKDAYS[last]}")
+            parts.append(f"{WEEKDAYS[first]}至{WEEKDAYS[last]}")
         else:
-            said.extend(WEEKDAYS[day] for day in range(first, last + 1))
-    return "、".join(said)
+            parts.extend(WEEKDAYS[day] for day in range(first, last + 1))
+    return "、".join(parts)
 
 
-def _months(months: Sequence[int]) -> str:
+def _describe_months(months: Sequence[int]) -> str:
     return "、".join(f"{month} 月" for month in months)
 
 
-def _on_days(on: Sequence[On]) -> str:
-    return "、".join(_on_day(each) for each in sorted(on, key=_from_first_to_last))
+def _describe_on_days(on: Sequence[On]) -> str:
+    return "、".join(_describe_on_day(each) for each in sorted(on, key=_day_sort_key))
 
 
-def _from_first_to_last(each: On) -> tuple[bool, bool, int]:
+def _day_sort_key(each: On) -> tuple[bool, bool, int]:
     number = each.nth if isinstance(each, NthWeekday) else each
     return isinstance(each, NthWeekday), number < 0, number
 
 
-def _on_day(each: On) -> str:
+def _describe_on_day(each: On) -> str:
     if isinstance(each, NthWeekday):
-        return f"{_nth(each.nth)}个{WEEKDAYS[each.weekday]}"
+        return f"{_describe_nth(each.nth)}个{WEEKDAYS[each.weekday]}"
     return f"{each} 日" if each > 0 else "最后一天" if each == -1 else f"倒数第 {-each} 天"
 
 
-def _nth(number: int) -> str:
+def _describe_nth(number: int) -> str:
     if number > 0:
         return f"第 {number} "
     return "最后一" if number == -1 else f"倒数第 {-number} "

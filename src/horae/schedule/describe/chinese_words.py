@@ -1,4 +1,4 @@
-"""The Chinese words that sentences are made of."""
+"""Chinese words used by the descriptions."""
 
 from __future__ import annotations
 

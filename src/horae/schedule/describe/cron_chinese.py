@@ -1,4 +1,4 @@
-"""Chinese for cron, field by field, from the fields as understood."""
+"""Chinese descriptions of cron expressions, built from the parsed fields."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from .moments import even_step, is_listed, runs, whole_step
 
 
 def cron_core(fields: CronFields) -> str:
-    times, days, months = _times(fields), _days(fields), _months(fields.month)
+    times, days, months = _describe_times(fields), _describe_days(fields), _describe_months(fields.month)
     if fields.is_one_date:
         return f"每年 {months} {min(fields.day.values)} 日 {times}"
     if months:
         days = days.removeprefix("每月").strip()
-        return f"{months}的{_spaced(days)} {times}"
+        return f"{months}的{_space_before_digit(days)} {times}"
     return times if days == "每天" and times.startswith("每") else f"{days} {times}"
 
 
-def _times(fields: CronFields) -> str:
+def _describe_times(fields: CronFields) -> str:
     seconds, minutes, hours = (sorted(each.values) for each in (fields.second, fields.minute, fields.hour))
     if is_listed(fields):
-        return "、".join(_clock(h, m, s) for h in hours for m in minutes for s in seconds)
+        return "、".join(_format_clock(h, m, s) for h in hours for m in minutes for s in seconds)
     if seconds == [0]:
-        return _minutes(minutes, hours)
-    during = _named_minutes(minutes, hours)
+        return _describe_minutes(minutes, hours)
+    during = _list_minutes(minutes, hours)
     step = whole_step(seconds, 60)
     if step is None:
-        return f"{during}的第 {_numbers(seconds)} 秒"
+        return f"{during}的第 {_list_numbers(seconds)} 秒"
     often = "每秒" if step == 1 else f"每 {step} 秒"
     return often if during == "每分钟" else f"{during}内{often}"
 
 
-def _named_minutes(minutes: list[int], hours: list[int]) -> str:
-    """The minutes that seconds belong to, by number: 每 5 分钟内 would claim all five."""
-    during = _during(hours)
+def _list_minutes(minutes: list[int], hours: list[int]) -> str:
+    """Name the minutes by number: 每 5 分钟内 would include all five."""
+    during = _describe_hours(hours)
     if len(minutes) == 60:
         return f"{during}每分钟"
-    return f"{during or '每小时'}的第 {_numbers(minutes)} 分钟"
+    return f"{during or '每小时'}的第 {_list_numbers(minutes)} 分钟"
 
 
-def _minutes(minutes: list[int], hours: list[int]) -> str:
+def _describe_minutes(minutes: list[int], hours: list[int]) -> str:
     step = whole_step(minutes, 60)
-    during = _during(hours)
+    during = _describe_hours(hours)
     if step is not None:
         return during + ("每分钟" if step == 1 else f"每 {step} 分钟")
     if minutes == [0]:
@@ -49,62 +49,62 @@ def _minutes(minutes: list[int], hours: list[int]) -> str:
         if hour_step is not None and hour_step > 1:
             return f"每 {hour_step} 小时整点（从 0 点起）"
         return f"{during}整点" if during else "每小时整点"
-    return _named_minutes(minutes, hours)
+    return _list_minutes(minutes, hours)
 
 
-def _during(hours: list[int]) -> str:
-    return "" if len(hours) == 24 else f"{_numbers(hours)} 点"
+def _describe_hours(hours: list[int]) -> str:
+    return "" if len(hours) == 24 else f"{_list_numbers(hours)} 点"
 
 
-def _clock(hour: int, minute: int, second: int) -> str:
+def _format_clock(hour: int, minute: int, second: int) -> str:
     return f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
 
 
-def _numbers(values: list[int]) -> str:
+def _list_numbers(values: list[int]) -> str:
     if even_step(values):
         return f"{values[0]}、{values[1]}、{values[2]}…{values[-1]}"
     return "、".join(str(first) if first == last else f"{first} 至 {last}" for first, last in runs(values))
 
 
-def _days(fields: CronFields) -> str:
-    by_day = None if fields.day.values == frozenset(range(1, 32)) else _day_part(fields.day)
-    by_weekday = None if fields.weekday.values == frozenset(range(7)) else _weekday_part(fields.weekday)
+def _describe_days(fields: CronFields) -> str:
+    by_day = None if fields.day.values == frozenset(range(1, 32)) else _describe_month_days(fields.day)
+    by_weekday = None if fields.weekday.values == frozenset(range(7)) else _describe_weekdays(fields.weekday)
     if not fields.both_day_fields:
-        return "每天" if by_day is None or by_weekday is None else f"每月{_spaced(by_day)}或{by_weekday}"
+        return "每天" if by_day is None or by_weekday is None else f"每月{_space_before_digit(by_day)}或{by_weekday}"
     if by_day is None:
         return by_weekday or "每天"
-    return f"每月{_spaced(by_day)}" + ("" if by_weekday is None else f"且为{by_weekday.removeprefix('每')}")
+    return f"每月{_space_before_digit(by_day)}" + ("" if by_weekday is None else f"且为{by_weekday.removeprefix('每')}")
 
 
-def _spaced(text: str) -> str:
+def _space_before_digit(text: str) -> str:
     return f" {text}" if text[0].isdigit() else text
 
 
-def _day_part(field: Field) -> str:
-    said = [f"{_numbers(sorted(field.values))} 日"] if field.values else []
-    said += [f"距 {day} 日最近的非周末日" for day in sorted(field.nearest_working)]
-    said += [f"倒数第 {days + 1} 天" for days in sorted(field.before_last, reverse=True)]
+def _describe_month_days(field: Field) -> str:
+    parts = [f"{_list_numbers(sorted(field.values))} 日"] if field.values else []
+    parts += [f"距 {day} 日最近的非周末日" for day in sorted(field.nearest_working)]
+    parts += [f"倒数第 {days + 1} 天" for days in sorted(field.before_last, reverse=True)]
     if field.last_working:
-        said.append("最后一个非周末日")
+        parts.append("最后一个非周末日")
     if field.last:
-        said.append("最后一天")
-    return "、".join(said)
+        parts.append("最后一天")
+    return "、".join(parts)
 
 
-def _weekday_part(field: Field) -> str:
-    said: list[str] = []
+def _describe_weekdays(field: Field) -> str:
+    parts: list[str] = []
     for first, last in runs(sorted((weekday - 1) % 7 for weekday in field.values)):
-        ranged = last - first >= 2
-        said += [f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"] if ranged else list(WEEKDAYS[first : last + 1])
+        is_range = last - first >= 2
+        parts += [f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"] if is_range else list(WEEKDAYS[first : last + 1])
     counted = [f"第 {nth} 个{WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
     counted += [f"最后一个{WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
     if counted:
-        said.append("每月" + "、".join(counted))
-    plain = "、".join(said)
+        parts.append("每月" + "、".join(counted))
+    plain = "、".join(parts)
     return plain if plain.startswith("每月") or ("至" in plain and "、" not in plain) else f"每{plain}"
 
 
-def _months(field: Field) -> str:
+def _describe_months(field: Field) -> str:
     if len(field.values) == 12:
         return ""
     return "、".join(

@@ -1,4 +1,4 @@
-"""English for cron, field by field, from the fields as understood."""
+"""English descriptions of cron expressions, built from the parsed fields."""
 
 from __future__ import annotations
 
@@ -8,109 +8,111 @@ from .moments import even_step, is_listed, runs, whole_step
 
 
 def cron_core(fields: CronFields) -> str:
-    times, days, months = _times(fields), _days(fields), _months(fields.month)
+    times, days, months = _describe_times(fields), _describe_days(fields), _describe_months(fields.month)
     if fields.is_one_date:
         day, month = min(fields.day.values), min(fields.month.values)
         return f"every year on {day} {MONTHS[month - 1]} {times}" if is_listed(fields) else f"{times}, {days}, {months}"
-    said = f"{days} {times}" if is_listed(fields) else times if days == "every day" else f"{times}, {days}"
-    return f"{said}, {months}" if months else said
+    text = f"{days} {times}" if is_listed(fields) else times if days == "every day" else f"{times}, {days}"
+    return f"{text}, {months}" if months else text
 
 
 # --- times -------------------------------------------------------------------------------------------------------
 
 
-def _times(fields: CronFields) -> str:
+def _describe_times(fields: CronFields) -> str:
     seconds, minutes, hours = (sorted(each.values) for each in (fields.second, fields.minute, fields.hour))
     if is_listed(fields):
-        return f"at {joined([_clock(h, m, s) for h in hours for m in minutes for s in seconds])}"
+        return f"at {joined([_format_clock(h, m, s) for h in hours for m in minutes for s in seconds])}"
     if seconds == [0]:
-        return _minutes(minutes, hours)
+        return _describe_minutes(minutes, hours)
     step = whole_step(seconds, 60)
     if step is None:
-        often = f"at second{'s' if len(seconds) > 1 else ''} {_numbers(seconds)}"
+        often = f"at second{'s' if len(seconds) > 1 else ''} {_list_numbers(seconds)}"
     else:
         often = "every second" if step == 1 else f"every {step} seconds"
-    during = _named_minutes(minutes, hours)
+    during = _list_minutes(minutes, hours)
     return often if during == "every minute" and step is not None else f"{often} of {during}"
 
 
-def _named_minutes(minutes: list[int], hours: list[int]) -> str:
-    """The minutes that seconds belong to, by number: seconds "of every 5 minutes" would claim all five."""
+def _list_minutes(minutes: list[int], hours: list[int]) -> str:
+    """Name the minutes by number: seconds "of every 5 minutes" would include all five."""
     if len(minutes) == 60:
-        return "every minute" + _during(hours)
-    return f"minute{'s' if len(minutes) > 1 else ''} {_numbers(minutes)}" + (_during(hours) or " of every hour")
+        return "every minute" + _describe_hours(hours)
+    return f"minute{'s' if len(minutes) > 1 else ''} {_list_numbers(minutes)}" + (
+        _describe_hours(hours) or " of every hour"
+    )
 
 
-def _minutes(minutes: list[int], hours: list[int]) -> str:
+def _describe_minutes(minutes: list[int], hours: list[int]) -> str:
     step = whole_step(minutes, 60)
     if step is not None:
-        return ("every minute" if step == 1 else f"every {step} minutes") + _during(hours)
+        return ("every minute" if step == 1 else f"every {step} minutes") + _describe_hours(hours)
     if minutes == [0] and (hour_step := whole_step(hours, 24)) is not None and hour_step > 1:
         return f"every {hour_step} hours on the hour, from 00:00"
-    return f"at {_named_minutes(minutes, hours)}"
+    return f"at {_list_minutes(minutes, hours)}"
 
 
-def _during(hours: list[int]) -> str:
-    return "" if len(hours) == 24 else f" of hour{'s' if len(hours) > 1 else ''} {_numbers(hours)}"
+def _describe_hours(hours: list[int]) -> str:
+    return "" if len(hours) == 24 else f" of hour{'s' if len(hours) > 1 else ''} {_list_numbers(hours)}"
 
 
-def _clock(hour: int, minute: int, second: int) -> str:
+def _format_clock(hour: int, minute: int, second: int) -> str:
     return f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
 
 
-def _numbers(values: list[int]) -> str:
+def _list_numbers(values: list[int]) -> str:
     if even_step(values):
         return f"{values[0]}, {values[1]}, {values[2]}, …, {values[-1]}"
-    said: list[str] = []
+    parts: list[str] = []
     for first, last in runs(values):
-        said += [f"{first} to {last}"] if last - first > 1 else [str(each) for each in range(first, last + 1)]
-    return joined(said)
+        parts += [f"{first} to {last}"] if last - first > 1 else [str(each) for each in range(first, last + 1)]
+    return joined(parts)
 
 
 # --- days --------------------------------------------------------------------------------------------------------
 
 
-def _days(fields: CronFields) -> str:
-    by_day = None if fields.day.values == frozenset(range(1, 32)) else _day_part(fields.day)
-    by_weekday = None if fields.weekday.values == frozenset(range(7)) else _weekday_part(fields.weekday)
+def _describe_days(fields: CronFields) -> str:
+    by_day = None if fields.day.values == frozenset(range(1, 32)) else _describe_month_days(fields.day)
+    by_weekday = None if fields.weekday.values == frozenset(range(7)) else _describe_weekdays(fields.weekday)
     if not fields.both_day_fields:
-        # Either field is enough, so that one which matches every day makes the other one idle.
+        # Either field is enough: if one matches every day, the other has no effect.
         return "every day" if by_day is None or by_weekday is None else f"{by_day} or {by_weekday}"
     if by_day is None or by_weekday is None:
         return by_day or by_weekday or "every day"
     return f"{by_day}, and only {by_weekday}"
 
 
-def _day_part(field: Field) -> str:
-    said = [f"day{'s' if len(field.values) > 1 else ''} {_numbers(sorted(field.values))}"] if field.values else []
-    said += [f"the weekday nearest to day {day}" for day in sorted(field.nearest_working)]
-    said += [_before_last(days) for days in sorted(field.before_last, reverse=True)]
+def _describe_month_days(field: Field) -> str:
+    parts = [f"day{'s' if len(field.values) > 1 else ''} {_list_numbers(sorted(field.values))}"] if field.values else []
+    parts += [f"the weekday nearest to day {day}" for day in sorted(field.nearest_working)]
+    parts += [_describe_before_last(days) for days in sorted(field.before_last, reverse=True)]
     if field.last_working:
-        said.append("the last weekday")
+        parts.append("the last weekday")
     if field.last:
-        said.append("the last day")
-    return f"on {joined(said)} of the month"
+        parts.append("the last day")
+    return f"on {joined(parts)} of the month"
 
 
-def _before_last(days: int) -> str:
+def _describe_before_last(days: int) -> str:
     return f"the day {days} days before the last" if days > 1 else "the day before the last"
 
 
-def _weekday_part(field: Field) -> str:
-    said: list[str] = []
+def _describe_weekdays(field: Field) -> str:
+    parts: list[str] = []
     for first, last in runs(sorted((weekday - 1) % 7 for weekday in field.values)):
-        ranged = last - first >= 2
-        said += [f"{WEEKDAYS[first]} to {WEEKDAYS[last]}"] if ranged else list(WEEKDAYS[first : last + 1])
+        is_range = last - first >= 2
+        parts += [f"{WEEKDAYS[first]} to {WEEKDAYS[last]}"] if is_range else list(WEEKDAYS[first : last + 1])
     counted = [f"the {ordinal(nth)} {WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
     counted += [f"the last {WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
-    return f"on {joined(said + counted)}" + (" of the month" if counted else "")
+    return f"on {joined(parts + counted)}" + (" of the month" if counted else "")
 
 
-def _months(field: Field) -> str:
+def _describe_months(field: Field) -> str:
     if len(field.values) == 12:
         return ""
-    said: list[str] = []
+    parts: list[str] = []
     for first, last in runs(sorted(field.values)):
-        ranged = last - first >= 2
-        said += [f"{MONTHS[first - 1]} to {MONTHS[last - 1]}"] if ranged else list(MONTHS[first - 1 : last])
-    return f"in {joined(said)}"
+        is_range = last - first >= 2
+        parts += [f"{MONTHS[first - 1]} to {MONTHS[last - 1]}"] if is_range else list(MONTHS[first - 1 : last])
+    return f"in {joined(parts)}"

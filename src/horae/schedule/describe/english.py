@@ -1,4 +1,4 @@
-"""English sentences."""
+"""English descriptions of schedules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class English:
         return f"at {moment}"
 
     def every(self, interval: timedelta, since: From) -> str:
-        return f"every {_interval(interval)}" + (" after end" if since == "end" else "")
+        return f"every {_describe_interval(interval)}" + (" after end" if since == "end" else "")
 
     def cron(self, fields: CronFields) -> str:
         return cron_core(fields)
@@ -61,84 +61,82 @@ class English:
 
 def duration(length: timedelta) -> str:
     units = ("hour", "minute", "second", "millisecond")
-    said = [f"{amount} {units[unit]}{'' if amount == '1' else 's'}" for amount, unit in duration_parts(length)]
-    return " ".join(said)
+    parts = [f"{amount} {units[unit]}{'' if amount == '1' else 's'}" for amount, unit in duration_parts(length)]
+    return " ".join(parts)
 
 
-def _interval(length: timedelta) -> str:
-    said = duration(length)
-    return said.removeprefix("1 ") if said in ("1 hour", "1 minute", "1 second", "1 millisecond") else said
+def _describe_interval(length: timedelta) -> str:
+    text = duration(length)
+    return text.removeprefix("1 ") if text in ("1 hour", "1 minute", "1 second", "1 millisecond") else text
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------
 
 
 def calendar_core(calendar: Calendar) -> str:
-    days = _days(calendar)
+    days = _describe_days(calendar)
     if calendar.hours is None or calendar.step is None:
         return f"{days} at {joined([clock(each) for each in calendar.at])}"
-    window = (
-        f"every {_interval(calendar.step)} between {clock(calendar.hours.opens)} and {clock(calendar.hours.closes)}"
-    )
+    window = f"every {_describe_interval(calendar.step)} between {clock(calendar.hours.opens)} and {clock(calendar.hours.closes)}"
     if calendar.hours.days:
-        window += f" on {_weekdays(calendar.hours.days)}"
+        window += f" on {_describe_weekdays(calendar.hours.days)}"
     return window if days == "every day" else f"{days}, {window}"
 
 
-def _days(calendar: Calendar) -> str:
-    months = f" in {_months(calendar.months)}" if calendar.months else ""
+def _describe_days(calendar: Calendar) -> str:
+    months = f" in {_describe_months(calendar.months)}" if calendar.months else ""
     match calendar.unit:
         case "day":
             return ("every day" if calendar.every == 1 else f"every {calendar.every} days") + months
         case "week":
-            weekdays = _weekdays(cast("tuple[int, ...]", calendar.on))
+            weekdays = _describe_weekdays(cast("tuple[int, ...]", calendar.on))
             if calendar.every > 1:
                 return f"every {calendar.every} weeks on {weekdays}{months}"
             return (weekdays if " to " in weekdays and "," not in weekdays else f"every {weekdays}") + months
         case "month":
-            return _month_days(calendar, months)
+            return _describe_month_days(calendar, months)
         case "year":
             years = "every year" if calendar.every == 1 else f"every {calendar.every} years"
-            return f"{years} on {_on_days(calendar.on)} of {_months(calendar.months)}"
+            return f"{years} on {_describe_on_days(calendar.on)} of {_describe_months(calendar.months)}"
 
 
-def _month_days(calendar: Calendar, months: str) -> str:
-    days = f"on {_on_days(calendar.on)}"
+def _describe_month_days(calendar: Calendar, months: str) -> str:
+    days = f"on {_describe_on_days(calendar.on)}"
     if calendar.every > 1:
         return f"{days} of every {calendar.every} months{months}"
     return f"{days} of every month{months}"
 
 
-def _on_days(on: Sequence[On]) -> str:
-    """Days first, from the 1st to the last; beside nth weekdays they are called days, lest they count weekdays too."""
+def _describe_on_days(on: Sequence[On]) -> str:
+    """Name days first, then nth weekdays; next to nth weekdays, days are called days, so that they do not read as weekdays."""
     mixed = any(isinstance(each, NthWeekday) for each in on)
     numbers = sorted((each for each in on if isinstance(each, int)), key=lambda each: (each < 0, each))
-    said = [f"the {_on_day(each, mixed=mixed)}" for each in numbers]
-    said += [f"the {_nth(each.nth)} {WEEKDAYS[each.weekday]}" for each in on if isinstance(each, NthWeekday)]
-    return joined(said)
+    parts = [f"the {_describe_on_day(each, mixed=mixed)}" for each in numbers]
+    parts += [f"the {_describe_nth(each.nth)} {WEEKDAYS[each.weekday]}" for each in on if isinstance(each, NthWeekday)]
+    return joined(parts)
 
 
-def _on_day(each: int, *, mixed: bool) -> str:
+def _describe_on_day(each: int, *, mixed: bool) -> str:
     if each < 0:
-        return f"{_nth(each)} day"
+        return f"{_describe_nth(each)} day"
     return f"{ordinal(each)} day" if mixed else ordinal(each)
 
 
-def _nth(number: int) -> str:
+def _describe_nth(number: int) -> str:
     if number > 0:
         return ordinal(number)
     return "last" if number == -1 else f"{ordinal(-number)} to last"
 
 
-def _weekdays(weekdays: Sequence[int]) -> str:
-    said = []
+def _describe_weekdays(weekdays: Sequence[int]) -> str:
+    parts = []
     for first, last in runs(list(weekdays)):
         if last - first >= 2:
-            said.append(f"{WEEKDAYS[first]} to {WEEKDAYS[last]}")
+            parts.append(f"{WEEKDAYS[first]} to {WEEKDAYS[last]}")
         else:
-            said.extend(WEEKDAYS[day] for day in range(first, last + 1))
-    return joined(said)
+            parts.extend(WEEKDAYS[day] for day in range(first, last + 1))
+    return joined(parts)
 
 
-def _months(months: Sequence[int]) -> str:
+def _describe_months(months: Sequence[int]) -> str:
     return joined([MONTHS[month - 1] for month in months])

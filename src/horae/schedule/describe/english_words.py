@@ -1,4 +1,4 @@
-"""The English words that sentences are made of."""
+"""English words used by the descriptions."""
 
 from __future__ import annotations
 

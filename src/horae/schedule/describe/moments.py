@@ -1,4 +1,4 @@
-"""Dates, times and instants as both languages write them."""
+"""Formatting of dates, times, instants and durations, shared by both languages."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ def clock(at: time) -> str:
 
 
 def moment(value: Moment, zone: str | None) -> str:
-    """`2026-03-01`, `2026-03-01 15:00`, or with the zone's offset for an instant."""
+    """Format as `2026-03-01`, `2026-03-01 15:00`, or with the zone's offset for an instant."""
     if not isinstance(value, datetime):
         return value.isoformat()
     if value.tzinfo is None:
-        return _reading(value)
-    offset = _offset(value, zone)
+        return _format_wall_time(value)
+    offset = _zone_offset(value, zone)
     if offset.total_seconds() % 60 or zone is None:
         offset = timedelta(0)  # local mean time had seconds; an offset is written in minutes
     shown = value.astimezone(timezone(offset)).replace(tzinfo=None)
-    return f"{_reading(shown)} {_signed(offset)}"
+    return f"{_format_wall_time(shown)} {_format_offset(offset)}"
 
 
-def _offset(value: datetime, zone: str | None) -> timedelta:
+def _zone_offset(value: datetime, zone: str | None) -> timedelta:
     if zone is None:
         return timedelta(0)
     return timedelta(seconds=find_zone(zone).offset(to_instant(value.astimezone(UTC)) // SECOND))
 
 
-def _signed(offset: timedelta) -> str:
+def _format_offset(offset: timedelta) -> str:
     minutes = int(offset.total_seconds()) // 60
     hours, rest = divmod(abs(minutes), 60)
     return f"{'-' if minutes < 0 else '+'}{hours:02}:{rest:02}"
 
 
-def _reading(value: datetime) -> str:
+def _format_wall_time(value: datetime) -> str:
     if value.microsecond:
         return value.isoformat(" ", "microseconds").rstrip("0")
     return value.isoformat(" ", "seconds" if value.second else "minutes")
@@ -54,24 +54,24 @@ MOST_LISTED: Final = 6
 
 
 def is_listed(fields: CronFields) -> bool:
-    """Whether the times are few enough to be named one by one."""
+    """Whether the times are few enough to be listed one by one."""
     return len(fields.second.values) * len(fields.minute.values) * len(fields.hour.values) <= MOST_LISTED
 
 
 def even_step(values: list[int]) -> int | None:
-    """The step of a long list with even steps, which is then told by its beginning and its end."""
+    """The step of a long, evenly spaced list, which is then written with its beginning and end; else None."""
     steps = {later - earlier for earlier, later in pairwise(values)}
     return min(steps) if len(values) >= 5 and len(steps) == 1 and min(steps) > 1 else None
 
 
 def whole_step(values: list[int], size: int) -> int | None:
-    """The step when the values divide a whole minute or hour evenly; */7 does not."""
+    """The step if the values divide a whole minute or hour evenly (*/7 does not); else None."""
     step = size // len(values)
     return step if len(values) > 1 and size % len(values) == 0 and values == list(range(0, size, step)) else None
 
 
 def wall_start(schedule: Schedule) -> datetime | None:
-    """The wall time that a recurrence rule takes its unsaid parts from."""
+    """The wall time from which a recurrence rule takes its missing parts; None without such a start."""
     start = schedule.start
     if start is None or not is_wall(start):
         return None
@@ -79,7 +79,7 @@ def wall_start(schedule: Schedule) -> datetime | None:
 
 
 def duration_parts(length: timedelta) -> list[tuple[str, int]]:
-    """(amount, unit): hours, minutes, seconds, and milliseconds alone; a day would sound like the calendar's."""
+    """(amount, unit) pairs: hours, minutes and seconds, or milliseconds alone; a day would read as a calendar day."""
     if length < _SECOND and not length % _MILLISECOND:
         return [(str(length // _MILLISECOND), 3)]
     hours, rest = divmod(length.days * 86_400 + length.seconds, 3600)
@@ -92,16 +92,16 @@ def duration_parts(length: timedelta) -> list[tuple[str, int]]:
 
 
 def zone_word(zone: str) -> str:
-    """A name that could be an abbreviation is marked as the exact name that it is."""
+    """The zone's name; one that could be an abbreviation is marked with @ as an exact name."""
     return zone if "/" in zone or zone == "UTC" else f"@{zone}"
 
 
 def runs(values: list[int]) -> list[tuple[int, int]]:
-    """Neighbours gathered: 1, 2, 3, 7 becomes (1, 3), (7, 7)."""
-    found: list[tuple[int, int]] = []
+    """Group consecutive numbers into ranges: 1, 2, 3, 7 becomes (1, 3), (7, 7)."""
+    ranges: list[tuple[int, int]] = []
     for value in values:
-        if found and value == found[-1][1] + 1:
-            found[-1] = (found[-1][0], value)
+        if ranges and value == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], value)
         else:
-            found.append((value, value))
-    return found
+            ranges.append((value, value))
+    return ranges

@@ -1,4 +1,4 @@
-"""A recurrence rule in one exact sentence, from its value alone."""
+"""Describes a recurrence rule in one exact sentence, in the chosen language."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from .recurrence_parts import Told
 
 
 def rule_sentence(rule: Rule, start: date | datetime | None, language: Language) -> str:
-    """What the rule leaves to the start (a wall time; a date is its midnight) is said when the start is known."""
-    told = Told.of(rule, start)
-    return recurrence_chinese.sentence(told) if language == "zh" else recurrence_english.sentence(told)
+    """Describe a rule; parts that it takes from the start are included if the start is given (a date is its midnight)."""
+    parts = Told.of(rule, start)
+    return recurrence_chinese.sentence(parts) if language == "zh" else recurrence_english.sentence(parts)

@@ -1,4 +1,4 @@
-"""Recurrence rules in English."""
+"""English descriptions of recurrence rules."""
 
 from __future__ import annotations
 
@@ -22,179 +22,187 @@ _UNITS: Final = {
 _WORDS: Final = {1: "first", 2: "second", 3: "third"}
 
 
-def sentence(told: Told) -> str:
-    main, limits = _DAYS.get(told.rule.freq, _stride)(told)
-    return ", ".join([f"{main}{_times(told)}", *(f"only {limit}" for limit in limits), *_endings(told)])
+def sentence(parts: Told) -> str:
+    main, limits = _DAYS.get(parts.rule.freq, _describe_daily_or_finer)(parts)
+    return ", ".join(
+        [f"{main}{_describe_times(parts)}", *(f"only {limit}" for limit in limits), *_describe_endings(parts)]
+    )
 
 
-def _every(told: Told) -> str:
-    unit = _UNITS[told.rule.freq]
-    return f"every {unit}" if told.rule.interval == 1 else f"every {told.rule.interval} {unit}s"
+def _describe_interval(parts: Told) -> str:
+    unit = _UNITS[parts.rule.freq]
+    return f"every {unit}" if parts.rule.interval == 1 else f"every {parts.rule.interval} {unit}s"
 
 
-def _stride(told: Told) -> tuple[str, list[str]]:
-    """DAILY and finer: every part about days, and the coarser times, can only limit."""
-    rule, limits = told.rule, []
+def _describe_daily_or_finer(parts: Told) -> tuple[str, list[str]]:
+    """DAILY and finer: the parts about days, and the coarser times, are limits."""
+    rule, limits = parts.rule, []
     if rule.flowing and rule.by_hour:
-        limits.append(f"in {_numbers('hour', rule.by_hour)}")
+        limits.append(f"in {_list_numbers('hour', rule.by_hour)}")
     if rule.freq in (Frequency.MINUTELY, Frequency.SECONDLY) and rule.by_minute:
-        limits.append(f"in {_numbers('minute', rule.by_minute)}")
+        limits.append(f"in {_list_numbers('minute', rule.by_minute)}")
     if rule.freq is Frequency.SECONDLY and rule.by_second:
-        limits.append(f"at {_numbers('second', rule.by_second)}")
-    return _every(told), [*limits, *_day_limits(told), *_month_limit(told)]
+        limits.append(f"at {_list_numbers('second', rule.by_second)}")
+    return _describe_interval(parts), [*limits, *_describe_day_limits(parts), *_describe_month_limit(parts)]
 
 
-def _week(told: Told) -> tuple[str, list[str]]:
-    days = f" on {joined(_weekday_names(told.plain_weekdays))}" if told.rule.by_day else ""
-    return f"{_every(told)}{days}", _month_limit(told)
+def _describe_weekly(parts: Told) -> tuple[str, list[str]]:
+    days = f" on {joined(_list_weekdays(parts.plain_weekdays))}" if parts.rule.by_day else ""
+    return f"{_describe_interval(parts)}{days}", _describe_month_limit(parts)
 
 
-def _month(told: Told) -> tuple[str, list[str]]:
-    rule = told.rule
-    limits = _month_limit(told)
+def _describe_monthly(parts: Told) -> tuple[str, list[str]]:
+    rule = parts.rule
+    limits = _describe_month_limit(parts)
     if rule.by_month_day:
-        days = joined(_month_days(rule.by_month_day))
-        limits = [*_weekday_limit(told), *limits]
+        days = joined(_list_month_days(rule.by_month_day))
+        limits = [*_describe_weekday_limit(parts), *limits]
     elif rule.by_day:
-        days = _weekdays(told)
+        days = _describe_weekdays(parts)
     else:
-        return _every(told), limits
-    return (f"on {days} of every month" if rule.interval == 1 else f"{_every(told)} on {days}"), limits
+        return _describe_interval(parts), limits
+    return (f"on {days} of every month" if rule.interval == 1 else f"{_describe_interval(parts)} on {days}"), limits
 
 
-def _year(told: Told) -> tuple[str, list[str]]:
-    rule = told.rule
+def _describe_yearly(parts: Told) -> tuple[str, list[str]]:
+    rule = parts.rule
     if not rule.by_week_number and not rule.by_year_day and len(rule.by_month) == len(rule.by_month_day) == 1:
         (month,), (day,) = rule.by_month, rule.by_month_day
         if day > 0:
-            return f"{_every(told)} on {day} {MONTHS[month - 1]}", _weekday_limit(told)
-    days, limits = _year_days(told)
-    place = ""
+            return f"{_describe_interval(parts)} on {day} {MONTHS[month - 1]}", _describe_weekday_limit(parts)
+    days, limits = _describe_year_days(parts)
+    period = ""
     if rule.by_week_number:
-        place = f" in {joined(runs(rule.by_week_number, _week_number, lambda a, b: f'weeks {a} to {b}'))}"
-        limits = [*limits, *_month_limit(told)]
+        period = f" in {joined(runs(rule.by_week_number, _format_week_number, lambda a, b: f'weeks {a} to {b}'))}"
+        limits = [*limits, *_describe_month_limit(parts)]
     elif rule.by_month:
-        place = f" in {joined(_month_names(rule.by_month))}"
-    return f"{_every(told)}{place}{days}", limits
+        period = f" in {joined(_list_months(rule.by_month))}"
+    return f"{_describe_interval(parts)}{period}{days}", limits
 
 
-def _year_days(told: Told) -> tuple[str, list[str]]:
-    rule = told.rule
+def _describe_year_days(parts: Told) -> tuple[str, list[str]]:
+    rule = parts.rule
     if rule.by_year_day:
-        days = f" on {joined(_days_of_year(rule.by_year_day))} of the year"
-        return days, [*_month_day_limit(told), *_weekday_limit(told)]
+        days = f" on {joined(_list_year_days(rule.by_year_day))} of the year"
+        return days, [*_describe_month_day_limit(parts), *_describe_weekday_limit(parts)]
     if rule.by_month_day:
         each = "" if rule.by_month else " of every month"
-        return f" on {joined(_month_days(rule.by_month_day))}{each}", _weekday_limit(told)
+        return f" on {joined(_list_month_days(rule.by_month_day))}{each}", _describe_weekday_limit(parts)
     if rule.by_week_number and rule.by_day:
-        return f" on {joined(_weekday_names(told.plain_weekdays))}", []
-    return (f" on {_weekdays(told)}" if rule.by_day else ""), []
+        return f" on {joined(_list_weekdays(parts.plain_weekdays))}", []
+    return (f" on {_describe_weekdays(parts)}" if rule.by_day else ""), []
 
 
-def _day_limits(told: Told) -> list[str]:
-    days = told.rule.by_year_day
-    on_year_days = [f"on {joined(_days_of_year(days))} of the year"] if days else []
-    return [*on_year_days, *_month_day_limit(told), *_weekday_limit(told)]
+def _describe_day_limits(parts: Told) -> list[str]:
+    days = parts.rule.by_year_day
+    on_year_days = [f"on {joined(_list_year_days(days))} of the year"] if days else []
+    return [*on_year_days, *_describe_month_day_limit(parts), *_describe_weekday_limit(parts)]
 
 
-def _month_day_limit(told: Told) -> list[str]:
-    days = told.rule.by_month_day
-    return [f"on {joined(_month_days(days))} of the month"] if days else []
+def _describe_month_day_limit(parts: Told) -> list[str]:
+    days = parts.rule.by_month_day
+    return [f"on {joined(_list_month_days(days))} of the month"] if days else []
 
 
-def _weekday_limit(told: Told) -> list[str]:
-    if not told.rule.by_day:
+def _describe_weekday_limit(parts: Told) -> list[str]:
+    if not parts.rule.by_day:
         return []
-    return [f"on {joined([*_weekday_names(told.plain_weekdays), *_numbered_weekdays(told)])}"]
+    return [f"on {joined([*_list_weekdays(parts.plain_weekdays), *_list_nth_weekdays(parts)])}"]
 
 
-def _month_limit(told: Told) -> list[str]:
-    return [f"in {joined(_month_names(told.rule.by_month))}"] if told.rule.by_month else []
+def _describe_month_limit(parts: Told) -> list[str]:
+    return [f"in {joined(_list_months(parts.rule.by_month))}"] if parts.rule.by_month else []
 
 
-def _times(told: Told) -> str:
-    rule = told.rule
-    if told.times:
-        return f" at {joined(told.times)}"
-    found = []
+def _describe_times(parts: Told) -> str:
+    rule = parts.rule
+    if parts.times:
+        return f" at {joined(parts.times)}"
+    phrases = []
     if rule.by_hour and not rule.flowing:
-        found.append(_numbers("hour", rule.by_hour))
+        phrases.append(_list_numbers("hour", rule.by_hour))
     if rule.by_minute and rule.freq not in (Frequency.MINUTELY, Frequency.SECONDLY):
-        found.append(_numbers("minute", rule.by_minute))
-    if told.seconds and rule.freq is not Frequency.SECONDLY:
-        found.append(_numbers("second", told.seconds))
-    return f" at {', '.join(found)}" if found else ""
+        phrases.append(_list_numbers("minute", rule.by_minute))
+    if parts.seconds and rule.freq is not Frequency.SECONDLY:
+        phrases.append(_list_numbers("second", parts.seconds))
+    return f" at {', '.join(phrases)}" if phrases else ""
 
 
-def _endings(told: Told) -> list[str]:
-    rule, found = told.rule, []
+def _describe_endings(parts: Told) -> list[str]:
+    rule, phrases = parts.rule, []
     if rule.by_set_position:
-        found.append(f"of these only {joined(_positions(rule.by_set_position))} in each {_UNITS[rule.freq]}")
-    if told.week_start_matters:
-        found.append(f"with weeks starting on {WEEKDAYS[rule.wkst]}")
+        phrases.append(f"of these only {joined(_list_positions(rule.by_set_position))} in each {_UNITS[rule.freq]}")
+    if parts.week_start_matters:
+        phrases.append(f"with weeks starting on {WEEKDAYS[rule.wkst]}")
     if rule.count is not None:
-        found.append("once" if rule.count == 1 else f"{rule.count} times")
+        phrases.append("once" if rule.count == 1 else f"{rule.count} times")
     if rule.until is not None:
         word = "until" if isinstance(rule.until, datetime) else "through"
-        found.append(f"{word} {until_text(rule.until)}")
-    return found
+        phrases.append(f"{word} {until_text(rule.until)}")
+    return phrases
 
 
-def _positions(positions: Iterable[int]) -> list[str]:
-    return runs(positions, lambda nth: f"the {_place(nth)}", lambda a, b: f"the {ordinal(a)} to the {ordinal(b)}")
+def _list_positions(positions: Iterable[int]) -> list[str]:
+    return runs(
+        positions, lambda nth: f"the {_format_ordinal(nth)}", lambda a, b: f"the {ordinal(a)} to the {ordinal(b)}"
+    )
 
 
-def _weekdays(told: Told) -> str:
-    """Weekdays of a month or year: all of them, or the nth."""
-    plain = _weekday_names(told.plain_weekdays)
-    of_year = " of the year" if told.rule.freq is Frequency.YEARLY and not told.rule.by_month else ""
-    numbered = [f"{each}{of_year}" for each in _numbered_weekdays(told)]
+def _describe_weekdays(parts: Told) -> str:
+    """Describe weekdays of a month or year: all of them, or the nth."""
+    plain = _list_weekdays(parts.plain_weekdays)
+    of_year = " of the year" if parts.rule.freq is Frequency.YEARLY and not parts.rule.by_month else ""
+    numbered = [f"{each}{of_year}" for each in _list_nth_weekdays(parts)]
     if len(plain) == 1 and " to " in plain[0]:
         return joined([f"every day from {plain[0]}", *numbered])
     return joined([*(f"every {each}" for each in plain), *numbered])
 
 
-def _weekday_names(weekdays: Iterable[int]) -> list[str]:
+def _list_weekdays(weekdays: Iterable[int]) -> list[str]:
     return runs(weekdays, lambda day: WEEKDAYS[day], lambda a, b: f"{WEEKDAYS[a]} to {WEEKDAYS[b]}")
 
 
-def _numbered_weekdays(told: Told) -> list[str]:
-    return [f"the {_place(nth)} {WEEKDAYS[weekday]}" for nth, weekday in told.numbered_weekdays]
+def _list_nth_weekdays(parts: Told) -> list[str]:
+    return [f"the {_format_ordinal(nth)} {WEEKDAYS[weekday]}" for nth, weekday in parts.numbered_weekdays]
 
 
-def _month_names(months: Iterable[int]) -> list[str]:
+def _list_months(months: Iterable[int]) -> list[str]:
     return runs(months, lambda month: MONTHS[month - 1], lambda a, b: f"{MONTHS[a - 1]} to {MONTHS[b - 1]}")
 
 
-def _month_days(days: Iterable[int]) -> list[str]:
+def _list_month_days(days: Iterable[int]) -> list[str]:
     return runs(
         days,
-        lambda day: f"the {ordinal(day)}" if day > 0 else f"the {_place(day)} day",
+        lambda day: f"the {ordinal(day)}" if day > 0 else f"the {_format_ordinal(day)} day",
         lambda a, b: f"the {ordinal(a)} to the {ordinal(b)}",
     )
 
 
-def _days_of_year(days: Iterable[int]) -> list[str]:
+def _list_year_days(days: Iterable[int]) -> list[str]:
     return runs(
         days,
-        lambda day: f"day {day}" if day > 0 else f"the {_place(day)} day",
+        lambda day: f"day {day}" if day > 0 else f"the {_format_ordinal(day)} day",
         lambda a, b: f"days {a} to {b}",
     )
 
 
-def _week_number(week: int) -> str:
-    return f"week {week}" if week > 0 else f"the {_place(week)} week"
+def _format_week_number(week: int) -> str:
+    return f"week {week}" if week > 0 else f"the {_format_ordinal(week)} week"
 
 
-def _numbers(noun: str, numbers: tuple[int, ...]) -> str:
+def _list_numbers(noun: str, numbers: tuple[int, ...]) -> str:
     plural = "s" if len(numbers) > 1 else ""
     return f"{noun}{plural} {joined(runs(numbers, str, lambda a, b: f'{a} to {b}'))}"
 
 
-def _place(nth: int) -> str:
+def _format_ordinal(nth: int) -> str:
     if nth > 0:
         return _WORDS.get(nth) or ordinal(nth)
     return "last" if nth == -1 else f"{_WORDS.get(-nth) or ordinal(-nth)} to last"
 
 
-_DAYS: Final = {Frequency.WEEKLY: _week, Frequency.MONTHLY: _month, Frequency.YEARLY: _year}
+_DAYS: Final = {
+    Frequency.WEEKLY: _describe_weekly,
+    Frequency.MONTHLY: _describe_monthly,
+    Frequency.YEARLY: _describe_yearly,
+}

@@ -1,4 +1,4 @@
-"""What both languages need to know of a recurrence rule before they put it into words."""
+"""Parts of a recurrence rule that both languages describe: times, weekdays and ranges."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 
 from ..recurrence import Frequency, Rule, completed
 
-_MOST_LISTED_TIMES: Final = 12
-_SHORTEST_RUN: Final = 3
+_MAX_LISTED_TIMES: Final = 12
+_MIN_RANGE_LENGTH: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A rule, completed from its start where that is known."""
+    """A rule to describe, completed from its start if that is known."""
 
     rule: Rule
     complete: bool
@@ -29,15 +29,15 @@ class Told:
 
     @property
     def seconds(self) -> tuple[int, ...]:
-        """The seconds worth saying: a full minute goes without saying only where nothing else is possible."""
+        """The seconds to mention; second 0 is left out only for a completed rule."""
         return () if self.complete and self.rule.by_second == (0,) else self.rule.by_second
 
     @property
     def times(self) -> list[str] | None:
-        """The times of day written out, when they are known and few."""
+        """The times of day as text if they are known and few; else None."""
         rule = self.rule
         size = len(rule.by_hour) * len(rule.by_minute) * max(1, len(self.seconds))
-        if rule.flowing or not 1 <= size <= _MOST_LISTED_TIMES:
+        if rule.flowing or not 1 <= size <= _MAX_LISTED_TIMES:
             return None
         minutes = [f"{hour:02}:{minute:02}" for hour in rule.by_hour for minute in rule.by_minute]
         if not self.seconds:
@@ -56,18 +56,18 @@ class Told:
 
     @property
     def numbered_weekdays(self) -> list[tuple[int, int]]:
-        """(nth, weekday), as people would list them: from the first to the last."""
+        """(nth, weekday) pairs, from the first to the last."""
         numbered = [(nth, weekday) for weekday, nth in self.rule.by_day if nth is not None]
         return sorted(numbered, key=lambda day: (day[0] < 0, day))
 
 
 def runs(numbers: Iterable[int], single: Callable[[int], str], run: Callable[[int, int], str]) -> list[str]:
-    """Numbers in words, positive ones first; three or more in a row become one phrase."""
+    """Describe numbers, positive ones first; three or more consecutive ones become one phrase."""
     ordered = sorted(numbers, key=lambda number: (number < 0, number))
     phrases: list[str] = []
     while ordered:
         length = _run_length(ordered)
-        if length >= _SHORTEST_RUN:
+        if length >= _MIN_RANGE_LENGTH:
             phrases.append(run(ordered[0], ordered[length - 1]))
         else:
             length = 1
@@ -77,7 +77,7 @@ def runs(numbers: Iterable[int], single: Callable[[int], str], run: Callable[[in
 
 
 def _run_length(numbers: Sequence[int]) -> int:
-    """How many stand in a row at the beginning; what is counted from the end stands alone."""
+    """How many consecutive numbers the list begins with; negative ones are never grouped."""
     if numbers[0] < 0:
         return 1
     length = 1

@@ -1,4 +1,4 @@
-"""What a language has to be able to say; who says it and in which order is the same for all."""
+"""Protocol of a description language: a phrase for each schedule kind and modifier; their order is the same for all."""
 
 from __future__ import annotations
 

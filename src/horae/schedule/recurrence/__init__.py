@@ -1,4 +1,4 @@
-"""RFC 5545 recurrence rules: text to value, and value to wall times, from anywhere and without a cursor."""
+"""RFC 5545 recurrence rules: parses them, and computes their wall times from any point without a cursor."""
 
 from __future__ import annotations
 

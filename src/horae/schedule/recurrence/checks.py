@@ -1,4 +1,4 @@
-"""Which parts of a recurrence rule go together; RFC 5545 forbids some pairs, and some can never be met."""
+"""Validation of a recurrence rule: refuses combinations that RFC 5545 forbids or that can never match."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NO_YEAR_DAY: Final = frozenset({Frequency.DAILY, Frequency.WEEKLY, Frequency.MO
 
 
 def check_combinations(rule: Rule, positions: Mapping[str, int]) -> None:
-    """`positions` says where each part was written, by its name."""
+    """Refuse invalid combinations; `positions` holds where each part was written, by name."""
     if rule.count is not None and rule.until is not None:
         raise refuse("rrule_count_and_until", position=max(positions["COUNT"], positions["UNTIL"]))
     if rule.by_week_number and rule.freq is not Frequency.YEARLY:
@@ -34,14 +34,14 @@ def check_combinations(rule: Rule, positions: Mapping[str, int]) -> None:
 def _check_set_positions(rule: Rule, positions: Mapping[str, int]) -> None:
     if not any(name.startswith("BY") and name != "BYSETPOS" for name in positions):
         raise refuse("rrule_set_position_alone", position=positions["BYSETPOS"])
-    most = _most_days(rule) * _most_moments(rule)
+    reachable = _max_days(rule) * _max_moments(rule)
     nearest = min(rule.by_set_position, key=abs)
-    if abs(nearest) > most:
-        raise refuse("rrule_set_position_unreachable", position=positions["BYSETPOS"], value=nearest, most=most)
+    if abs(nearest) > reachable:
+        raise refuse("rrule_set_position_unreachable", position=positions["BYSETPOS"], value=nearest, most=reachable)
 
 
-def _most_moments(rule: Rule) -> int:
-    """How many times of day one day of a period has, or how many moments one hour, minute or second."""
+def _max_moments(rule: Rule) -> int:
+    """Upper bound of the moments in one day of a period, or in one hour, minute or second."""
     hours, minutes, seconds = (max(1, len(part)) for part in (rule.by_hour, rule.by_minute, rule.by_second))
     match rule.freq:
         case Frequency.SECONDLY:
@@ -54,36 +54,36 @@ def _most_moments(rule: Rule) -> int:
             return hours * minutes * seconds
 
 
-def _most_days(rule: Rule) -> int:
-    """No period of the rule has more days than this; it may well have fewer."""
+def _max_days(rule: Rule) -> int:
+    """Upper bound of the days in one period of the rule."""
     match rule.freq:
         case Frequency.YEARLY:
-            return _most_days_of_year(rule)
+            return _max_days_of_year(rule)
         case Frequency.MONTHLY:
-            found = [31]
+            bounds = [31]
             if rule.by_month_day:
-                found.append(len(rule.by_month_day))
+                bounds.append(len(rule.by_month_day))
             if rule.by_day:
-                found.append(sum(5 if nth is None else 1 for _, nth in rule.by_day))
-            return min(found) if len(found) > 1 else 1
+                bounds.append(sum(5 if nth is None else 1 for _, nth in rule.by_day))
+            return min(bounds) if len(bounds) > 1 else 1
         case Frequency.WEEKLY:
             return max(1, len(rule.by_day))
         case _:
             return 1
 
 
-def _most_days_of_year(rule: Rule) -> int:
+def _max_days_of_year(rule: Rule) -> int:
     months = len(rule.by_month) or 12
-    found = []
+    bounds = []
     if rule.by_year_day:
-        found.append(len(rule.by_year_day))
+        bounds.append(len(rule.by_year_day))
     if rule.by_month_day:
-        found.append(len(rule.by_month_day) * months)
+        bounds.append(len(rule.by_month_day) * months)
     if rule.by_day:
         plain, numbered = (5 * months, months) if rule.by_month else (53, 1)
-        found.append(sum(plain if nth is None else numbered for _, nth in rule.by_day))
-    if not found:
+        bounds.append(sum(plain if nth is None else numbered for _, nth in rule.by_day))
+    if not bounds:
         return len(rule.by_week_number) or len(rule.by_month) or 1
     if rule.by_week_number:
-        found.append(7 * len(rule.by_week_number))
-    return min(found)
+        bounds.append(7 * len(rule.by_week_number))
+    return min(bounds)

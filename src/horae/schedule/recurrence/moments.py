@@ -1,4 +1,4 @@
-"""The moments that a rule expands a period into: times of a day, or minutes and seconds of an hour."""
+"""Expansion of a period into moments: times of a day, or minutes and seconds of an hour, filtered by BYSETPOS."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from ..instants import DAY
 from ..wall import ListedTimes, Times, TimesOfDay
 from .rule import Frequency, Rule
 
-# Days of one period: a day to count from, and how far each of them lies behind it, in order.
+# Days of one period: a base day, and the sorted offsets of the days from it.
 Days: TypeAlias = tuple[int, Sequence[int]]
 
 
-_LONGEST_LIST = 1440
+_MAX_LISTED = 1440
 
 
 def moments_of(rule: Rule) -> Times:
-    """What the completed rule expands one period (a day, for longer periods) into, before any set positions."""
+    """The moments that a completed rule expands one period (at most a day) into, before BYSETPOS."""
     if rule.freq is Frequency.SECONDLY:
         return ListedTimes((0,))
     hours = rule.by_hour if not rule.flowing else (0,)
     minutes = rule.by_minute if rule.freq is not Frequency.MINUTELY else (0,)
-    found = TimesOfDay(tuple(hour * 60 + minute for hour in hours for minute in minutes), rule.by_second)
-    return ListedTimes(tuple(map(found.at, range(len(found))))) if len(found) <= _LONGEST_LIST else found
+    times = TimesOfDay(tuple(hour * 60 + minute for hour in hours for minute in minutes), rule.by_second)
+    return ListedTimes(tuple(map(times.at, range(len(times))))) if len(times) <= _MAX_LISTED else times
 
 
 class SetPositions:
-    """BYSETPOS: which members of a period's set remain, counted from its beginning or from its end."""
+    """BYSETPOS: selects members of a period's set, counted from its beginning or from its end."""
 
     __slots__ = ("_from_begin", "_from_end", "least")
 
     def __init__(self, positions: tuple[int, ...]) -> None:
         self._from_begin = [each - 1 for each in positions if each > 0]
         self._from_end = [each for each in positions if each < 0]
-        self.least = min(map(abs, positions))  # a smaller set has none of them
+        self.least = min(map(abs, positions))  # a smaller set has no selected member
 
     def of(self, size: int) -> list[int]:
-        """The indexes that remain of a set of `size` members, in order."""
-        kept = {each for each in self._from_begin if each < size}
-        kept.update(each + size for each in self._from_end if each + size >= 0)
-        return sorted(kept)
+        """The sorted indexes selected from a set of `size` members."""
+        selected = {each for each in self._from_begin if each < size}
+        selected.update(each + size for each in self._from_end if each + size >= 0)
+        return sorted(selected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class EveryMoment:
 
 @dataclass(frozen=True, slots=True)
 class ChosenMoments:
-    """Only those moments of a period whose place in it is among the set positions."""
+    """Only those moments of a period whose index is among the set positions."""
 
     moments: Times
     positions: SetPositions
@@ -81,9 +81,9 @@ class ChosenMoments:
         return self._at(days, self.positions.of(size)[0])
 
     def on_or_after(self, days: Days, local: int) -> int | None:
-        chosen = self.positions.of(len(days[1]) * len(self.moments))
-        index = bisect_left(chosen, local, key=lambda each: self._at(days, each))
-        return self._at(days, chosen[index]) if index < len(chosen) else None
+        selected = self.positions.of(len(days[1]) * len(self.moments))
+        index = bisect_left(selected, local, key=lambda each: self._at(days, each))
+        return self._at(days, selected[index]) if index < len(selected) else None
 
     def _at(self, days: Days, index: int) -> int:
         begin, offsets = days

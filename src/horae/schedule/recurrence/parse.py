@@ -1,4 +1,4 @@
-"""From the text of a recurrence rule to its value; what cannot be understood is refused with its place."""
+"""RRULE parser: text to `Rule`; refuses invalid text with its position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .rule import WEEKDAY_NAMES, Frequency, Rule
 LONGEST_TEXT: Final = 16_384  # every value of every part written out stays below this
 MOST_COUNT: Final = 10_000
 MOST_INTERVAL: Final = 999_999_999
-_MOST_DIGITS: Final = len(str(MOST_INTERVAL))
+_MAX_DIGITS: Final = len(str(MOST_INTERVAL))
 _PREFIX: Final = re.compile(r"\s*(?:RRULE:)?\s*", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"([+-]?)([0-9]+)")
 _NTH_WEEKDAY: Final = re.compile(r"([+-]?[0-9]*)(MO|TU|WE|TH|FR|SA|SU)")
@@ -24,7 +24,7 @@ _UNTIL: Final = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?:T([0-9]{2})([0-9]{
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One NAME=VALUE as it was written (in upper case), and where."""
+    """One NAME=VALUE in upper case, with its position in the text."""
 
     name: str
     value: str
@@ -51,7 +51,7 @@ def _split(text: str) -> dict[str, Part]:
         raise refuse("rrule_empty", position=position)
     parts: dict[str, Part] = {}
     for piece in body.removesuffix(";").split(";"):
-        part = _part(piece, position)
+        part = _parse_part(piece, position)
         if part.name in parts:
             raise refuse("rrule_repeated_part", position=position, part=part.name)
         parts[part.name] = part
@@ -59,11 +59,11 @@ def _split(text: str) -> dict[str, Part]:
     return parts
 
 
-def _part(piece: str, position: int) -> Part:
+def _parse_part(piece: str, position: int) -> Part:
     name, equals, value = piece.partition("=")
     if not equals or not name or not value:
         raise refuse("rrule_bad_part", position=position, part=piece)
-    # Upper case of other letters can be ASCII ("ſ" becomes "S"): what is not ASCII is never compared.
+    # Upper case of other letters can be ASCII ("ſ" becomes "S"), so non-ASCII text is refused first.
     if not name.isascii() or name.upper() not in _FIELDS:
         raise refuse("rrule_unknown_part", position=position, part=name)
     if not value.isascii():
@@ -71,89 +71,89 @@ def _part(piece: str, position: int) -> Part:
     return Part(name.upper(), value.upper(), position)
 
 
-def _frequency(part: Part) -> Frequency:
+def _parse_frequency(part: Part) -> Frequency:
     try:
         return Frequency(part.value)
     except ValueError:
         raise refuse("rrule_bad_freq", position=part.position, value=part.value) from None
 
 
-def _interval(part: Part) -> int:
-    return _whole(part, "rrule_bad_interval", MOST_INTERVAL)
+def _parse_interval(part: Part) -> int:
+    return _parse_positive(part, "rrule_bad_interval", MOST_INTERVAL)
 
 
-def _count(part: Part) -> int:
-    return _whole(part, "rrule_bad_count", MOST_COUNT)
+def _parse_count(part: Part) -> int:
+    return _parse_positive(part, "rrule_bad_count", MOST_COUNT)
 
 
-def _whole(part: Part, code: str, most: int) -> int:
-    number = int(part.value) if part.value.isdigit() and len(part.value) <= _MOST_DIGITS else 0
+def _parse_positive(part: Part, code: str, most: int) -> int:
+    number = int(part.value) if part.value.isdigit() and len(part.value) <= _MAX_DIGITS else 0
     if not 1 <= number <= most:
         raise refuse(code, position=part.position, value=part.value, most=f"{most:,}")
     return number
 
 
-def _weekday(part: Part) -> int:
+def _parse_weekday(part: Part) -> int:
     if part.value not in WEEKDAY_NAMES:
         raise refuse("rrule_bad_value", position=part.position, part=part.name, value=part.value)
     return WEEKDAY_NAMES.index(part.value)
 
 
-def _until(part: Part) -> date | datetime:
-    written = _UNTIL.fullmatch(part.value)
-    numbers = [int(digits or 0) for digits in written.group(1, 2, 3, 4, 5, 6)] if written else [0] * 6
+def _parse_until(part: Part) -> date | datetime:
+    match = _UNTIL.fullmatch(part.value)
+    numbers = [int(digits or 0) for digits in match.group(1, 2, 3, 4, 5, 6)] if match else [0] * 6
     year, month, day, hour, minute, second = numbers
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC if written and written[7] else None)
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC if match and match[7] else None)
     except ValueError:
         raise refuse("rrule_bad_until", position=part.position, value=part.value) from None
     return moment if "T" in part.value else moment.date()
 
 
-def _numbers(low: int, high: int, *, signed: bool = False) -> Callable[[Part], tuple[int, ...]]:
+def _number_list_parser(low: int, high: int, *, signed: bool = False) -> Callable[[Part], tuple[int, ...]]:
     def read(part: Part) -> tuple[int, ...]:
-        return tuple(sorted({_number(part, item, low, high, signed=signed) for item in part.value.split(",")}))
+        return tuple(sorted({_parse_number(part, item, low, high, signed=signed) for item in part.value.split(",")}))
 
     return read
 
 
-def _number(part: Part, item: str, low: int, high: int, *, signed: bool) -> int:
-    written = _NUMBER.fullmatch(item)
-    if written is None or (written[1] == "+" and not signed):
+def _parse_number(part: Part, item: str, low: int, high: int, *, signed: bool) -> int:
+    match = _NUMBER.fullmatch(item)
+    if match is None or (match[1] == "+" and not signed):
         raise refuse("rrule_bad_value", position=part.position, part=part.name, value=item)
-    size = int(written[2]) if len(written[2]) <= _MOST_DIGITS else high + 1
-    if not low <= size <= high or (written[1] == "-" and not signed):
+    size = int(match[2]) if len(match[2]) <= _MAX_DIGITS else high + 1
+    if not low <= size <= high or (match[1] == "-" and not signed):
         limits = f"{low}…{high}, -{high}…-{low}" if signed else f"{low}…{high}"
         raise refuse("rrule_out_of_range", position=part.position, part=part.name, value=item, limits=limits)
-    return -size if written[1] == "-" else size
+    return -size if match[1] == "-" else size
 
 
-def _weekdays(part: Part) -> tuple[tuple[int, int | None], ...]:
-    days = {_nth_weekday(part, item) for item in part.value.split(",")}
+def _parse_weekdays(part: Part) -> tuple[tuple[int, int | None], ...]:
+    days = {_parse_nth_weekday(part, item) for item in part.value.split(",")}
     return tuple(sorted(days, key=lambda day: (day[0], day[1] or 0)))
 
 
-def _nth_weekday(part: Part, item: str) -> tuple[int, int | None]:
-    written = _NTH_WEEKDAY.fullmatch(item)
-    if written is None or written[1] in ("+", "-"):
+def _parse_nth_weekday(part: Part, item: str) -> tuple[int, int | None]:
+    match = _NTH_WEEKDAY.fullmatch(item)
+    if match is None or match[1] in ("+", "-"):
         raise refuse("rrule_bad_value", position=part.position, part=part.name, value=item)
-    nth = _number(part, written[1], 1, 53, signed=True) if written[1] else None
-    return WEEKDAY_NAMES.index(written[2]), nth
+    nth = _parse_number(part, match[1], 1, 53, signed=True) if match[1] else None
+    return WEEKDAY_NAMES.index(match[2]), nth
 
 
 _FIELDS: Final[dict[str, tuple[str, Callable[[Part], Any]]]] = {
-    "FREQ": ("freq", _frequency),
-    "INTERVAL": ("interval", _interval),
-    "COUNT": ("count", _count),
-    "UNTIL": ("until", _until),
-    "WKST": ("wkst", _weekday),
-    "BYMONTH": ("by_month", _numbers(1, 12)),
-    "BYWEEKNO": ("by_week_number", _numbers(1, 53, signed=True)),
-    "BYYEARDAY": ("by_year_day", _numbers(1, 366, signed=True)),
-    "BYMONTHDAY": ("by_month_day", _numbers(1, 31, signed=True)),
-    "BYDAY": ("by_day", _weekdays),
-    "BYHOUR": ("by_hour", _numbers(0, 23)),
-    "BYMINUTE": ("by_minute", _numbers(0, 59)),
-    "BYSECOND": ("by_second", _numbers(0, 59)),
-    "BYSETPOS": ("by_set_position", _numbers(1, 366, signed=True)),
+    "FREQ": ("freq", _parse_frequency),
+    "INTERVAL": ("interval", _parse_interval),
+    "COUNT": ("count", _parse_count),
+    "UNTIL": ("until", _parse_until),
+    "WKST": ("wkst", _parse_weekday),
+    "BYMONTH": ("by_month", _number_list_parser(1, 12)),
+    "BYWEEKNO": ("by_week_number", _number_list_parser(1, 53, signed=True)),
+    "BYYEARDAY": ("by_year_day", _number_list_parser(1, 366, signed=True)),
+    "BYMONTHDAY": ("by_month_day", _number_list_parser(1, 31, signed=True)),
+    "BYDAY": ("by_day", _parse_weekdays),
+    "BYHOUR": ("by_hour", _number_list_parser(0, 23)),
+    "BYMINUTE": ("by_minute", _number_list_parser(0, 59)),
+    "BYSECOND": ("by_second", _number_list_parser(0, 59)),
+    "BYSETPOS": ("by_set_position", _number_list_parser(1, 366, signed=True)),
 }

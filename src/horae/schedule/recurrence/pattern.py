@@ -1,7 +1,7 @@
-"""The wall times of a recurrence rule from one start, asked from anywhere.
+"""Wall times of a recurrence rule from one start, computed from any point.
 
-The horizon: the calendar ends with year 9999. Within it WEEKLY, MONTHLY, YEARLY and DAILY rules are exact; an HOURLY,
-MINUTELY or SECONDLY rule that has nothing within 400 years of the time asked is over.
+The calendar ends with year 9999. Within it WEEKLY, MONTHLY, YEARLY and DAILY rules are exact; an HOURLY, MINUTELY or
+SECONDLY rule without a match within 400 years of the requested time has ended.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .strides import StrideSearch
 
 class Search(Protocol):
     def on_or_after(self, local: int) -> int | None:
-        """The first wall time of the rule at or after `local`, which lies in the calendar and not before the start."""
+        """The first match at or after `local`, which is within the calendar and not before the start."""
 
 
 @dataclass(frozen=True, slots=True)
 class RulePattern:
-    """COUNT, and an UNTIL in UTC, are not applied here: they speak of instants, not of wall times."""
+    """COUNT, and an UNTIL in UTC, are not applied here: they refer to instants, not to wall times."""
 
     rule: Rule
     start: int
@@ -49,19 +49,19 @@ class RulePattern:
         """The first occurrence strictly after `local`, and not before the start."""
         if local >= self._last:
             return None
-        found = self._search.on_or_after(max(local + 1, self.start))
-        return found if found is not None and found <= self._last else None
+        match = self._search.on_or_after(max(local + 1, self.start))
+        return match if match is not None and match <= self._last else None
 
     def count_local(self, first: int, last: int) -> int | None:  # noqa: ARG002
-        """Only walking can tell how many there are."""
+        """None: only iterating can count them."""
         return None
 
 
 def _search_for(rule: Rule, start: int) -> Search:
-    told = completed(rule, wall_reading(start))
+    complete = completed(rule, wall_reading(start))
     if rule.freq is Frequency.DAILY or rule.flowing:
-        return StrideSearch(told, start)
-    return PeriodSearch(told, start)
+        return StrideSearch(complete, start)
+    return PeriodSearch(complete, start)
 
 
 def _last_local(rule: Rule) -> int:

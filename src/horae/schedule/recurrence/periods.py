@@ -1,4 +1,4 @@
-"""Weeks, months and years as numbered periods, and the days that a rule picks in each."""
+"""Search for WEEKLY, MONTHLY and YEARLY rules: numbers the periods, and lists the days that a rule picks in each."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .rule import Frequency, Rule
 from .spans import ALL_SHAPES, FIRST_DAY, LAST_DAY, LAST_YEAR, bits
 from .year_days import DayChoice, YearDays, month_mask
 
-_MARGIN: Final = 7  # a year of weeks reaches at most three days into its neighbours
+_MARGIN: Final = 7  # an ISO week year overlaps its neighbours by at most three days
 
 
 class Periods(Protocol):
     @property
     def last(self) -> int:
-        """The number of the last period that can hold a day of year 9999."""
+        """The number of the last period that can contain a day of year 9999."""
 
     @property
     def cycle(self) -> int:
-        """How many periods 400 years have; after these the calendar repeats."""
+        """The number of periods in 400 years, after which the calendar repeats."""
 
     def number(self, day: int) -> int:
-        """The period that a day belongs to."""
+        """The number of the period that contains a day."""
 
     def days(self, number: int) -> Days:
         """The days that the rule picks in a period."""
@@ -64,8 +64,8 @@ class Months:
         self._shapes: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
-        found = civil(day)
-        return found.year * 12 + found.month - 1
+        month_date = civil(day)
+        return month_date.year * 12 + month_date.month - 1
 
     def days(self, number: int) -> Days:
         year, month = divmod(number, 12)
@@ -99,9 +99,9 @@ class Years:
 
 
 class WeekYears:
-    """Years of whole weeks, as ISO 8601 counts them: the first week is the one with four days or more in January.
+    """Week-numbering years of ISO 8601: the first week has four days or more in January.
 
-    With BYWEEKNO a year is one of these, so that 29 December can belong to the first week of the next year.
+    BYWEEKNO uses these years, so that 29 December can belong to the first week of the next year.
     """
 
     cycle: Final = 400
@@ -123,22 +123,22 @@ class WeekYears:
     def days(self, number: int) -> Days:
         begin, end = self._begin(number), self._begin(number + 1)
         first = new_year(number) - _MARGIN
-        mask = self._chosen((end - begin) // 7) << begin - first & self._with_neighbours(number)
+        mask = self._week_mask((end - begin) // 7) << begin - first & self._with_neighbours(number)
         offsets = self._shapes.get(mask)
         if offsets is None:
             offsets = self._shapes[mask] = bits(mask)
         return first, offsets
 
-    def _chosen(self, weeks: int) -> int:
-        """The days of the chosen weeks, bit 0 being the first day of the first of so many weeks."""
-        found = self._masks.get(weeks)
-        if found is None:
+    def _week_mask(self, weeks: int) -> int:
+        """Bit mask of the days of the selected weeks; bit 0 is the first day of the first of `weeks` weeks."""
+        mask = self._masks.get(weeks)
+        if mask is None:
             chosen = {each - 1 if each > 0 else weeks + each for each in self._weeks if abs(each) <= weeks}
-            found = self._masks[weeks] = sum(0b111_1111 << week * 7 for week in chosen)
-        return found
+            mask = self._masks[weeks] = sum(0b111_1111 << week * 7 for week in chosen)
+        return mask
 
     def _with_neighbours(self, year: int) -> int:
-        """The allowed days of a year with a few days of the years beside it."""
+        """Bit mask of the allowed days of a year, with a margin of days of the years before and after."""
         before = self._days.mask(year - 1) >> 365 + is_leap(year - 1) - _MARGIN
         after = self._days.mask(year + 1) & (1 << _MARGIN) - 1
         return before | self._days.mask(year) << _MARGIN | after << _MARGIN + 365 + is_leap(year)
@@ -149,9 +149,9 @@ class WeekYears:
 
 
 class PeriodSearch:
-    """WEEKLY, MONTHLY, YEARLY: the set of each period in turn, every INTERVAL periods from that of the start."""
+    """Searches every INTERVAL periods, from the period of the start, for the next match."""
 
-    __slots__ = ("_choice", "_interval", "_origin", "_periods", "_reach")
+    __slots__ = ("_choice", "_interval", "_origin", "_periods", "_search_length")
 
     def __init__(self, rule: Rule, start: int) -> None:
         moments = moments_of(rule)
@@ -160,27 +160,27 @@ class PeriodSearch:
         self._periods = _periods_of(rule)
         self._interval = rule.interval
         self._origin = self._periods.number(start // DAY)
-        self._reach = _reach(self._periods.cycle, rule.interval)
+        self._search_length = _search_length(self._periods.cycle, rule.interval)
 
     def on_or_after(self, local: int) -> int | None:
         periods = self._periods
         number = periods.number(local // DAY)
         wait = (self._origin - number) % self._interval
         if not wait:
-            found = self._choice.on_or_after(periods.days(number), local)
-            if found is not None:
-                return found
+            match = self._choice.on_or_after(periods.days(number), local)
+            if match is not None:
+                return match
             wait = self._interval
-        stop = min(periods.last, number + wait + self._reach)
+        stop = min(periods.last, number + wait + self._search_length)
         for later in range(number + wait, stop + 1, self._interval):
-            found = self._choice.first(periods.days(later))
-            if found is not None:
-                return found
+            match = self._choice.first(periods.days(later))
+            if match is not None:
+                return match
         return None
 
 
-def _reach(cycle: int, interval: int) -> int:
-    """How many periods have to be looked at: when they hold nothing, every later one is like one of them."""
+def _search_length(cycle: int, interval: int) -> int:
+    """The number of periods to search: if they contain no match, no later one does."""
     if interval == 1:
         return cycle * ALL_SHAPES // 400 + 1
     return cycle // gcd(cycle, interval) * interval

@@ -1,4 +1,4 @@
-"""A recurrence rule as a value: what the text said, sorted, without repeats, and nothing from any start."""
+"""A recurrence rule as an immutable value: its parts sorted and without duplicates, independent of any start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOWING: Final = frozenset({Frequency.HOURLY, Frequency.MINUTELY, Frequency.SECO
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Weekdays are 0 = Monday … 6 = Sunday; every tuple is sorted and has no repeats; empty means absent."""
+    """Weekdays are 0 = Monday … 6 = Sunday; every tuple is sorted without duplicates; empty means absent."""
 
     freq: Frequency
     interval: int = 1
@@ -49,22 +49,22 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The canonical spelling: upper case, one order of parts, defaults left out."""
+        """The canonical text: upper case, fixed order of parts, defaults left out."""
         parts = [f"FREQ={self.freq}"]
         if self.interval != 1:
             parts.append(f"INTERVAL={self.interval}")
         if self.count is not None:
             parts.append(f"COUNT={self.count}")
         if self.until is not None:
-            parts.append(f"UNTIL={_until_text(self.until)}")
-        for name, numbers in self._numbered():
+            parts.append(f"UNTIL={_format_until(self.until)}")
+        for name, numbers in self._list_parts():
             if numbers:
                 parts.append(f"{name}={','.join(numbers)}")
         if self.wkst:
             parts.append(f"WKST={WEEKDAY_NAMES[self.wkst]}")
         return ";".join(parts)
 
-    def _numbered(self) -> tuple[tuple[str, list[str]], ...]:
+    def _list_parts(self) -> tuple[tuple[str, list[str]], ...]:
         days = ["{}{}".format("" if nth is None else nth, WEEKDAY_NAMES[weekday]) for weekday, nth in self.by_day]
         return (
             ("BYMONTH", [*map(str, self.by_month)]),
@@ -80,8 +80,8 @@ class Rule:
 
 
 def completed(rule: Rule, start: datetime) -> Rule:
-    """The rule with everything said that RFC 5545 takes from the start when the rule leaves it open."""
-    rule = _completed_days(rule, start)
+    """The rule with the parts filled in that RFC 5545 takes from the start."""
+    rule = _complete_days(rule, start)
     pinned = not rule.flowing
     return replace(
         rule,
@@ -91,7 +91,7 @@ def completed(rule: Rule, start: datetime) -> Rule:
     )
 
 
-def _completed_days(rule: Rule, start: datetime) -> Rule:
+def _complete_days(rule: Rule, start: datetime) -> Rule:
     if rule.by_day or rule.by_month_day or rule.by_year_day:
         return rule
     if rule.by_week_number or rule.freq is Frequency.WEEKLY:
@@ -103,7 +103,7 @@ def _completed_days(rule: Rule, start: datetime) -> Rule:
     return rule
 
 
-def _until_text(until: date | datetime) -> str:
+def _format_until(until: date | datetime) -> str:
     day = f"{until.year:04}{until.month:02}{until.day:02}"
     if not isinstance(until, datetime):
         return day

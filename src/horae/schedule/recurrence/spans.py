@@ -1,4 +1,4 @@
-"""The calendar that rules live in: from the first day of year 1 to the last day of year 9999."""
+"""Limits of the calendar: from the first day of year 1 to the last day of year 9999."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LAST_DAY: Final = day_number(date.max)
 LAST_YEAR: Final = date.max.year
 FIRST_LOCAL: Final = FIRST_DAY * DAY
 LAST_LOCAL: Final = LAST_DAY * DAY + DAY - 1
-DAYS_OF_400_YEARS: Final = 146_097  # after so many days the calendar repeats, weekdays included
-ALL_SHAPES: Final = 40  # so many successive years hold every shape of year: weekdays, leap years, and those beside them
+DAYS_OF_400_YEARS: Final = 146_097  # the calendar repeats after so many days, weekdays included
+ALL_SHAPES: Final = 40  # so many successive years include every shape of year, with the shapes of its neighbours
 
 
 def bits(mask: int) -> tuple[int, ...]:
-    """The numbers of the bits that are set, in order."""
+    """The indexes of the set bits, in order."""
     return tuple(index for index, digit in enumerate(f"{mask:b}"[::-1]) if digit == "1")

@@ -1,4 +1,4 @@
-"""DAILY and finer: every Nth day, hour, minute or second from the start, on allowed days and at allowed times.
+"""Search for DAILY and finer rules: every Nth day, hour, minute or second from the start, on allowed days and times.
 
 A *unit* is one day, hour, minute or second; units are numbered from 1970-01-01 00:00 on the wall clock. The rule's
 coarser parts allow or forbid whole units, its finer parts expand every allowed unit into the same moments.
@@ -24,12 +24,12 @@ _UNIT_SECONDS: Final = {
     Frequency.MINUTELY: 60,
     Frequency.SECONDLY: 1,
 }
-LONGEST_SILENCE: Final = DAYS_OF_400_YEARS * DAY  # of rules finer than a day
-_NEAR: Final = 100  # so many allowed days are looked at one by one before the sieve takes 400 years at once
+LONGEST_SILENCE: Final = DAYS_OF_400_YEARS * DAY  # longest gap between matches of rules finer than a day
+_NEAR_DAYS: Final = 100  # allowed days examined one by one, before the sieve searches 400 years at once
 
 
 class StrideSearch:
-    __slots__ = ("_comb", "_days", "_interval", "_moments", "_origin", "_patience", "_per_day", "_times", "_unit")
+    __slots__ = ("_days", "_interval", "_max_gap", "_moments", "_origin", "_per_day", "_stride_mask", "_times", "_unit")
 
     def __init__(self, rule: Rule, start: int) -> None:
         choice = DayChoice.of(rule)
@@ -39,28 +39,30 @@ class StrideSearch:
         self._origin = start // self._unit
         self._days = YearDays(choice) if choice else None
         self._times = _allowed_times(rule)
-        self._comb = _comb(rule.interval, self._per_day) if self._times else 0
-        self._moments = _chosen(rule)
-        self._patience = LONGEST_SILENCE if rule.flowing else LAST_LOCAL - FIRST_LOCAL
+        self._stride_mask = _stride_mask(rule.interval, self._per_day) if self._times else 0
+        self._moments = _select_moments(rule)
+        self._max_gap = LONGEST_SILENCE if rule.flowing else LAST_LOCAL - FIRST_LOCAL
 
     def on_or_after(self, local: int) -> int | None:
         moments = self._moments
         if moments is None:
             return None
         unit, second = divmod(local, self._unit)
-        rest = moments.after(second - 1)
-        found = self._first_unit(unit if rest is not None else unit + 1)
-        if found is None:
+        moment_in_unit = moments.after(second - 1)
+        match = self._first_unit(unit if moment_in_unit is not None else unit + 1)
+        if match is None:
             return None
-        moment = found * self._unit + (rest if found == unit and rest is not None else moments.first)
-        return moment if moment <= local + self._patience else None
+        moment = match * self._unit + (
+            moment_in_unit if match == unit and moment_in_unit is not None else moments.first
+        )
+        return moment if moment <= local + self._max_gap else None
 
     def _first_unit(self, unit: int) -> int | None:
-        """The first allowed unit on the stride, from `unit` on."""
+        """The first allowed unit on the stride at or after `unit`."""
         unit += (self._origin - unit) % self._interval
         if self._days is None and self._times is None:
             return unit
-        for _ in range(_NEAR):
+        for _ in range(_NEAR_DAYS):
             day = unit // self._per_day
             allowed = self._days.on_or_after(day) if self._days else day
             if allowed is None or allowed > LAST_DAY:
@@ -69,67 +71,67 @@ class StrideSearch:
                 unit = self._on_stride(allowed * self._per_day)
                 if unit // self._per_day > allowed:
                     continue
-            found = self._in_day(unit)
-            if found is not None:
-                return found
+            match = self._first_in_day(unit)
+            if match is not None:
+                return match
             unit = self._on_stride((allowed + 1) * self._per_day)
-        return self._far(unit)
+        return self._search_far(unit)
 
     def _on_stride(self, unit: int) -> int:
         return unit + (self._origin - unit) % self._interval
 
-    def _in_day(self, unit: int) -> int | None:
-        """The first allowed unit from `unit` to the end of its day; `unit` is on the stride and its day is allowed."""
+    def _first_in_day(self, unit: int) -> int | None:
+        """The first allowed unit from `unit` (on the stride, its day allowed) to the end of its day."""
         if self._times is None:
             return unit
-        hits = self._times >> unit % self._per_day & self._comb
+        hits = self._times >> unit % self._per_day & self._stride_mask
         return unit + lowest_bit(hits) if hits else None
 
-    def _far(self, unit: int) -> int | None:
-        """The same by whole 400 years; earlier units of the day of `unit` are not on the stride."""
+    def _search_far(self, unit: int) -> int | None:
+        """Search whole 400 years; earlier units of the day of `unit` are not on the stride."""
         day = unit // self._per_day
         if day > LAST_DAY:
             return None
         days = self._days.flags(day) if self._days else bytes([1]) * DAYS_OF_400_YEARS
         if self._per_day == 1:
-            return self._far_day(unit, days)
+            return self._search_far_day(unit, days)
         wait = first_common(days, self._rotation(day))
-        return None if wait is None else self._in_day(self._on_stride((day + wait) * self._per_day))
+        return None if wait is None else self._first_in_day(self._on_stride((day + wait) * self._per_day))
 
-    def _far_day(self, day: int, days: bytes) -> int | None:
-        """Whole days need no sieve: one slice for each 400 years, up to the end of the calendar."""
+    def _search_far_day(self, day: int, days: bytes) -> int | None:
+        """Search whole days: one slice for each 400 years, up to the end of the calendar."""
         skipped = 0
         while day + skipped <= LAST_DAY:
             wait = (self._origin - day - skipped) % self._interval
-            found = days[wait :: self._interval].find(1)
-            if found >= 0:
-                return day + skipped + wait + found * self._interval
+            index = days[wait :: self._interval].find(1)
+            if index >= 0:
+                return day + skipped + wait + index * self._interval
             skipped += DAYS_OF_400_YEARS
         return None
 
     def _rotation(self, day: int) -> Rotation:
-        """How the stride meets each day: its first unit in a day moves by the same amount from day to day."""
+        """The rotation of the stride: its first unit in a day moves by a constant amount from day to day."""
         times = self._times or (1 << self._per_day) - 1
         length = min(self._interval, self._per_day)
         return Rotation(
-            table=flags(_folded(times, self._per_day, length), length),
+            table=flags(_fold_mask(times, self._per_day, length), length),
             circle=self._interval,
             begin=(self._origin - day * self._per_day) % self._interval,
             step=-self._per_day % self._interval,
         )
 
 
-def _chosen(rule: Rule) -> Times | None:
-    """The moments that remain of a unit after BYSETPOS, the same for every unit; None when none does."""
+def _select_moments(rule: Rule) -> Times | None:
+    """The moments of a unit after BYSETPOS, the same for every unit; None if none remains."""
     moments = moments_of(rule)
     if not rule.by_set_position:
         return moments
-    kept = SetPositions(rule.by_set_position).of(len(moments))
-    return ListedTimes(tuple(map(moments.at, kept))) if kept else None
+    selected = SetPositions(rule.by_set_position).of(len(moments))
+    return ListedTimes(tuple(map(moments.at, selected))) if selected else None
 
 
 def _allowed_times(rule: Rule) -> int | None:
-    """The units of a day that BYHOUR, BYMINUTE and BYSECOND allow, as bits; None when they allow all."""
+    """Bit mask of the units of a day that BYHOUR, BYMINUTE and BYSECOND allow; None if they allow all."""
     hours = _bits(rule.by_hour, 24)
     minutes = _bits(rule.by_minute, 60)
     seconds = _bits(rule.by_second, 60)
@@ -137,9 +139,9 @@ def _allowed_times(rule: Rule) -> int | None:
         case Frequency.HOURLY if rule.by_hour:
             return hours
         case Frequency.MINUTELY if rule.by_hour or rule.by_minute:
-            return _nested(hours, 24, minutes, 60)
+            return _nest_masks(hours, 24, minutes, 60)
         case Frequency.SECONDLY if rule.by_hour or rule.by_minute or rule.by_second:
-            return _nested(hours, 24, _nested(minutes, 60, seconds, 60), 3600)
+            return _nest_masks(hours, 24, _nest_masks(minutes, 60, seconds, 60), 3600)
         case _:
             return None
 
@@ -148,13 +150,13 @@ def _bits(numbers: tuple[int, ...], size: int) -> int:
     return sum(1 << number for number in numbers) if numbers else (1 << size) - 1
 
 
-def _nested(outer: int, size: int, inner: int, width: int) -> int:
-    """`inner`, which is `width` bits wide, at every place where `outer` has a bit."""
-    return sum(inner << place * width for place in range(size) if outer >> place & 1)
+def _nest_masks(outer: int, size: int, inner: int, width: int) -> int:
+    """`inner`, `width` bits wide, repeated at every position where `outer` has a bit."""
+    return sum(inner << position * width for position in range(size) if outer >> position & 1)
 
 
 @lru_cache(maxsize=64)
-def _comb(interval: int, size: int) -> int:
+def _stride_mask(interval: int, size: int) -> int:
     """Bits 0, interval, 2 * interval … below `size`."""
     comb, width = 1, interval
     while width < size:
@@ -163,8 +165,8 @@ def _comb(interval: int, size: int) -> int:
     return comb & (1 << size) - 1
 
 
-def _folded(mask: int, size: int, length: int) -> int:
-    """The remainders of the set bits of a `size`-bit mask when divided by `length`, as bits."""
+def _fold_mask(mask: int, size: int, length: int) -> int:
+    """Bit mask of the set bits of a `size`-bit mask, modulo `length`."""
     while size > length:
         half = length * (-(-size // length) // 2)
         mask, size = mask & (1 << half) - 1 | mask >> half, max(half, size - half)

@@ -1,4 +1,4 @@
-"""Which days of a year a rule allows. It depends only on the weekday of 1 January and on the length of the year."""
+"""Bit masks of the days that a rule allows in a year; they depend only on its first weekday and its length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BYTES_OF_DIGITS: Final = bytes.maketrans(b"01", b"\x00\x01")
 
 @dataclass(frozen=True, slots=True)
 class DayChoice:
-    """The parts of a rule that speak of days; an empty part allows all. A day has to satisfy every part."""
+    """The parts of a rule that restrict days; a day has to satisfy every part, and an empty part allows all."""
 
     months: tuple[int, ...]
     year_days: tuple[int, ...]
@@ -28,13 +28,13 @@ class DayChoice:
 
     @classmethod
     def of(cls, rule: Rule) -> DayChoice | None:
-        """None when the rule does not speak of days."""
+        """The day restrictions of a rule; None if it has none."""
         choice = cls(rule.by_month, rule.by_year_day, rule.by_month_day, rule.by_day)
         return choice if choice != cls((), (), (), ()) else None
 
 
 class YearDays:
-    """Asks a choice year by year, and remembers the few shapes that a year can have."""
+    """Computes the allowed days year by year, with a cache of the few shapes that a year can have."""
 
     __slots__ = ("_choice", "_masks")
 
@@ -43,12 +43,12 @@ class YearDays:
         self._masks: dict[int, int] = {}
 
     def mask(self, year: int) -> int:
-        """Bit 0 is 1 January."""
+        """The allowed days of a year; bit 0 is 1 January."""
         shape = weekday(new_year(year)) * 2 + is_leap(year)
-        found = self._masks.get(shape)
-        if found is None:
-            found = self._masks[shape] = year_mask(self._choice, *divmod(shape, 2))
-        return found
+        mask = self._masks.get(shape)
+        if mask is None:
+            mask = self._masks[shape] = year_mask(self._choice, *divmod(shape, 2))
+        return mask
 
     def on_or_after(self, day: int) -> int | None:
         if day > LAST_DAY:
@@ -64,12 +64,12 @@ class YearDays:
         return None
 
     def flags(self, day: int) -> bytes:
-        """One byte for each of the 146,097 days from `day` on: 1 where the day is allowed, 0 where not."""
+        """One byte for each of the 146,097 days from `day` on: 1 if the day is allowed, else 0."""
         year = civil(day).year
         shapes: dict[tuple[int, int], bytes] = {}
-        whole = b"".join(self._flags_of_year(each, shapes) for each in range(year, year + 401))
+        all_flags = b"".join(self._flags_of_year(each, shapes) for each in range(year, year + 401))
         before = day - new_year(year)
-        return whole[before : before + DAYS_OF_400_YEARS]
+        return all_flags[before : before + DAYS_OF_400_YEARS]
 
     def _flags_of_year(self, year: int, shapes: dict[tuple[int, int], bytes]) -> bytes:
         shape = (self.mask(year), 365 + is_leap(year))
@@ -79,7 +79,7 @@ class YearDays:
 
 
 def flags(mask: int, length: int) -> bytes:
-    """A bit mask as bytes of 0 and 1, the lowest bit first."""
+    """A bit mask as bytes of 0 and 1, lowest bit first."""
     return f"{mask:0{length}b}"[::-1].encode().translate(_BYTES_OF_DIGITS)
 
 
@@ -92,30 +92,30 @@ def year_mask(choice: DayChoice, first_weekday: int, leap: int) -> int:
     if choice.month_days:
         mask &= _union(_month_day(leap, nth) for nth in choice.month_days)
     if choice.weekdays and mask:
-        # An nth weekday counts within each month when the rule names months, within the year otherwise.
+        # An nth weekday counts within each month if the rule names months, else within the year.
         spans = [_month_span(leap, month) for month in choice.months] or [(0, 365 + leap)]
-        weekdays = _possible(choice.weekdays, most=5 if choice.months else 53)
+        weekdays = _possible_weekdays(choice.weekdays, most=5 if choice.months else 53)
         mask &= _union(_nth_weekday(first_weekday, *span, *weekday) for span in spans for weekday in weekdays)
     return mask
 
 
 def month_mask(choice: DayChoice, first_weekday: int, length: int) -> int:
-    """The same within one month: bit 0 is its first day, and the months of the choice are not looked at."""
+    """The allowed days of one month; bit 0 is its first day, and the months of the choice are ignored."""
     mask = (1 << length) - 1
     if choice.month_days:
         mask &= _union(_nth_bit(length, 0, nth) for nth in choice.month_days)
     if choice.weekdays and mask:
-        weekdays = _possible(choice.weekdays, most=5)
+        weekdays = _possible_weekdays(choice.weekdays, most=5)
         mask &= _union(_nth_weekday(first_weekday, 0, length, *weekday) for weekday in weekdays)
     return mask
 
 
-def _possible(weekdays: tuple[tuple[int, int | None], ...], most: int) -> list[tuple[int, int | None]]:
+def _possible_weekdays(weekdays: tuple[tuple[int, int | None], ...], most: int) -> list[tuple[int, int | None]]:
     return [(day, nth) for day, nth in weekdays if nth is None or -most <= nth <= most]
 
 
 def _nth_weekday(first_weekday: int, begin: int, length: int, day: int, nth: int | None) -> int:
-    """Bits of one weekday in the stretch [begin, begin + length) of a year or month, or of its nth one alone."""
+    """Bit mask of a weekday, or of its nth occurrence, in the span [begin, begin + length) of a year or month."""
     first = (day - first_weekday - begin) % 7
     weeks = (length - first + 6) // 7
     if nth is None:
@@ -131,8 +131,8 @@ def _every_seventh(weeks: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _year_days(chosen: tuple[int, ...], leap: int) -> int:
-    return _union(_nth_bit(365 + leap, 0, nth) for nth in chosen)
+def _year_days(days: tuple[int, ...], leap: int) -> int:
+    return _union(_nth_bit(365 + leap, 0, nth) for nth in days)
 
 
 @cache
@@ -149,13 +149,13 @@ def _month(leap: int, month: int) -> int:
 
 @cache
 def _month_span(leap: int, month: int) -> tuple[int, int]:
-    """(days of the year before it, its length)."""
+    """(days of the year before the month, length of the month)."""
     lengths = (31, 28 + leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
     return sum(lengths[: month - 1]), lengths[month - 1]
 
 
 def _nth_bit(length: int, begin: int, nth: int) -> int:
-    """The nth of `length` bits from `begin` on, counted from the end when negative; 0 when there are not so many."""
+    """Bit mask of the nth of `length` bits from `begin` on, from the end when negative; 0 if there are fewer."""
     if abs(nth) > length:
         return 0
     return 1 << begin + (nth - 1 if nth > 0 else length + nth)

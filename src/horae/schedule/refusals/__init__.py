@@ -1,4 +1,4 @@
-"""Every way in which a schedule is refused: a closed list of codes, each with a sentence and a hint in two languages."""
+"""Catalogue of schedule refusals: a closed list of codes, each with a sentence and a hint in English and Chinese."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .shared import SHARED
 
 CATALOGUE: Final[dict[str, Entry]] = SHARED | LANGUAGE | EVERY | CRON | CALENDAR | RECURRENCE | COMPAT
 
-_LONGEST_FACT = 60
+_MAX_FACT_LENGTH = 60
 
 
 def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSchedule:
-    """Build the refusal for `code`; the caller raises it. A fact that is a pair is told as (English, Chinese)."""
-    english, chinese = ({name: _told(fact, column) for name, fact in facts.items()} for column in (0, 1))
+    """Build the refusal for `code`; the caller raises it. A fact that is a pair is (English, Chinese)."""
+    english, chinese = ({name: _format_fact(fact, column) for name, fact in facts.items()} for column in (0, 1))
     message, hint, message_zh, hint_zh = CATALOGUE[code]
     return InvalidSchedule(
         code,
@@ -36,25 +36,26 @@ def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSc
     )
 
 
-def _told(fact: object, column: int) -> str:
+def _format_fact(fact: object, column: int) -> str:
     match fact:
         case (str(), str()):
             return _shorten(fact[column])
         case _:
-            return _shorten(_spelled(fact))
+            return _shorten(_fact_text(fact))
 
 
-def _spelled(fact: object) -> str:
+def _fact_text(fact: object) -> str:
     try:
         return str(fact)
     except (RecursionError, ValueError):
-        # So deep, or so long a number, that it cannot be spelled at all.
+        # Nested too deeply, or a number too long to be converted to text.
         return type(fact).__name__
 
 
 def _shorten(fact: str) -> str:
-    """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
+    """Shorten a fact and replace control characters: untrusted input must not flood a message or move a terminal's cursor."""
     printable = "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: _LONGEST_FACT + 1]
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for character in fact[: _MAX_FACT_LENGTH + 1]
     )
-    return truncate(printable, _LONGEST_FACT)
+    return truncate(printable, _MAX_FACT_LENGTH)

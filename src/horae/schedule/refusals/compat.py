@@ -1,4 +1,4 @@
-"""Refusals of other systems' spellings."""
+"""Refusals of schedules in other systems' dialects."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ CRON: Final[dict[str, Entry]] = {
         "请写 L-1（倒数第二天）到 L-30；最后一天是 L，最后一个非周末日是 LW。",
     ),
     "step_zero": (
-        "A step of 0 in the {field} field goes nowhere.",
+        "A step of 0 in the {field} field is not possible.",
         "Write a step of 1 or more.",
         "{field} 字段的步长不能为 0。",
         "步长至少为 1。",

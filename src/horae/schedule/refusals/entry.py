@@ -1,4 +1,4 @@
-"""One refusal in two languages. Facts in braces are filled in when it is raised."""
+"""Type of a catalogue entry: message and hint in two languages; facts in braces are filled in by `refuse`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusals of the schedule language: what a person wrote."""
+"""Refusals of text in the schedule language."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "请加上时间、间隔或日期，例如“每5分钟”或“明天早上9点”。",
     ),
     "said_twice": (
-        "This says {what} twice, in two ways.",
+        "This gives {what} twice, with different values.",
         "Keep one of them.",
-        "同一件事说了两遍，而且不一样。",
+        "同一项给出了两次，取值不同。",
         "请只保留一个。",
     ),
     "repeats_once": (
@@ -218,7 +218,7 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "是“{one}”还是“{other}”？",
     ),
     "every_other": (
-        "每隔 with a number above one is said for that number and for one more.",
+        "每隔 with a number above one can mean that number or one more.",
         'Write "{one}" or "{other}".',
         "“每隔”加上大于一的数可能有两种意思。",
         "请写“{one}”或“{other}”。",
@@ -266,7 +266,7 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "请只写一个时刻，或写“每天 09:00 和 17:00”。",
     ),
     "offset_without_date": (
-        "An offset such as +08:00 needs a full date beside it.",
+        "An offset such as +08:00 needs a full date.",
         "Write 2026-03-01 15:00 +08:00, or name a zone.",
         "+08:00 这样的偏移需要与完整日期一起使用。",
         "请写 2026-03-01 15:00 +08:00，或写时区。",

@@ -8,9 +8,9 @@ from .entry import Entry
 
 RECURRENCE: Final[dict[str, Entry]] = {
     "rrule_too_costly": (
-        "This rule comes so rarely that {times} occurrences cannot be followed in a moment.",
+        "This rule matches so rarely that computing {times} occurrences takes too long.",
         "Use UNTIL or a repeat limit instead of COUNT, leave out fewer dates, or say it by days, months or years.",
-        "这条规则出现得太少，无法在瞬间数到第 {times} 次。",
+        "这条规则出现得太少，计算 {times} 次需要太长时间。",
         "请用 UNTIL 或次数限制代替 COUNT，减少排除的日期，或改用按日、月、年的规则。",
     ),
     "rrule_endless_seconds": (
@@ -44,13 +44,13 @@ RECURRENCE: Final[dict[str, Entry]] = {
         "可用的部分有 FREQ、INTERVAL、COUNT、UNTIL、WKST，以及以 BY 开头的部分，如 BYDAY、BYMONTHDAY。",
     ),
     "rrule_repeated_part": (
-        "{part} stands in this recurrence rule twice.",
+        "{part} appears twice in this recurrence rule.",
         "Write it once, with its values separated by commas where it takes several.",
         "重复规则中 {part} 出现了两次。",
         "请只写一次；可取多个值的部分用逗号隔开各个值。",
     ),
     "repeated_property": (
-        "{name} stands in this calendar entry twice.",
+        "{name} appears twice in this calendar entry.",
         "A task has one start and one rule: make a task for each, or join the rules into one.",
         "这个日历条目中 {name} 出现了两次。",
         "一个任务只有一个起点和一条规则：请分别建立任务，或把规则合并成一条。",

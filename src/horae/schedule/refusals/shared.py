@@ -1,4 +1,4 @@
-"""Refusals that any schedule may meet."""
+"""Refusals that apply to every kind of schedule."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ SHARED: Final[dict[str, Entry]] = {
         "只需写出何时执行。",
     ),
     "zone_missing": (
-        "This schedule speaks of wall time, and no zone says whose.",
-        'Add a zone such as "Europe/Berlin", in the text or beside it.',
+        "This schedule uses wall time, but has no zone.",
+        'Add a zone such as "Europe/Berlin", in the text or separately.',
         "这条规则用的是当地时间，但没有说明是哪个时区。",
         "请加上时区，例如“北京时间”或“Asia/Shanghai”。",
     ),

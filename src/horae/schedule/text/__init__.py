@@ -1,4 +1,4 @@
-"""The schedule language: one deterministic grammar, English and Chinese, and the machine forms."""
+"""The schedule language: one deterministic grammar for English, Chinese and machine formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a draft to a schedule: decides which kind was meant, and refuses what is incomplete, mixed up or ambiguous."""
+"""Assembles a parsed draft into a schedule: decides its kind, and refuses drafts that are incomplete or contradictory."""
 
 from __future__ import annotations
 
@@ -38,71 +38,71 @@ class Assembled:
 
 
 def assemble(draft: Draft, zone: str | None, now: datetime) -> Assembled:
-    setting = _Moments(draft.zone or zone, now)
-    schedule = _core(draft, setting)
-    return Assembled(schedule, setting.asked_the_time)
+    resolver = _MomentResolver(draft.zone or zone, now)
+    schedule = _make_schedule(draft, resolver)
+    return Assembled(schedule, resolver.uses_now)
 
 
 def modifiers_of(draft: Draft, zone: str | None, now: datetime, *, exclude: bool) -> tuple[dict[str, Any], bool]:
-    """For a schedule whose kind is known already: only the modifiers may be said."""
-    setting = _Moments(draft.zone or zone, now)
-    modifiers = _modifiers(draft, setting, *(["exclude"] if exclude else []))
+    """The modifiers in a draft for a schedule whose kind is known; refuses everything else in the draft."""
+    resolver = _MomentResolver(draft.zone or zone, now)
+    modifiers = _make_modifiers(draft, resolver, *(["exclude"] if exclude else []))
     if draft.exclude:
         modifiers["exclude"] = draft.exclude
-    return modifiers, setting.asked_the_time
+    return modifiers, resolver.uses_now
 
 
-def _core(draft: Draft, setting: _Moments) -> Schedule:
-    schedule = _assembled(draft, setting)
+def _make_schedule(draft: Draft, resolver: _MomentResolver) -> Schedule:
+    schedule = _make_by_kind(draft, resolver)
     refuse_repeated_once(schedule, draft.place("repeat"))
     return schedule
 
 
-def _assembled(draft: Draft, setting: _Moments) -> Schedule:
+def _make_by_kind(draft: Draft, resolver: _MomentResolver) -> Schedule:
     if draft.now:
-        return Now(**_modifiers(draft, setting, "now"))
+        return Now(**_make_modifiers(draft, resolver, "now"))
     if draft.delay is not None:
-        return Once(setting.in_a_while(draft.delay), **_modifiers(draft, setting, "delay"))
+        return Once(resolver.after_delay(draft.delay), **_make_modifiers(draft, resolver, "delay"))
     if draft.minutes_past is not None:
-        return _past_the_hour(draft, setting)
-    if draft.interval is not None and draft.window is None and not _calendar_words(draft):
-        modifiers = _modifiers(draft, setting, "interval", "after_end")
+        return _make_hourly(draft, resolver)
+    if draft.interval is not None and draft.window is None and not _has_calendar_words(draft):
+        modifiers = _make_modifiers(draft, resolver, "interval", "after_end")
         return Every(draft.interval, "end" if draft.after_end else "grid", **modifiers)
-    if _calendar_words(draft) or draft.window is not None:
-        return _calendar(draft, setting)
+    if _has_calendar_words(draft) or draft.window is not None:
+        return _make_calendar(draft, resolver)
     if draft.day is not None or draft.times is not None:
-        return _once(draft, setting)
+        return _make_once(draft, resolver)
     raise refuse("nothing_said", draft.place(*draft.filled()))
 
 
-def _calendar_words(draft: Draft) -> bool:
-    said = (draft.period, draft.weekdays, draft.month_days, draft.months, draft.quarterly, draft.without)
-    return any(each is not None for each in said)
+def _has_calendar_words(draft: Draft) -> bool:
+    slots = (draft.period, draft.weekdays, draft.month_days, draft.months, draft.quarterly, draft.without)
+    return any(each is not None for each in slots)
 
 
-def _past_the_hour(draft: Draft, setting: _Moments) -> Cron:
-    """`every hour at :30` is on the clock, not on a grid of its own: cron says it best."""
-    modifiers = _modifiers(draft, setting, "interval", "minutes_past")
+def _make_hourly(draft: Draft, resolver: _MomentResolver) -> Cron:
+    """`every hour at :30` is tied to the clock, not to a grid, so it becomes cron."""
+    modifiers = _make_modifiers(draft, resolver, "interval", "minutes_past")
     if draft.interval != timedelta(hours=1):
         raise refuse("minutes_past_what", draft.place("minutes_past"))
     return Cron(f"{draft.minutes_past} * * * *", **modifiers)
 
 
-def _once(draft: Draft, setting: _Moments) -> Once:
-    modifiers = _modifiers(draft, setting, "day", "times", "offset")
+def _make_once(draft: Draft, resolver: _MomentResolver) -> Once:
+    modifiers = _make_modifiers(draft, resolver, "day", "times", "offset")
     if draft.times is None:
         raise refuse("missing_time", draft.place("day"))
     if len(draft.times) > 1:
         raise refuse("one_time_only", draft.place("times"))
     if draft.recurring:
         raise refuse("every_what", draft.place("recurring"))
-    return Once(setting.at(draft.day, draft.times[0], draft.offset), **modifiers)
+    return Once(resolver.at(draft.day, draft.times[0], draft.offset), **modifiers)
 
 
-def _calendar(draft: Draft, setting: _Moments) -> Calendar:
-    _settle_days(draft)
-    modifiers = _modifiers(draft, setting, *_CALENDAR_SLOTS)
-    unit, every = _unit(draft)
+def _make_calendar(draft: Draft, resolver: _MomentResolver) -> Calendar:
+    _resolve_days(draft)
+    modifiers = _make_modifiers(draft, resolver, *_CALENDAR_SLOTS)
+    unit, every = _find_unit(draft)
     on = draft.weekdays if unit == "week" else draft.month_days if unit in ("month", "year") else ()
     _check_days(draft, unit)
     return Calendar(
@@ -110,30 +110,30 @@ def _calendar(draft: Draft, setting: _Moments) -> Calendar:
         every=every,
         on=on or (),
         months=draft.months or (),
-        exclude=tuple(_whole_day(each, draft) for each in draft.exclude or ()),
-        **_times(draft, unit),
+        exclude=tuple(_require_date(each, draft) for each in draft.exclude or ()),
+        **_make_times(draft, unit),
         **modifiers,
     )
 
 
-def _whole_day(moment: Moment, draft: Draft) -> date:
+def _require_date(moment: Moment, draft: Draft) -> date:
     if isinstance(moment, datetime):
         raise refuse("does_not_fit", draft.place("exclude"), what=slot_name("exclude"))
     return moment
 
 
-def _settle_days(draft: Draft) -> None:
-    """Quarters become months, weekdays left out become weekdays, an interval on certain days gets the whole day."""
+def _resolve_days(draft: Draft) -> None:
+    """Replace quarters by months and excluded weekdays by weekdays; give an interval on certain days the whole day as window."""
     if draft.quarterly:
-        _settle_quarter(draft)
+        _resolve_quarter(draft)
     if draft.without is not None:
-        _settle_without(draft, draft.without)
+        _resolve_excluded_weekdays(draft, draft.without)
     if draft.interval is not None and draft.window is None and draft.weekdays and draft.times is None:
         draft.window = (time(0), time(23, 59, 59))
 
 
-def _settle_quarter(draft: Draft) -> None:
-    """What is counted from the beginning lies in a quarter's first month, what is counted from its end in the last."""
+def _resolve_quarter(draft: Draft) -> None:
+    """Days counted from the beginning are in a quarter's first month, days counted from the end in its last."""
     numbers = [day if isinstance(day, int) else day.nth for day in draft.month_days or ()]
     from_the_end = [number < 0 for number in numbers]
     if any(from_the_end) and not all(from_the_end):
@@ -142,18 +142,18 @@ def _settle_quarter(draft: Draft) -> None:
     draft.quarterly, draft.period = None, draft.period or Period(1, "month")
 
 
-def _settle_without(draft: Draft, without: tuple[int, ...]) -> None:
-    kept = tuple(day for day in draft.weekdays or range(7) if day not in without)
-    plain = draft.period in (None, Period(1, "day"), Period(1, "week"))
-    if not kept or not plain or draft.month_days:
+def _resolve_excluded_weekdays(draft: Draft, without: tuple[int, ...]) -> None:
+    remaining = tuple(day for day in draft.weekdays or range(7) if day not in without)
+    is_plain = draft.period in (None, Period(1, "day"), Period(1, "week"))
+    if not remaining or not is_plain or draft.month_days:
         raise refuse("does_not_fit", draft.place("without"), what=slot_name("without"))
-    draft.weekdays, draft.without, draft.period = kept, None, None
+    draft.weekdays, draft.without, draft.period = remaining, None, None
 
 
-def _unit(draft: Draft) -> tuple[Any, int]:
+def _find_unit(draft: Draft) -> tuple[Any, int]:
     if draft.period is not None:
         unit, every = draft.period.unit, draft.period.every
-        # "every day on Monday" is a week; "every month in July" needs days, which the value itself asks for.
+        # "every day on Monday" is a week; "every month in July" needs days, which the value itself requires.
         return ("week" if unit == "day" and every == 1 and draft.weekdays and draft.window is None else unit), every
     if draft.month_days is not None:
         return "month", 1
@@ -167,7 +167,7 @@ def _check_days(draft: Draft, unit: str) -> None:
         raise refuse("mixed_days", draft.place("month_days"), unit=UNIT_NAMES[unit])
 
 
-def _times(draft: Draft, unit: str) -> dict[str, Any]:
+def _make_times(draft: Draft, unit: str) -> dict[str, Any]:
     if draft.window is None:
         if draft.interval is not None:
             raise refuse("interval_and_days", draft.place("interval"))
@@ -182,19 +182,19 @@ def _times(draft: Draft, unit: str) -> dict[str, Any]:
     return {"hours": Hours(*draft.window, tuple(sorted(days))), "step": draft.interval}
 
 
-def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]:
+def _make_modifiers(draft: Draft, resolver: _MomentResolver, *allowed: str) -> dict[str, Any]:
     extra = draft.filled() - set(allowed) - ALWAYS_ALLOWED
     if extra:
         slot = min(extra, key=lambda each: draft.places.get(each, 0))
         raise refuse("does_not_fit", draft.place(slot), what=slot_name(slot))
-    end = None if draft.end is None else setting.bound(draft.end, opens=False)
+    end = None if draft.end is None else resolver.bound(draft.end, opens=False)
     if draft.lasting is not None:
         if end is not None or draft.start is not None:
             raise refuse("does_not_fit", draft.place("lasting"), what=slot_name("lasting"))
-        end = setting.in_a_while(draft.lasting)
-    given = {
-        "zone": setting.zone,
-        "start": None if draft.start is None else setting.bound(draft.start, opens=True),
+        end = resolver.after_delay(draft.lasting)
+    modifiers = {
+        "zone": resolver.zone,
+        "start": None if draft.start is None else resolver.bound(draft.start, opens=True),
         "end": end,
         "repeat": draft.repeat,
         "counting": draft.counting,
@@ -202,19 +202,19 @@ def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]
         "gap": draft.gap,
         "fold": draft.fold,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in modifiers.items() if value is not None}
 
 
-class _Moments:
-    """Turns named days and times into moments, and remembers whether that needed to know the time."""
+class _MomentResolver:
+    """Resolves named days and times to moments, and records whether the current time was needed."""
 
     def __init__(self, zone: str | None, now: datetime) -> None:
         self.zone = zone
         self._now = now
-        self.asked_the_time = False
+        self.uses_now = False
 
-    def in_a_while(self, delay: timedelta) -> datetime:
-        self.asked_the_time = True
+    def after_delay(self, delay: timedelta) -> datetime:
+        self.uses_now = True
         return to_datetime(to_instant(self._now)) + delay
 
     def at(self, day: NamedDay | None, at: time, offset: timedelta | None) -> datetime:
@@ -224,11 +224,11 @@ class _Moments:
             return exact_moment(day, at, offset)
         if isinstance(day, date):
             return datetime.combine(day, at)
-        found = to_date(day, self._today()) if day is not None else self._today()
-        moment = datetime.combine(found, at)
+        day_date = to_date(day, self._today()) if day is not None else self._today()
+        moment = datetime.combine(day_date, at)
         if moment <= self._wall_now() and (day is None or isinstance(day, MonthDay)):
-            # A bare time, or a day without a year, means the next one that comes.
-            later = found + timedelta(days=1)
+            # A bare time, or a day without a year, means the next one.
+            later = day_date + timedelta(days=1)
             moment = datetime.combine(to_date(day, later) if day is not None else later, at)
         if moment <= self._wall_now() and isinstance(day, WeekdayAhead | DaysAhead | DayOfMonthAhead):
             days = 7 if isinstance(day, WeekdayAhead) else 1
@@ -246,7 +246,7 @@ class _Moments:
                 else bound.day or self._today()
             )
         if bound.day is None and opens:
-            # "from 08:00" fixes the grid; whether today's has passed does not matter.
+            # "from 08:00" sets the grid, even if that time of today has passed.
             return datetime.combine(self._today(), bound.at)
         return self.at(bound.day, bound.at, bound.offset)
 
@@ -254,7 +254,7 @@ class _Moments:
         return self._wall_now().date()
 
     def _wall_now(self) -> datetime:
-        self.asked_the_time = True
+        self.uses_now = True
         if self.zone is None:
             raise refuse("zone_missing")
         second = to_instant(self._now) // SECOND

@@ -1,4 +1,4 @@
-"""The Chinese grammar: clauses in any sensible order, each recognised by how it begins, gathered into a draft."""
+"""Chinese grammar of the schedule language: parses clauses in any order, each recognised by its first word, into a draft."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _SHOWN_CHARACTERS: Final = 24
 
 
 def read_chinese(text: str, offset: int = 0) -> Draft:
-    """Understand a phrase; `offset` is where it stands in the text that the person typed."""
+    """Parse a phrase into a draft; `offset` is its position in the text that the user typed."""
     return _Grammar(text, offset).read()
 
 
 class _Grammar(Days):
-    _rate: tuple[int, int] | None = None  # 每天两次: (how many, where it was said)
+    _rate: tuple[int, int] | None = None  # 每天两次: (number, position in the text)
     _bare_part: tuple[DayPart, int, int] | None = None  # 明天早上: (part of the day, begin and end of its word)
 
     def read(self) -> Draft:
@@ -173,7 +173,7 @@ class _Grammar(Days):
             self.draft.put("zone", zone, place)
         return zone is not None
 
-    # --- how many times ------------------------------------------------------------------------------------------
+    # --- number of times -----------------------------------------------------------------------------------------
 
     def _total(self, place: int) -> bool:
         match = self.match(_TOTAL)
@@ -182,7 +182,7 @@ class _Grammar(Days):
         return match is not None
 
     def _how_often(self, place: int) -> bool:
-        """After 每, 一次 only fills the sentence, and 两次 says how many times there will be in each period."""
+        """After 每, 一次 adds nothing, and 两次 is the number of times in each period; elsewhere it is a repeat limit."""
         match = self.match(_RATE)
         if match is None:
             return False
@@ -202,7 +202,7 @@ class _Grammar(Days):
             words = {"day": ("day", "天"), "week": ("week", "周"), "month": ("month", "月"), "year": ("year", "年")}
             raise refuse("rate_differs", place, unit=words.get(unit or "", ("period", "个周期")))
 
-    # --- when, again and again -----------------------------------------------------------------------------------
+    # --- recurring -----------------------------------------------------------------------------------------------
 
     def _every(self, place: int) -> bool:
         if (each_part := self.take("每晚", "每早")) is not None:
@@ -230,19 +230,19 @@ class _Grammar(Days):
         self.draft.put("period", Period(every, PERIODS[unit]), place)
 
     def _every_other(self, place: int) -> bool:
-        """每隔5分钟 is every five minutes, 每隔一天 every second day; 每隔两天 is said for two days and for three."""
+        """每隔5分钟 is every five minutes, 每隔一天 every second day; 每隔两天 is ambiguous (two or three days) and refused."""
         match = self.match(_COUNTED_PERIOD)
         if match is not None:
             number = self.number(match[1])
             if number != 1:
-                raise self._two_meanings(number, match, place)
+                raise self._refuse_every_other(number, match, place)
             self._put_period(2, match[2], place)
             return True
         self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
         self.draft.put("interval", self._need_duration(), place)
         return True
 
-    def _two_meanings(self, number: int, match: re.Match[str], place: int) -> InvalidSchedule:
+    def _refuse_every_other(self, number: int, match: re.Match[str], place: int) -> InvalidSchedule:
         before, after = self._text[: place - self._offset].lstrip(), self._text[match.end() :].rstrip()
         unit = "个月" if match[2] == "月" else match[2]
         one, other = (f"{before}每{each}{unit}{after}" for each in (number, number + 1))
@@ -287,7 +287,7 @@ class _Grammar(Days):
         return True
 
     def _in_months(self, place: int) -> bool:
-        """每逢1月、7月 limits whatever else is said; 每年2月29日 is said by its own words."""
+        """每逢1月、7月 limits the rest of the schedule; 每年2月29日 is parsed by its own clause."""
         before = self._index
         said = self.take("每逢") is not None
         in_year = self.draft.period is not None and self.draft.period.unit == "year" and self.draft.months is None
@@ -329,7 +329,7 @@ class _Grammar(Days):
         self.draft.put("weekdays", weekdays, place)
         return True
 
-    # --- when, once ----------------------------------------------------------------------------------------------
+    # --- one time ------------------------------------------------------------------------------------------------
 
     def _delay(self, place: int) -> bool:
         """20分钟后, 过20分钟, 三天后9点; 五分钟一次 is an interval."""
@@ -393,8 +393,8 @@ class _Grammar(Days):
         self.draft.put("times", times, place)
         return True
 
-    def _part_of_day(self, place: int) -> bool:  # noqa: ARG002 - a clause like any other
-        """早上 without an hour: it counts for a time that follows, and a text that ends without one is refused."""
+    def _part_of_day(self, place: int) -> bool:  # noqa: ARG002 - same signature as the other clauses
+        """早上 without an hour: it applies to a time that follows; a text that ends without one is refused."""
         self.skip_blank()
         begin = self._index
         match = self.match(_DAY_PART)

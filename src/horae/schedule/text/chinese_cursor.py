@@ -1,4 +1,4 @@
-"""A place in a Chinese phrase, and the ways to move it on."""
+"""Cursor over a Chinese phrase, with the primitives of the parser."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _RANGE: Final = re.compile(r"\s*(?:到|至|-|–|—|~)\s*")
 
 
 def choice(words: object) -> str:
-    """An alternative of words, the longest first."""
+    """A regular expression alternative of words, longest first."""
     return "|".join(sorted(words, key=len, reverse=True))  # type: ignore[call-overload]
 
 
 class Cursor:
-    """Readers move on past what they recognise, and leave alone what they do not."""
+    """Each reader advances past the text that it recognises, and does not move otherwise."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text = text

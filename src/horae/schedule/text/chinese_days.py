@@ -1,4 +1,4 @@
-"""Days, weekdays, days of the month, months and zones, as Chinese says them."""
+"""Parser for Chinese days, weekdays, days of the month, months and zones."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _MONTH_ITEM: Final = re.compile(rf"({NUMBER})\s*月(?:份)?")
 
 class Days(Times):
     looks_back = False
-    """Whether days that have passed may be named: in questions about the past, not in schedules."""
+    """Whether past days are accepted: in questions about the past, not in schedules."""
 
     # --- one day -------------------------------------------------------------------------------------------------
 
     def moment(self) -> NamedMoment | None:
-        """A day with or without a time, or a time alone; here a weekday is the next one that comes."""
+        """Parse a day with or without a time, or a time alone; a weekday means the next one."""
         place = self.place
         day = self.day() or self._coming_weekday()
         if day is not None:
@@ -128,7 +128,7 @@ class Days(Times):
             return None
         return WeekdayAhead(_weekday(match[1]), {"下下": 2, "下": 1, "下个": 1}.get(week, 0))
 
-    # --- days that come again ------------------------------------------------------------------------------------
+    # --- recurring days ------------------------------------------------------------------------------------------
 
     def weekdays(self) -> tuple[int, ...] | None:
         """周一至周五, 每周一三, 周一、周三, 周末, 工作日."""
@@ -148,7 +148,7 @@ class Days(Times):
         return named or self.looking_at(_WEEKDAY_ITEM) or self.looking_at(_WEEKDAY_REST)
 
     def _weekday_group(self, *, continuing: bool) -> tuple[int, ...] | None:
-        """In 每周一三 the second sign stands alone; the first never does, or 每天 would be a Sunday."""
+        """Parse one weekday or range; a bare character counts only after another weekday (每周一三), or 每天 would be a Sunday."""
         if self.take("工作日") is not None:
             self.draft.notes.append("working_days")
             return (0, 1, 2, 3, 4)
@@ -211,7 +211,7 @@ class Days(Times):
         return list(range(first, self._day_number(through[1] or through[2], place) + 1)) or [first]
 
     def _nth_weekdays(self, place: int) -> list[On] | None:
-        """In 第一、第三个周一 both numbers count the weekday."""
+        """Parse nth weekdays; in 第一、第三个周一 both numbers refer to the weekday."""
         before, numbers = self._index, []
         while (listed := self.match(_NTH_OF_LIST)) is not None:
             numbers.append(self.number(listed[1]))

@@ -1,4 +1,4 @@
-"""One moment of a question in Chinese: 今天早上9点, 昨天18:00, 上周一早上9点, 昨晚."""
+"""Chinese parser for one moment in a question: 今天早上9点, 昨天18:00, 上周一早上9点, 昨晚."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _ChineseMoment(Days):
     looks_back = True
 
     def read(self) -> MomentWords | None:
-        """None where the whole text is not one moment. The zone may stand at either end."""
+        """Parse the whole text as one moment, with the zone at either end; None if it is not one."""
         self.take("在", "于")
         zone = self.zone()
         day = self.day() or self._coming_weekday()

@@ -1,4 +1,4 @@
-"""Lengths of time and times of day, as Chinese says them."""
+"""Parser for Chinese durations and times of day."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AFTERNOON: Final = ("afternoon", "evening", "night")
 
 
 class Times(Cursor):
-    """Knows of a part of the day that was said before the time: 今晚, 每晚, or the item before it in a list."""
+    """Remembers a part of the day given before the time: 今晚, 每晚, or the previous item of a list."""
 
     _part: DayPart | None = None
 
@@ -67,7 +67,7 @@ class Times(Cursor):
     # --- times of day --------------------------------------------------------------------------------------------
 
     def times(self) -> tuple[time, ...]:
-        """In 下午2点和5点 both are in the afternoon, until another part of the day is said."""
+        """Parse a list of times; in 下午2点和5点 both are in the afternoon, until another part of the day is given."""
         before_list, found = self._part, []
         each = self.time_of_day()
         while each is not None:
@@ -84,7 +84,7 @@ class Times(Cursor):
     _said_part: DayPart | None = None
 
     def closing_time(self, opens: time) -> time:
-        """下午2点到5点 ends in the afternoon; 晚上10点到2点 runs past midnight; else it must say which 5点 it means."""
+        """Parse the end of a window: 下午2点到5点 ends in the afternoon, 晚上10点到2点 runs past midnight; unclear ones are refused."""
         self._part, place = self._said_part, self.place
         hour = self._hour_ahead()
         if self._part is not None and hour is not None and not fits_day_part(self._part, hour):
@@ -98,7 +98,7 @@ class Times(Cursor):
         return closes
 
     def _hour_ahead(self) -> int | None:
-        """The hour of a time that says no part of the day by itself."""
+        """The hour of the next time if it has no part of the day of its own; else None."""
         for pattern in (_CLOCK, _SPOKEN):
             self.skip_blank()
             match = pattern.match(self._text, self._index)
@@ -150,7 +150,7 @@ class Times(Cursor):
             return None
         hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
         if part is not None and 1 <= hour <= 11:
-            # Written with a colon, 下午9:00 is how a 12-hour clock prints it.
+            # With a colon, 下午9:00 is a 12-hour clock time.
             return a_time(hour + 12 * (part in _AFTERNOON), minute, second, place)
         if part is not None and hour == 12:
             return in_day_part(part, hour, minute, second, place)

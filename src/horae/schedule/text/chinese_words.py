@@ -1,4 +1,4 @@
-"""The Chinese words of the schedule language, and its numbers: 三, 十五, 两, 二十."""
+"""Vocabulary of the Chinese grammar, and its numerals: 三, 十五, 两, 二十."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAY_PARTS: Final[dict[str, DayPart]] = {
     "半夜": "night",
     "午夜": "night",
 }
-# What a question for the hour offers in each part of the day.
+# Hours that a refusal suggests for each part of the day.
 USUAL_HOURS: Final[dict[DayPart, tuple[int, int]]] = {
     "small_hours": (3, 5),
     "morning": (8, 9),
@@ -38,7 +38,7 @@ USUAL_HOURS: Final[dict[DayPart, tuple[int, int]]] = {
     "night": (10, 11),
 }
 NAMED_DAYS: Final = {"今天": 0, "今日": 0, "明天": 1, "明日": 1, "后天": 2, "大后天": 3}
-# 今晚 says both the day and the part of it.
+# Words that name both a day and a part of it, such as 今晚.
 DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {
     "今早": (0, "morning"),
     "今晚": (0, "evening"),
@@ -53,7 +53,7 @@ PAST_DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {
 }
 SECONDS: Final = {"毫秒": 0.001, "秒钟": 1, "秒": 1, "分钟": 60, "分": 60, "刻钟": 900, "小时": 3600, "钟头": 3600}
 EXACT_DAYS: Final = {"天": 86_400, "日": 86_400, "周": 604_800, "星期": 604_800, "礼拜": 604_800}
-# As they stand in mixed text: 每5min.
+# English units in mixed text: 每5min.
 ENGLISH_UNITS: Final = {"ms": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "mins": 60, "h": 3600, "hr": 3600}
 PERIODS: Final[dict[str, Unit]] = {
     "天": "day",
@@ -113,7 +113,7 @@ _DIGITS: Final = {sign: value for value, sign in enumerate("零一二三四五�
 
 
 def chinese_number(text: str) -> int | None:
-    """Up to 999; None for what is no number, such as 十十."""
+    """Parse a number up to 999; None for other text, such as 十十."""
     if text.isascii() and text.isdigit():
         return int(text) if len(text) <= 10 else None
     if len(text) > 1 and all(sign in _DIGITS for sign in text):
@@ -127,7 +127,7 @@ def chinese_number(text: str) -> int | None:
 
 
 def _split(text: str, sign: str, bare: int | None = None) -> tuple[int | None, str]:
-    """The digit before `sign`, and what follows; 十五 has no digit before 十 and means one."""
+    """(digit before `sign`, text after it); without a digit (十五) it is `bare`."""
     head, found, tail = text.partition(sign)
     if not found:
         return 0, text

@@ -1,4 +1,4 @@
-"""Times of day as people say them: which hour is meant, and when that cannot be known."""
+"""Resolves spoken times of day to a 24-hour clock, and refuses ambiguous ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..refusals import refuse
 
 DayPart = Literal["morning", "noon", "afternoon", "evening", "night", "small_hours"]
 
-# For each part of the day, the hours of a 12-hour clock that it can mean, and what they are on a 24-hour clock.
+# The 12-hour clock hours that each part of the day can mean, and their values on a 24-hour clock.
 _HOURS: Final[dict[DayPart, dict[int, int]]] = {
     "morning": {hour: hour for hour in range(1, 12)},
     "noon": {11: 11, 12: 12, 1: 13, 2: 14},
@@ -18,8 +18,8 @@ _HOURS: Final[dict[DayPart, dict[int, int]]] = {
     "night": {**{hour: hour + 12 for hour in range(7, 12)}, **{hour: hour for hour in range(1, 5)}},
     "small_hours": {hour: hour for hour in range(6)},
 }
-# Hours of a 24-hour clock that may be said together with a part of the day, as in 下午15点.
-_STATED: Final[dict[DayPart, range]] = {
+# 24-hour clock hours that may be combined with a part of the day, as in 下午15点.
+_DAY_HOURS: Final[dict[DayPart, range]] = {
     "morning": range(4, 12),
     "noon": range(11, 15),
     "afternoon": range(12, 20),
@@ -30,23 +30,23 @@ _STATED: Final[dict[DayPart, range]] = {
 
 
 def fits_day_part(part: DayPart, hour: int) -> bool:
-    return hour in _HOURS[part] or hour in _STATED[part]
+    return hour in _HOURS[part] or hour in _DAY_HOURS[part]
 
 
 def in_day_part(part: DayPart, hour: int, minute: int, second: int, place: int) -> time:
-    """早上9点, 9 in the evening. Twelve at night is refused: it may begin or end the day."""
+    """Resolve 早上9点 or 9 in the evening; 12 at night is refused, since it may begin or end the day."""
     if hour == 12 and part in ("evening", "night", "small_hours"):
         raise refuse("midnight_twice", place)
-    if hour >= 13 and hour in _STATED[part]:
+    if hour >= 13 and hour in _DAY_HOURS[part]:
         return time(hour, minute, second)
-    meant = _HOURS[part].get(hour)
-    if meant is None:
+    resolved = _HOURS[part].get(hour)
+    if resolved is None:
         raise refuse("hour_does_not_fit", place, hour=hour)
-    return time(meant, minute, second)
+    return time(resolved, minute, second)
 
 
 def bare_hour(hour: int, place: int) -> time:
-    """`at 9` may be morning or evening; `at 17` cannot be mistaken."""
+    """Resolve an hour without am or pm: `at 9` is refused as ambiguous, `at 17` is clear."""
     if 1 <= hour <= 12:
         raise refuse(
             "ambiguous_hour", place, hour=hour, morning=f"{hour % 12:02}:00", evening=f"{hour % 12 + 12:02}:00"

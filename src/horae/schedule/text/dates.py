@@ -1,4 +1,4 @@
-"""Days as people name them: tomorrow, 24 December, Friday of next week. They become dates once "today" is known."""
+"""Named days (tomorrow, 24 December, Friday of next week), and their conversion to dates relative to today."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..refusals import refuse
 
 @dataclass(frozen=True, slots=True)
 class DaysAhead:
-    """Today is 0, tomorrow is 1, yesterday is -1."""
+    """A number of days from today: tomorrow is 1, yesterday is -1."""
 
     days: int
 
@@ -26,7 +26,7 @@ class WeekdayAhead:
 
 @dataclass(frozen=True, slots=True)
 class ComingWeekday:
-    """The first such weekday from today on, today included."""
+    """The first such weekday from today on, including today."""
 
     weekday: int
 
@@ -40,7 +40,7 @@ class LatestWeekday:
 
 @dataclass(frozen=True, slots=True)
 class DayOfMonthAhead:
-    """本月25号, 下个月1号; 上个月25号 where days that have passed may be named."""
+    """A day of this month or another one: 本月25号 (0), 下个月1号 (1), in questions about the past 上个月25号 (-1)."""
 
     months: int
     day: int
@@ -48,7 +48,7 @@ class DayOfMonthAhead:
 
 @dataclass(frozen=True, slots=True)
 class MonthDay:
-    """A day of the year without the year: the next one that comes."""
+    """A day and month without a year: the next such day."""
 
     month: int
     day: int
@@ -77,20 +77,20 @@ def to_date(day: NamedDay, today: date) -> date:
             return day
 
 
-def _next_month_day(wanted: MonthDay, today: date) -> date:
-    """29 February waits for a leap year."""
+def _next_month_day(month_day: MonthDay, today: date) -> date:
+    """The next such day from today on; 29 February is in the next leap year."""
     for year in range(today.year, today.year + 9):
         try:
-            found = date(year, wanted.month, wanted.day)
+            candidate = date(year, month_day.month, month_day.day)
         except ValueError:
             continue
-        if found >= today:
-            return found
-    raise refuse("bad_moment", value=f"{wanted.month:02}-{wanted.day:02}")
+        if candidate >= today:
+            return candidate
+    raise refuse("bad_moment", value=f"{month_day.month:02}-{month_day.day:02}")
 
 
 def exact_moment(day: date, at: time, offset: timedelta | None) -> datetime:
-    """Wall time, or with an offset an instant."""
+    """The wall time, or with an offset the instant."""
     if offset is None:
         return datetime.combine(day, at)
     return datetime.combine(day, at, tzinfo=UTC) - offset

@@ -1,4 +1,4 @@
-"""What has been understood of a text so far: one slot per thing that can be said, each filled at most once."""
+"""Parser state of the schedule language: one slot per part of a schedule, each filled at most once."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ class Draft:
     places: dict[str, int] = field(default_factory=dict)
 
     def put(self, slot: str, value: Any, place: int) -> None:
-        """Fill a slot; saying the same thing twice is a mistake, saying it twice alike is not."""
-        known = getattr(self, slot)
-        if known is not None and known != value:
+        """Fill a slot; a second, different value is refused."""
+        current = getattr(self, slot)
+        if current is not None and current != value:
             raise refuse("said_twice", place, what=slot_name(slot))
         setattr(self, slot, value)
         self.places.setdefault(slot, place)
@@ -79,9 +79,9 @@ class Draft:
         return next((self.places[slot] for slot in slots if slot in self.places), None)
 
     def filled(self) -> frozenset[str]:
-        silent = {"notes", "places"}
+        unlisted = {"notes", "places"}
         return frozenset(
-            each.name for each in fields(self) if each.name not in silent and getattr(self, each.name) is not None
+            each.name for each in fields(self) if each.name not in unlisted and getattr(self, each.name) is not None
         )
 
 
@@ -136,7 +136,7 @@ SLOT_NAMES_ZH: Final = {
 
 
 def slot_name(slot: str) -> tuple[str, str]:
-    """In both languages, for a refusal."""
+    """The slot's name in English and Chinese, for a refusal."""
     return SLOT_NAMES.get(slot, slot), SLOT_NAMES_ZH.get(slot, slot)
 
 

@@ -1,4 +1,4 @@
-"""The English grammar: clauses in any sensible order, each recognised by its first word, gathered into a draft."""
+"""English grammar of the schedule language: parses clauses in any order, each recognised by its first word, into a draft."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DAY = timedelta(days=1)
 
 
 def read_english(text: str, offset: int = 0) -> Draft:
-    """Understand a phrase; `offset` is where it stands in the text that the person typed."""
+    """Parse a phrase into a draft; `offset` is its position in the text that the user typed."""
     return _Grammar(text, offset).read()
 
 
 class _Grammar(Days):
-    """One clause after the other; what no clause begins with is refused, with the nearest known word."""
+    """Parses clause by clause; an unknown first word is refused with the nearest known word."""
 
     def read(self) -> Draft:
         self.take("run", "please")
@@ -80,7 +80,7 @@ class _Grammar(Days):
         self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
         self.draft.put("period", Period(every, unit), place)  # type: ignore[arg-type]
 
-    # --- when, once ----------------------------------------------------------------------------------------------
+    # --- one time ------------------------------------------------------------------------------------------------
 
     def _in(self, place: int) -> None:
         """`in 20 minutes`, `in 3 days at 9:00`, `in January and July`, `in Europe/Berlin`."""
@@ -129,7 +129,7 @@ class _Grammar(Days):
         return True
 
     def _moment_clause(self, place: int) -> bool:
-        """A day, a time, several times, or a day and a time in either order."""
+        """Parse a day, one or more times, or a day and a time in either order."""
         day = self.day()
         if day is not None:
             self.draft.put("day", day, place)
@@ -152,7 +152,7 @@ class _Grammar(Days):
             return True
         return False
 
-    # --- when, again and again -----------------------------------------------------------------------------------
+    # --- recurring -----------------------------------------------------------------------------------------------
 
     def _every(self, place: int) -> None:
         self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
@@ -198,7 +198,7 @@ class _Grammar(Days):
         return True
 
     def _interval(self) -> timedelta:
-        """`every hour and a half` counts the hour that is not said."""
+        """`every hour and a half` includes the hour whose number is not written."""
         if self.peek_word() in SECONDS:
             unit = timedelta(seconds=SECONDS[self.next_word()])
             return unit * 1.5 if self.words_ahead("and", "a", "half") else unit
@@ -259,7 +259,7 @@ class _Grammar(Days):
         return True
 
     def _bare_month_days(self, place: int) -> bool:
-        """`last friday at 17:00` may be the one that has passed; `last friday of the month` cannot."""
+        """`last friday at 17:00` may mean the past one and is refused; `last friday of the month` is clear."""
         return self._month_days(place, of_needed=self.draft.period is None)
 
     def _month_days(self, place: int, *, of_needed: bool = False) -> bool:
@@ -304,7 +304,7 @@ class _Grammar(Days):
         self.draft.put("window", (opens, self.need_time()), place)
         if self.take("on") is None:
             return
-        # Straight after the window, weekdays are those on which it opens.
+        # Weekdays directly after the window are those on which it opens.
         weekdays = self.weekdays()
         if weekdays is None:
             raise refuse("day_expected", self.place, value=self.shown)
@@ -362,7 +362,7 @@ class _Grammar(Days):
         self.draft.put("exclude", tuple(moments), place)
 
     def _excluded(self) -> Moment:
-        """A date, or for a recurrence rule one of its times."""
+        """Parse a date, or for a recurrence rule one of its times."""
         day = self.calendar_date()
         if day is None:
             raise refuse("date_expected", self.place, value=self.shown)

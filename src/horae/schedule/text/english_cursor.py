@@ -1,4 +1,4 @@
-"""A place in the tokens of an English phrase, and the ways to move it on."""
+"""Cursor over the tokens of an English phrase, with the primitives of the parser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _END = Token("mark", "", -1)
 
 
 class Cursor:
-    """Readers move on past what they recognise, and leave alone what they do not."""
+    """Each reader advances past the tokens that it recognises, and does not move otherwise."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._offset = offset
@@ -45,7 +45,7 @@ class Cursor:
         return self.peek(ahead).word
 
     def words_ahead(self, *words: str) -> bool:
-        """Past exactly these words, when they come next."""
+        """Consume exactly these words if they come next."""
         if any(self.peek_word(ahead) != word for ahead, word in enumerate(words)):
             return False
         self._index += len(words)
@@ -84,7 +84,7 @@ class Cursor:
         return found
 
     def list_goes_on(self, *kinds: str, words: Collection[str] = ()) -> bool:
-        """Past a comma or `and`, when another item of the same list follows it."""
+        """Consume a comma or `and` if another item of the same list follows."""
         ahead = int(self.mark_ahead(",", "&"))
         if self.peek_word(ahead) == "and":
             ahead += 1
@@ -104,14 +104,14 @@ class Cursor:
         return int(token.text)
 
     def unknown(self) -> InvalidSchedule:
-        """A word that is known but misplaced, one that is nearly known, or one that means nothing."""
+        """The refusal of the current word: known but misplaced, similar to a known word, or unknown."""
         word = self.shown
         folded = word.lower()
         if folded in RATE_WORDS:
             return refuse("which_times", self.place, word=word)
         if folded in VOCABULARY:
             return refuse("misplaced_word", self.place, word=word)
-        # A wrong guess is worse than none: only near words, and only those that begin alike.
+        # Suggest only similar words with the same first letter: a wrong suggestion is worse than none.
         close = [each for each in get_close_matches(folded, VOCABULARY, n=3, cutoff=0.75) if each[0] == folded[:1]]
         if close and len(folded) > 2:
             return refuse("unknown_word", self.place, word=word, nearest=close[0])

@@ -1,4 +1,4 @@
-"""Days, weekdays, days of the month, months and zones, as English says them."""
+"""Parser for English days, weekdays, days of the month, months and zones."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ENDINGS = "stndrhSTNDRH"
 class Days(Times):
     heard_plural = False
     looks_back = False
-    """Whether days that have passed may be named: in questions about the past, not in schedules."""
+    """Whether past days are accepted: in questions about the past, not in schedules."""
 
     # --- one day -------------------------------------------------------------------------------------------------
 
     def moment(self) -> NamedMoment | None:
-        """A day with or without a time, or a time alone; here a weekday is the next one that comes."""
+        """Parse a day with or without a time, or a time alone; a weekday means the next one."""
         place = self.place
         day = self.day() or self._coming_weekday()
         if day is not None:
@@ -46,7 +46,7 @@ class Days(Times):
         return found or self.month_day() or self._named_day()
 
     def _after_its_weekday(self) -> NamedDay | None:
-        """`Fri, 25 Dec 2026`: the weekday says nothing new, but it must be true."""
+        """`Fri, 25 Dec 2026`: the weekday is redundant, but must be right."""
         before, place = self._index, self.place
         word = self.take(*WEEKDAYS)
         self.skip_mark(",")
@@ -148,7 +148,7 @@ class Days(Times):
             self._part = DAY_PARTS[word]
         return word is not None
 
-    # --- days that come again ------------------------------------------------------------------------------------
+    # --- recurring days ------------------------------------------------------------------------------------------
 
     def weekdays(self) -> tuple[int, ...] | None:
         """`mon,wed`, `mon wed fri`, `Monday to Friday`, `weekdays`, `business days`."""
@@ -194,7 +194,7 @@ class Days(Times):
     def month_days(self) -> tuple[On, ...] | None:
         """`the 1st and the 15th`, `the 1st and 3rd Monday` (both Mondays), `the 3rd Monday and the 1st day`."""
         found: list[On] = []
-        bare = 0  # how many numbers at the end of the list still wait for what they count
+        bare = 0  # how many numbers at the end of the list have no weekday or `day` yet
         while True:
             before = self._index
             self.take("the")
@@ -273,6 +273,6 @@ class Days(Times):
         return None
 
     def _stands_alone(self, length: int) -> bool:
-        """A city is followed by `time`, or by nothing that it could belong to."""
+        """Whether a city is followed by `time`, a mark, or the end of the text."""
         follows = self.peek(length)
         return follows.word == "time" or follows.place < 0 or follows.kind == "mark"

@@ -1,4 +1,4 @@
-"""One moment of a question in English: `today at 9am`, `last Monday 18:00`, `9am yesterday`, `this morning`."""
+"""English parser for one moment in a question: `today at 9am`, `last Monday 18:00`, `9am yesterday`, `this morning`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _EnglishMoment(Days):
     looks_back = True
 
     def read(self) -> MomentWords | None:
-        """None where the whole text is not one moment."""
+        """Parse the whole text as one moment; None if it is not one."""
         while self.take("at", "on") is not None:
             pass
         found = self.moment()

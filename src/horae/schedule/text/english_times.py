@@ -1,4 +1,4 @@
-"""Lengths of time and times of day, as English says them."""
+"""Parser for English durations and times of day."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ _DAYS = ("day", "days", "week", "weeks")
 
 
 class Times(Cursor):
-    """Knows of a part of the day that was said before the time, and whether am and pm were said at all."""
+    """Remembers a part of the day given before the time, and whether am and pm were used at all."""
 
     _part: DayPart | None = None
-    _clear_times = 0  # said with am, pm, a part of the day, or on a 24-hour clock for certain
-    _open_times: tuple[tuple[int, int], ...] = ()  # (hour, place) of 8:30, which am or pm beside it would change
+    _clear_times = 0  # times with am, pm or a part of the day, or clearly on a 24-hour clock
+    _open_times: tuple[
+        tuple[int, int], ...
+    ] = ()  # (hour, position) of times such as 8:30, which am or pm elsewhere makes ambiguous
 
     # --- lengths -------------------------------------------------------------------------------------------------
 
@@ -38,7 +40,7 @@ class Times(Cursor):
         return total
 
     def _no_duration(self, place: int) -> InvalidSchedule:
-        """Behind a number, a word that is nearly a unit is what went wrong."""
+        """The refusal of a missing duration; after a number, a word similar to a unit is reported as mistyped."""
         refusal = refuse("duration_expected", place, value=self.shown)
         if self.peek().kind == "number" and self.peek_word(1):
             self._index += 1
@@ -82,7 +84,7 @@ class Times(Cursor):
         return tuple(dict.fromkeys(found))
 
     def check_halves(self) -> None:
-        """`8:30 and 9:30 pm`: am or pm beside one time makes the other one doubtful."""
+        """Refuse `8:30 and 9:30 pm`: am or pm at one time makes the other one ambiguous."""
         for hour, place in self._open_times if self._clear_times else ():
             bare_hour(hour, place)
 
@@ -114,7 +116,7 @@ class Times(Cursor):
         return a_time(hour, minute, second, place, int(fraction.ljust(6, "0") or 0))
 
     def _in_half(self, hour: int, minute: int, second: int, place: int) -> time | None:
-        """The time, when something beside it says which half of the day is meant."""
+        """The time if am, pm or a part of the day decides its half of the day; else None."""
         half = self.take("am", "pm")
         if half is not None:
             self._clear_times += 1
@@ -134,7 +136,7 @@ class Times(Cursor):
         if self.words_ahead("at", "night"):
             return "night"
         if self.peek_word() == "tonight":
-            return "evening"  # the word itself is left for the day
+            return "evening"  # the word itself is consumed as the day
         return None
 
     def offset(self) -> timedelta | None:

@@ -1,4 +1,4 @@
-"""Cuts English text into tokens that know their place."""
+"""Tokenizer for English text: tokens with their kind and position."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Token:
 
 
 def tokens_of(text: str, offset: int = 0) -> list[Token]:
-    """The tokens, with number words as numbers; `offset` is where the text stands in what the person typed."""
-    found: list[Token] = []
+    """Split text into tokens, with number words as numbers; `offset` is its position in the text that the user typed."""
+    tokens: list[Token] = []
     place, dated = 0, False
     while place < len(text):
         blank = _BLANK.match(text, place)
-        if blank is None and found and found[-1].kind == "date":
+        if blank is None and tokens and tokens[-1].kind == "date":
             blank = _T_BETWEEN.match(text, place)  # 2026-03-01T15:00
         if blank is not None:
             place = blank.end()
@@ -56,13 +56,13 @@ def tokens_of(text: str, offset: int = 0) -> list[Token]:
             raise refuse("unknown_sign", place + offset, sign=text[place])
         kind: TokenKind = match.lastgroup  # type: ignore[assignment]
         dated = dated or kind == "date"
-        found += _cut(Token(kind, match.group(), place + offset), dated=dated)
+        tokens += _split_ambiguous(Token(kind, match.group(), place + offset), dated=dated)
         place = match.end()
-    return _with_numbers(found)
+    return _merge_number_words(tokens)
 
 
-def _cut(token: Token, *, dated: bool) -> list[Token]:
-    """Two signs that look like one thing and are another: mon/wed/fri is no zone, 9:00-17:00 has no offset."""
+def _split_ambiguous(token: Token, *, dated: bool) -> list[Token]:
+    """Split tokens with two readings: mon/wed/fri is no zone, and 9:00-17:00 has no offset."""
     parts = token.text.split("/")
     if token.kind == "zone" and all(part.lower() in WEEKDAYS for part in parts):
         places = [token.place + len("/".join(parts[:index])) + bool(index) for index in range(len(parts))]
@@ -75,18 +75,18 @@ def _cut(token: Token, *, dated: bool) -> list[Token]:
     return [token]
 
 
-def _with_numbers(tokens: list[Token]) -> list[Token]:
+def _merge_number_words(tokens: list[Token]) -> list[Token]:
     """`five` is 5, `twenty-five` and `twenty five` are 25."""
-    found: list[Token] = []
+    merged: list[Token] = []
     for token in tokens:
         ones = NUMBER_WORDS.get(token.word)
-        dashed = len(found) > 1 and found[-1].text == "-" and found[-2].text in TENS
-        if ones is not None and ones < 10 and found and (found[-1].text in TENS or dashed):
-            tens = found.pop(-2 if dashed else -1)
-            del found[len(found) - dashed :]
-            found.append(Token("number", str(int(tens.text) + ones), tens.place))
+        dashed = len(merged) > 1 and merged[-1].text == "-" and merged[-2].text in TENS
+        if ones is not None and ones < 10 and merged and (merged[-1].text in TENS or dashed):
+            tens = merged.pop(-2 if dashed else -1)
+            del merged[len(merged) - dashed :]
+            merged.append(Token("number", str(int(tens.text) + ones), tens.place))
         elif ones is not None:
-            found.append(Token("number", str(ones), token.place))
+            merged.append(Token("number", str(ones), token.place))
         else:
-            found.append(token)
-    return found
+            merged.append(token)
+    return merged

@@ -1,4 +1,4 @@
-"""The English words of the schedule language."""
+"""Vocabulary of the English grammar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WEEKDAY_GROUPS: Final = {
     **dict.fromkeys(("weekday", "weekdays", "workday", "workdays"), (0, 1, 2, 3, 4)),
     **dict.fromkeys(("weekend", "weekends"), (5, 6)),
 }
-# Two words for the same, said together with "day" or "days".
+# Synonyms of "weekday", used with "day" or "days".
 WORKING: Final = ("business", "working", "work")
 _MONTHS: Final = (
     ("jan", "january"),
@@ -39,7 +39,7 @@ _MONTHS: Final = (
 )
 MONTHS: Final = {word: number for number, words in enumerate(_MONTHS, 1) for word in words}
 
-# Units of real time, in seconds. `d` and `w` are exact lengths: a calendar day is said as "every day at …".
+# Units of real time, in seconds; `d` and `w` are exact lengths, a calendar day is "every day at …".
 SECONDS: Final[dict[str, float]] = {
     **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 0.001),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
@@ -47,7 +47,7 @@ SECONDS: Final[dict[str, float]] = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),
 }
 EXACT_DAYS: Final = {"d": 86_400, "w": 604_800}
-# A quarter is not a period that can be counted from anywhere: it is certain months of the year.
+# A quarter is not counted from a start: it means certain months of the year.
 QUARTER: Final = ("quarter", "quarters")
 PERIODS: Final[dict[str, Unit]] = {
     **dict.fromkeys(("day", "days"), "day"),
@@ -90,7 +90,7 @@ NUMBER_WORDS: Final = {
     )
 } | {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
 TENS: Final = ("20", "30", "40", "50")
-# Words that say how often, but not when.
+# Words for a frequency without a time.
 RATE_WORDS: Final = ("once", "twice", "thrice")
 ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 DAY_PARTS: Final[dict[str, DayPart]] = {

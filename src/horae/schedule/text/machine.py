@@ -1,4 +1,4 @@
-"""The forms that machines write: cron, RRULE, ISO repeating intervals, JSON. Modifiers in words may follow the first three."""
+"""Parser for machine formats: cron, RRULE, ISO repeating intervals, JSON; modifiers in words may follow the first three."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ZONE_PREFIX: Final = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)\s+", re.IGNORECASE)
 
 
 def split_cron(text: str) -> tuple[str, int] | None:
-    """(expression, where the modifiers begin) when the text begins like a cron expression, right or wrong."""
+    """(expression, index of the modifiers) if the text begins like a cron expression, valid or not; else None."""
     prefix = re.match(r"\s*cron\s+", text, re.IGNORECASE)
     begin = prefix.end() if prefix else 0
     words = list(_WORD.finditer(text, begin))
@@ -45,14 +45,14 @@ def split_cron(text: str) -> tuple[str, int] | None:
 
 
 def _begins_like_cron(fields: list[str]) -> bool:
-    """`9` alone is an hour, `2026-12-24 18:00` a date: two plain fields, or a star, make it cron."""
+    """Whether fields begin a cron expression: `9` is an hour and `2026-12-24 18:00` a date; two plain fields or a star are cron."""
     if not fields or not _FIRST_FIELD.fullmatch(fields[0]):
         return False
     return fields[0].startswith("*") or (len(fields) >= 2 and bool(_FIRST_FIELD.fullmatch(fields[1])))
 
 
 def split_zone_prefix(text: str) -> tuple[str, int] | None:
-    """(zone, where the rest begins) of `CRON_TZ=Europe/Berlin 0 9 * * *`."""
+    """(zone, index of the rest) of `CRON_TZ=Europe/Berlin 0 9 * * *`."""
     match = _ZONE_PREFIX.match(text)
     return None if match is None else (match[1], match.end())
 
@@ -63,7 +63,7 @@ def cron_offset(text: str) -> int:
 
 
 def split_rrule(text: str) -> tuple[str, int] | None:
-    """(rule, where the modifiers begin); a blank after the prefix is forgiven."""
+    """(rule, index of the modifiers); a blank after the prefix is allowed."""
     match = _RRULE.match(text)
     return None if match is None else (match[1], match.end())
 
@@ -77,7 +77,7 @@ def read_rrule(rule: str, zone: str | None) -> Schedule:
 
 
 def read_repeating_interval(text: str, zone: str | None) -> Schedule | None:
-    """`R5/2026-03-01T00:00:00Z/PT5M`: five times, on a grid."""
+    """Parse `R5/2026-03-01T00:00:00Z/PT5M` (five times, on a grid); None for other text."""
     if not re.match(r"\s*R\d*/", text, re.ASCII | re.IGNORECASE):
         return None
     match = _REPEATING.fullmatch(text.strip())
@@ -97,7 +97,7 @@ def read_repeating_interval(text: str, zone: str | None) -> Schedule | None:
 
 
 def read_every_alias(text: str, zone: str | None) -> Schedule | None:
-    """`@every 5m`."""
+    """Parse `@every 5m`; None for other text."""
     match = re.fullmatch(r"\s*@every\s+(\S+)\s*", text, re.IGNORECASE)
     return None if match is None else Every(parse_duration(match[1]), zone=zone)
 

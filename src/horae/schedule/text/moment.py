@@ -1,4 +1,4 @@
-"""Parses one moment that a question names, past or future, in English or Chinese: `yesterday at 9am`, `昨天早上9点`, `5m ago`."""
+"""Parser for one past or future moment in a question, in English or Chinese: `yesterday at 9am`, `昨天早上9点`, `5m ago`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .dates import ComingWeekday, LatestWeekday, MonthDay, NamedDay, to_date
 from .parse import has_chinese, plain_signs, read_draft
 
 LONGEST_MOMENT: Final = 200
-"""Characters. Bounds the time that parsing can take."""
+"""Maximum length in characters; bounds the parsing time."""
 _DAYS_AGO: Final = {"today": 0, "yesterday": 1, "tomorrow": -1, "今天": 0, "昨天": 1, "前天": 2, "明天": -1, "后天": -2}
 _NOW: Final = ("now", "现在")
 _AGO: Final = re.compile(r"(.+?)\s+ago|(.+?)\s*(?:之前|以前|前)")
@@ -40,14 +40,14 @@ _PART_HOURS: Final[dict[DayPart, tuple[int, int]]] = {
     "evening": (17, 24),
     "night": (19, 24),
 }
-"""Hours of the day that `this morning` or `昨晚` without a time covers: from the first up to the second."""
-_PASSED_ON: Final = frozenset({"ambiguous_hour"})
-"""Refusals of the grammar that tell more than that the moment is not understood."""
+"""First hour and end hour of a part of the day without a time, such as `this morning` or `昨晚`."""
+_FORWARDED_REFUSALS: Final = frozenset({"ambiguous_hour"})
+"""Refusals that are passed on, since they say more than that the moment is not understood."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Stretch(NamedTuple):
-    """From and to, both included; for an instant they are the same."""
+    """A time span, both ends included; for an instant they are equal."""
 
     first: datetime
     last: datetime
@@ -58,7 +58,7 @@ class Stretch(NamedTuple):
 
 
 class MomentWords(NamedTuple):
-    """What a grammar found: a day, a time or a part of the day, an offset, a zone."""
+    """The parts of a moment that a grammar recognised: a day, a time or part of the day, an offset, a zone."""
 
     day: NamedDay | None
     at: time | None = None
@@ -68,55 +68,55 @@ class MomentWords(NamedTuple):
 
 
 def read_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
-    """The instant, or the stretch of a day, that `text` names in `zone`; None where it names none.
+    """The instant or the span of a day that `text` names in `zone`; None where it names none.
 
     An hour that could be morning or evening is refused with both choices.
     """
-    return _checked(text, zone, now, in_words=True)
+    return _read_checked(text, zone, now, in_words=True)
 
 
 def read_exact_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
-    """The same without phrases of the schedule language: ISO 8601, `02:00`, `yesterday 02:00`, `5m ago`."""
-    return _checked(text, zone, now, in_words=False)
+    """Like `read_stretch`, without phrases of the schedule language: ISO 8601, `02:00`, `yesterday 02:00`, `5m ago`."""
+    return _read_checked(text, zone, now, in_words=False)
 
 
-def _checked(text: str, zone: str, now: datetime, *, in_words: bool) -> Stretch | None:
+def _read_checked(text: str, zone: str, now: datetime, *, in_words: bool) -> Stretch | None:
     if len(text) > LONGEST_MOMENT:
         return None
     try:
-        found = _read_exact(text, zone, now)
-        if found is None and in_words and not _AGO.fullmatch(text.strip().lower()):
-            found = _read_words(text, zone, now)
+        span = _read_exact(text, zone, now)
+        if span is None and in_words and not _AGO.fullmatch(text.strip().lower()):
+            span = _read_words(text, zone, now)
     except InvalidSchedule as refusal:
-        if refusal.code in _PASSED_ON:
+        if refusal.code in _FORWARDED_REFUSALS:
             raise refusal.located(text) from None
         return None
     except (OverflowError, ValueError):
         return None
-    # Beyond the ends of the calendar nothing can be counted.
-    is_countable = found is not None and found.first.year > MINYEAR and found.last.year < MAXYEAR
-    return found if is_countable else None
+    # Later computations need a margin at both ends of the calendar.
+    is_countable = span is not None and span.first.year > MINYEAR and span.last.year < MAXYEAR
+    return span if is_countable else None
 
 
 def _read_exact(text: str, zone: str, now: datetime) -> Stretch | None:
-    said = text.strip().lower()
-    if said in _NOW:
+    lowered = text.strip().lower()
+    if lowered in _NOW:
         return Stretch(now, now)
-    day, _, rest = said.partition(" ")
+    day, _, rest = lowered.partition(" ")
     clock = rest.strip()
     if day in _DAYS_AGO and (not clock or _TIME.fullmatch(clock)):
-        return _on(_today(zone, now) - timedelta(days=_DAYS_AGO[day]), _clock_time(clock), zone)
-    if _TIME.fullmatch(said):
-        return _on(_today(zone, now), _clock_time(said), zone)
-    if ago := _AGO.fullmatch(said):
-        length = _length(ago.group(1) or ago.group(2))
+        return _span_on(_today(zone, now) - timedelta(days=_DAYS_AGO[day]), _clock_time(clock), zone)
+    if _TIME.fullmatch(lowered):
+        return _span_on(_today(zone, now), _clock_time(lowered), zone)
+    if ago := _AGO.fullmatch(lowered):
+        length = _parse_length(ago.group(1) or ago.group(2))
         return None if length is None else Stretch(now - length, now - length)
     moment = read_moment(text.strip())
     if moment is None:
         return None
     if not isinstance(moment, datetime):
-        return _on(moment, None, zone)
-    at = _instant(moment, zone)
+        return _span_on(moment, None, zone)
+    at = _to_instant(moment, zone)
     return Stretch(at, at)
 
 
@@ -128,52 +128,52 @@ def _clock_time(clock: str) -> time | None:
     return time(hour, minute, second)
 
 
-def _length(said: str) -> timedelta | None:
+def _parse_length(text: str) -> timedelta | None:
     """`5m`, `1 h 30 m`, `2 hours`, `5分钟`."""
     for chinese, short in _CHINESE_UNITS:
-        said = said.replace(chinese, short)
-    said = "".join(said.split())
-    return exact(said, 0) if _LENGTH.fullmatch(said) else None
+        text = text.replace(chinese, short)
+    text = "".join(text.split())
+    return exact(text, 0) if _LENGTH.fullmatch(text) else None
 
 
 def _read_words(text: str, zone: str, now: datetime) -> Stretch | None:
-    plain = plain_signs(text)
-    words = _moment_words(plain)
-    return _read_delay(plain, now) if words is None else _resolved(words, words.zone or zone, now)
+    normalized = plain_signs(text)
+    words = _moment_words(normalized)
+    return _read_delay(normalized, now) if words is None else _resolve_words(words, words.zone or zone, now)
 
 
-def _moment_words(plain: str) -> MomentWords | None:
-    """Each grammar loads when it is first needed, as for schedules."""
-    if has_chinese(plain):
+def _moment_words(normalized: str) -> MomentWords | None:
+    """Parse with the grammar of the language, imported on first use."""
+    if has_chinese(normalized):
         from .chinese_moment import read_chinese_moment  # noqa: PLC0415
 
-        return read_chinese_moment(plain)
+        return read_chinese_moment(normalized)
     from .english_moment import read_english_moment  # noqa: PLC0415
 
-    return read_english_moment(plain)
+    return read_english_moment(normalized)
 
 
-def _read_delay(plain: str, now: datetime) -> Stretch | None:
+def _read_delay(normalized: str, now: datetime) -> Stretch | None:
     """`in 20m`, `20分钟后`."""
-    draft = read_draft(plain)
+    draft = read_draft(normalized)
     if draft.delay is None or draft.filled() != {"delay"}:
         return None
     return Stretch(now + draft.delay, now + draft.delay)
 
 
-def _resolved(words: MomentWords, zone: str, now: datetime) -> Stretch | None:
-    day = _date(words, _wall_now(zone, now))
+def _resolve_words(words: MomentWords, zone: str, now: datetime) -> Stretch | None:
+    day = _resolve_date(words, _wall_now(zone, now))
     if words.at is not None and words.offset is not None:
         at = datetime.combine(day, words.at, tzinfo=UTC) - words.offset
         return Stretch(at, at) if isinstance(words.day, date) else None
     if words.at is None and words.part is not None:
         begin, end = _PART_HOURS[words.part]
         after = datetime.combine(day, time()) + timedelta(hours=end)
-        return Stretch(_instant(datetime.combine(day, time(begin)), zone), _instant(after, zone) - _MICROSECOND)
-    return _on(day, words.at, zone)
+        return Stretch(_to_instant(datetime.combine(day, time(begin)), zone), _to_instant(after, zone) - _MICROSECOND)
+    return _span_on(day, words.at, zone)
 
 
-def _date(words: MomentWords, wall_now: datetime) -> date:
+def _resolve_date(words: MomentWords, wall_now: datetime) -> date:
     """A weekday, or a day without a year, is the last one that has come; a bare time is today's."""
     today = wall_now.date()
     if not isinstance(words.day, ComingWeekday | MonthDay):
@@ -185,16 +185,16 @@ def _date(words: MomentWords, wall_now: datetime) -> date:
     return _latest_month_day(words.day, latest)
 
 
-def _latest_month_day(wanted: MonthDay, latest: date) -> date:
+def _latest_month_day(month_day: MonthDay, latest: date) -> date:
     """29 February is that of the last leap year."""
     for year in range(latest.year, latest.year - 9, -1):
         try:
-            found = date(year, wanted.month, wanted.day)
+            candidate = date(year, month_day.month, month_day.day)
         except ValueError:
             continue
-        if found <= latest:
-            return found
-    raise ValueError(wanted)
+        if candidate <= latest:
+            return candidate
+    raise ValueError(month_day)
 
 
 def _today(zone: str, now: datetime) -> date:
@@ -206,12 +206,12 @@ def _wall_now(zone: str, now: datetime) -> datetime:
     return wall_reading(second + find_zone(zone).offset(second))
 
 
-def _on(day: date, at: time | None, zone: str) -> Stretch:
+def _span_on(day: date, at: time | None, zone: str) -> Stretch:
     if at is None:
-        return Stretch(_instant(day, zone), to_datetime(last_instant(day, find_zone(zone))).astimezone(UTC))
-    found = _instant(datetime.combine(day, at), zone)
-    return Stretch(found, found)
+        return Stretch(_to_instant(day, zone), to_datetime(last_instant(day, find_zone(zone))).astimezone(UTC))
+    instant = _to_instant(datetime.combine(day, at), zone)
+    return Stretch(instant, instant)
 
 
-def _instant(moment: date | datetime, zone: str) -> datetime:
+def _to_instant(moment: date | datetime, zone: str) -> datetime:
     return to_datetime(first_instant(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""From text to a schedule: the one door of the schedule language."""
+"""Entry point of the schedule language: parses text in any supported form into a schedule."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ LONGEST_TEXT: Final = 2000
 _QUESTIONS: Final = frozenset({"once_or_weekly", "once_or_monthly", "midnight_twice", "hour_24"})
 _MOST_PARTS: Final = 64  # more than any sentence has commas
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
-_SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
+_BRACKETED_SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
 _DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?\s*[a-zA-Z]+\s*)+|\d+(?:\.\d+)?\s*个?[\u3400-\u9fff]{1,2}")
-# Full-width letters, digits and signs, one for one, so that places stay the same.
+# Full-width characters, mapped one to one, so that positions stay the same.
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x00A0: 0x20}
 _TRADITIONAL: Final = str.maketrans(
     "週點鐘個號後從開時間結復執總兩禮過現馬隔運請這無", "周点钟个号后从开时间结复执总两礼过现马隔运请这无"
 )
-_DRESSED: Final = re.compile(r"""\s*["'“”‘’「」]?(.*?)[.!。]?["'“”‘’「」]?[.!。]?\s*""", re.DOTALL)
+_QUOTED: Final = re.compile(r"""\s*["'“”‘’「」]?(.*?)[.!。]?["'“”‘’「」]?[.!。]?\s*""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was understood; `relative` when the same words mean something else at another moment.
+    """A parsed schedule; `relative` if the same words mean another schedule at another time.
 
-    `named_zone` tells a zone that the text itself names from one that was only assumed.
+    `named_zone` is true if the text itself names the zone, false if a default was used.
     """
 
     schedule: Schedule
@@ -57,7 +57,7 @@ class Reading:
 
 
 def read(text: str, *, zone: str | None, now: datetime) -> Reading:
-    """Understand `text`, or refuse it with a place in it. `zone` counts where the text names none."""
+    """Parse `text`; `zone` is the default where it names none. Raises InvalidSchedule with a position in the text."""
     if len(text) > LONGEST_TEXT:
         raise refuse("too_long", LONGEST_TEXT, length=len(text), most=LONGEST_TEXT)
     try:
@@ -72,17 +72,17 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
 
 def _bare_duration(text: str, zone: str | None, now: datetime) -> InvalidSchedule | None:
     """The refusal of text that is only a duration, such as `5s`, `10 minutes` or `5分钟`; None for anything else."""
-    plain = plain_signs(text).strip()
-    if not _DURATION.fullmatch(plain):
+    normalized = plain_signs(text).strip()
+    if not _DURATION.fullmatch(normalized):
         return None
-    chinese = has_chinese(plain)
-    delay, interval = (f"{plain}后", f"每{plain}") if chinese else (f"in {plain}", f"every {plain}")
+    chinese = has_chinese(normalized)
+    delay, interval = (f"{normalized}后", f"每{normalized}") if chinese else (f"in {normalized}", f"every {normalized}")
     try:
         _read(delay, zone, now)
         _read(interval, zone, now)
     except (InvalidSchedule, OverflowError):
         return None
-    return refuse("bare_duration", 0, value=plain, delay=delay, interval=interval)
+    return refuse("bare_duration", 0, value=normalized, delay=delay, interval=interval)
 
 
 def _offer_choices(refusal: InvalidSchedule, text: str, zone: str | None, now: datetime) -> InvalidSchedule:
@@ -103,13 +103,13 @@ def _offer_choices(refusal: InvalidSchedule, text: str, zone: str | None, now: d
 
 
 def plain_signs(text: str) -> str:
-    """The same text in plain signs, sign for sign; quotes around it and a full stop after it become blanks."""
-    plain = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
-    match = _DRESSED.fullmatch(plain)
+    """Normalize characters one to one; quotes around the text and a full stop after it become blanks."""
+    normalized = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
+    match = _QUOTED.fullmatch(normalized)
     if match is None:
-        return plain
+        return normalized
     begin, end = match.span(1)
-    return " " * begin + plain[begin:end] + " " * (len(plain) - end)
+    return " " * begin + normalized[begin:end] + " " * (len(normalized) - end)
 
 
 def _read(text: str, zone: str | None, now: datetime) -> Reading:
@@ -118,41 +118,45 @@ def _read(text: str, zone: str | None, now: datetime) -> Reading:
     if text.lstrip().startswith("{"):
         schedule = read_json(text)
         return Reading(schedule.with_defaults(zone), named_zone=schedule.zone is not None)
-    calendar = read_icalendar(text, zone)
-    if calendar is not None:
-        return Reading(calendar.schedule, named_zone=calendar.named_zone, notes=calendar.notes)
+    calendar_entry = read_icalendar(text, zone)
+    if calendar_entry is not None:
+        return Reading(calendar_entry.schedule, named_zone=calendar_entry.named_zone, notes=calendar_entry.notes)
     prefixed = split_zone_prefix(text)
     if prefixed is not None:
         name, begin = prefixed
         rest = _read(" " * begin + text[begin:], zone_named(name, text.index(name)), now)
         return replace(rest, named_zone=True)
-    sourced = _SOURCE.search(text)
-    if sourced is not None:
-        return _read_sourced(text[: sourced.start()], sourced[1], zone, now)
-    machine = read_every_alias(text, zone) or read_repeating_interval(text, zone)
-    return Reading(machine) if machine is not None else _read_machine(text, zone, now) or _read_phrase(text, zone, now)
+    source_match = _BRACKETED_SOURCE.search(text)
+    if source_match is not None:
+        return _read_with_source(text[: source_match.start()], source_match[1], zone, now)
+    schedule_or_none = read_every_alias(text, zone) or read_repeating_interval(text, zone)
+    return (
+        Reading(schedule_or_none)
+        if schedule_or_none is not None
+        else _read_machine(text, zone, now) or _read_phrase(text, zone, now)
+    )
 
 
 def _read_machine(text: str, zone: str | None, now: datetime) -> Reading | None:
-    """Cron and RRULE, with modifiers in words after them."""
+    """Parse cron and RRULE with modifiers in words after them; None for other text."""
     cron = split_cron(text)
     if cron is not None:
-        schedule = _shifted(cron_offset(text), read_cron, cron[0], zone)
-        return _modified(schedule, text, cron[1], now)
+        schedule = _read_at_offset(cron_offset(text), read_cron, cron[0], zone)
+        return _apply_modifiers(schedule, text, cron[1], now)
     rrule = split_rrule(text)
     if rrule is None:
         return None
-    return _modified(_shifted(rrule[1] - len(rrule[0]), read_rrule, rrule[0], zone), text, rrule[1], now)
+    return _apply_modifiers(_read_at_offset(rrule[1] - len(rrule[0]), read_rrule, rrule[0], zone), text, rrule[1], now)
 
 
-def _shifted(offset: int, reader: Any, source: str, zone: str | None) -> Schedule:
+def _read_at_offset(offset: int, reader: Any, source: str, zone: str | None) -> Schedule:
     try:
         return reader(source, zone)  # type: ignore[no-any-return]
     except InvalidSchedule as refusal:
         raise refusal.located(source, 0).located(" " * offset + source, offset) from None
 
 
-def _modified(schedule: Schedule, text: str, begin: int, now: datetime) -> Reading:
+def _apply_modifiers(schedule: Schedule, text: str, begin: int, now: datetime) -> Reading:
     if not text[begin:].strip():
         return Reading(schedule)
     draft = read_draft(text[begin:], begin)
@@ -165,7 +169,7 @@ def has_chinese(text: str) -> bool:
 
 
 def read_draft(text: str, offset: int = 0) -> Draft:
-    """Each grammar loads when it is first spoken: a program that only knows cron pays for neither."""
+    """Parse a phrase; each grammar is imported on first use, so that a program that only uses cron loads neither."""
     if has_chinese(text):
         from .chinese import read_chinese  # noqa: PLC0415
 
@@ -181,29 +185,29 @@ def _read_phrase(text: str, zone: str | None, now: datetime) -> Reading:
     return Reading(assembled.schedule, assembled.relative, draft.zone is not None, tuple(draft.notes))
 
 
-def _read_sourced(front: str, source: str, zone: str | None, now: datetime) -> Reading:
-    """A description with its source in brackets: the source counts, and the words must say the same."""
+def _read_with_source(front: str, source: str, zone: str | None, now: datetime) -> Reading:
+    """Parse a description with its source in brackets: the source is used, and the words must describe the same schedule."""
     reading = _read_machine(source, zone, now)
     ends = [match.start() for match in re.finditer(",|$", front)] if reading else []
     if len(ends) > _MOST_PARTS:
         raise refuse("source_differs", 0)
     for end in ends:
-        # The words up to here would be the core, and what follows its modifiers; a start may change the core.
-        candidate = _if_modifiers(reading, front, end, now) if reading else None
-        if candidate is not None and _says(front[:end].strip(), candidate.schedule):
+        # Try each comma as the end of the core description; modifiers follow it, and a start may change the core.
+        candidate = _try_modifiers(reading, front, end, now) if reading else None
+        if candidate is not None and _describes(front[:end].strip(), candidate.schedule):
             return candidate
     raise refuse("source_differs", 0)
 
 
-def _if_modifiers(reading: Reading, front: str, begin: int, now: datetime) -> Reading | None:
+def _try_modifiers(reading: Reading, front: str, begin: int, now: datetime) -> Reading | None:
     try:
-        return _modified(reading.schedule, front, begin, now)
+        return _apply_modifiers(reading.schedule, front, begin, now)
     except InvalidSchedule:
         return None
 
 
-def _says(words: str, schedule: Schedule) -> bool:
-    from ..describe import core_sentence  # noqa: PLC0415 - describing needs no reading, so that reading may describe
+def _describes(words: str, schedule: Schedule) -> bool:
+    from ..describe import core_sentence  # noqa: PLC0415 - avoids an import cycle
 
     languages: tuple[Language, ...] = ("en", "zh")
     return any(core_sentence(schedule, each).translate(_FULL_WIDTH) == words for each in languages)

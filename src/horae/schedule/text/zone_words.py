@@ -1,4 +1,4 @@
-"""Zones as people name them: Europe/Berlin, @Berlin, Berlin time, 北京时间."""
+"""Zone name resolver: IANA names, cities and regions, in English and Chinese (Europe/Berlin, Berlin time, 北京时间)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ CHINESE_CITIES: Final = {
     "GMT": "UTC",
 }
 
-# Abbreviations that several places use for different times.
+# Ambiguous abbreviations, with two candidates each.
 _ABBREVIATIONS: Final = {
     "CST": ("America/Chicago", "Asia/Shanghai"),
     "IST": ("Asia/Kolkata", "Europe/Dublin"),
@@ -102,13 +102,13 @@ _AREAS: Final = (
     "Indian",
     "Pacific",
 )
-# Old names that are regions or directions.
-_NO_CITIES: Final = frozenset(
+# Old names of regions or directions.
+_REGION_NAMES: Final = frozenset(
     f"Australia/{name}"
     for name in ("ACT", "LHI", "NSW", "North", "Queensland", "South", "Tasmania", "Victoria", "West", "Yancowinna")
 )
-# Regions and countries with one time, as people name them before the word "time".
-_NAMES: Final = {
+# Regions and countries with one zone, as used before the word "time".
+_COMMON_NAMES: Final = {
     "eastern": "America/New_York",
     "central": "America/Chicago",
     "mountain": "America/Denver",
@@ -143,29 +143,29 @@ _NAMES: Final = {
 
 
 @cache
-def _spellings() -> dict[str, str]:
+def _zones_by_folded_name() -> dict[str, str]:
     return {name.casefold(): name for name in zone_names()}
 
 
 @cache
-def _cities() -> dict[str, str]:
-    """City -> zone; the older of two names for one place yields (US/Pacific, Asia/Calcutta)."""
-    found: dict[str, str] = {}
+def _zones_by_city() -> dict[str, str]:
+    """City to zone; of two names for one place the newer one is used (not US/Pacific, Asia/Calcutta)."""
+    zones: dict[str, str] = {}
     for name in sorted(zone_names(), reverse=True):
         area, _, city = name.rpartition("/")
-        if area in _AREAS and name not in _NO_CITIES:
-            found[city.casefold()] = name
-    return found | _NAMES
+        if area in _AREAS and name not in _REGION_NAMES:
+            zones[city.casefold()] = name
+    return zones | _COMMON_NAMES
 
 
-def zone_marked(word: str, place: int) -> str:
-    """After @ an exact name counts first: @EST is the zone of that name."""
+def zone_marked(word: str, position: int) -> str:
+    """Resolve a word that may be marked with @: then an exact name is tried first (@EST is the zone of that name)."""
     name = word.removeprefix("@")
-    return name if word.startswith("@") and name in zone_names() else zone_named(name, place)
+    return name if word.startswith("@") and name in zone_names() else zone_named(name, position)
 
 
-def zone_named(word: str, place: int | None) -> str:
-    """A zone from its name in any case, or from a city."""
+def zone_named(word: str, position: int | None) -> str:
+    """Resolve a zone from its name in any case, or from a city; refuses unknown and ambiguous names."""
     chinese = CHINESE_CITIES.get(word.strip().removesuffix("时间"))
     if chinese is not None:
         return chinese
@@ -174,13 +174,13 @@ def zone_named(word: str, place: int | None) -> str:
         return "UTC"
     if folded.upper() in _ABBREVIATIONS:
         one, other = _ABBREVIATIONS[folded.upper()]
-        raise refuse("ambiguous_zone", place, zone=word, one=one, other=other)
-    found = _spellings().get(folded) or _cities().get(folded)
-    if found is None and folded in ("reboot", "fortnightly", "every_minute", "startup"):
-        raise refuse("unknown_alias", place, alias=f"@{word}", known=", ".join(ALIASES))
-    if found is None:
-        raise unknown_zone(word, place)
-    return found
+        raise refuse("ambiguous_zone", position, zone=word, one=one, other=other)
+    zone = _zones_by_folded_name().get(folded) or _zones_by_city().get(folded)
+    if zone is None and folded in ("reboot", "fortnightly", "every_minute", "startup"):
+        raise refuse("unknown_alias", position, alias=f"@{word}", known=", ".join(ALIASES))
+    if zone is None:
+        raise unknown_zone(word, position)
+    return zone
 
 
 def looks_like_zone(word: str) -> bool:
@@ -189,4 +189,4 @@ def looks_like_zone(word: str) -> bool:
 
 
 def is_city(word: str) -> bool:
-    return word.replace(" ", "_").casefold() in _cities()
+    return word.replace(" ", "_").casefold() in _zones_by_city()

@@ -26,7 +26,7 @@ def main() -> None:
         task = horae.get("import")
         run = task.run_now(wait="30s")
         print("done:", run.result if run is not None else "nothing")
-        print(str(task.why()).partition(",")[0])
+        print(str(task.why()).partition(". ")[0])
 
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ def test_who_writes_chinese_gets_a_chinese_receipt(cli: Cli) -> None:
     done = cli("add", "每天早上9点", "--say", "天气")
     assert "  时间   每天 09:00" in done.out
     assert "没有给出时区" in done.err
-    assert json.loads(cli("show", "天气", "--json").out)["task"]["means"].startswith("每天")
+    assert json.loads(cli("show", "天气", "--json", "--lang", "zh").out)["task"]["means"].startswith("每天")
 
 
 def test_quiet_says_the_id_alone(cli: Cli) -> None:

@@ -65,8 +65,8 @@ def test_settings_that_cannot_be_read_are_a_sentence(cli: Cli) -> None:
 
 def test_interrupted_it_ends_with_130(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
-    with Terminal(cli, "events", "--follow") as terminal:
-        terminal.wait_for("watching from event")
+    with Terminal(cli, "run", "tick", "--wait") as terminal:
+        terminal.wait_for("waiting for tick")
         terminal.interrupt()
         assert terminal.ended() == 130
     assert "Interrupted." in terminal.shown

@@ -210,7 +210,8 @@ def test_commands_are_written_in_sentences_and_fixes_only() -> None:
         ("mcp.py", "horae mcp"),
         ("store_location.py", "horae db"),
     } | {
-        ("servers.py", "horae login ")  # a fact of a refusal, whose hint is completed
+        ("servers.py", "horae login "),  # a fact of a refusal, whose hint is completed
+        ("schedule_question.py", "horae explain "),  # a hint, which is completed
     }
 
 

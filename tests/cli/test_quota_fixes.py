@@ -9,6 +9,7 @@ from horae.cli.output.fixes import fixes_for
 from horae.lifecycle.explain import Verdict
 from horae.testing.factories import HOUR
 from tests.cli.driving import Cli
+from tests.cli.remote.places import without_store
 from tests.unit.service.stage import House, house_on
 
 CY = ("--owner", "cy")
@@ -33,13 +34,14 @@ def test_run_and_add_say_that_the_runs_of_the_day_are_used_up(cli: Cli) -> None:
     owner_with_task(cli)
     assert cli("owner", "set", "cy", "--quota", "runs_per_day=0").code == 0
     refused = cli("run", "one", "--json")
-    assert refused.problem["code"] == "runs_used_up"
+    assert refused.problem["code"] == "quota_used_up"
     made = cli("add", "now", "--say", "x", "--name", "two", *CY, "--json").json
-    assert "runs_used_up" in [each["code"] for each in made["warnings"]]
+    assert "quota_used_up" in [each["code"] for each in made["warnings"]]
     shown = cli("add", "now", "--say", "x", "--name", "three", *CY)
-    assert "runs_per_day" in shown.err
-    (command,) = re.findall(r"horae (owner set cy --quota \S+)", refused.problem["hint"])
-    assert cli(*command.split()).code == 0
+    assert "quota of cy is used up" in shown.err
+    (command,) = re.findall(r"horae (owner show cy)", refused.problem["hint"])
+    (remedy,) = re.findall(r"horae (owner set cy --quota runs_per_day=\S+)", without_store(cli(*command.split()).out))
+    assert cli(*remedy.split()).code == 0
     assert cli("run", "one").code == 0
 
 

@@ -57,7 +57,7 @@ CASES: Final = (
     python("eats memory", GREEDY, "failed", "target_failed", "MemoryError", limits={"memory": MEMORY_LIMIT}),
     python("eats processor time", STAYS, "failed", "target_failed", "processor time", limits={"cpu": 1}),
     python("kills its own group", KILLS_OWN, "failed", "target_failed", "SIGKILL"),
-    python("kills its parent's group", KILLS_ABOVE, "failed", "target_failed", "watched over it"),
+    python("kills its parent's group", KILLS_ABOVE, "failed", "target_failed", "launcher process was killed"),
     python("leaves litter", LITTER, "succeeded", None),
 )
 

@@ -210,7 +210,11 @@ async def test_each_suggested_call_is_accepted_as_written(tool: str, said: dict[
             assert not result.is_error, text_of(result)
 
 
-NOT_A_TOOL = {"run_over": "no tool cancels a run", "task_paused": "no tool retries a run"}
+NOT_A_TOOL = {
+    "run_over": "no tool cancels a run",
+    "task_paused": "no tool retries a run",
+    "nothing_to_retry": "no tool retries a run",
+}
 
 
 async def test_agent_with_all_its_tasks_is_led_to_a_list_of_them() -> None:

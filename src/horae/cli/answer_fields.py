@@ -40,7 +40,7 @@ _SHAPES: Final[dict[str, str]] = {
     ),
     "nodes-drain": "id host draining",
     "overview": "at tasks last_24h settlement_delay waiting running next needs_you lanes nodes alive clock_steps",
-    "owner": "name role zone quotas chosen note created revoked exhausted version",
+    "owner": "name role zone quotas chosen note created revoked exhausted storage_full version",
     "queued": "run_id task_id task",
     "receipt": "task fires warnings dry_run change removed added declared",
     "run": (

@@ -72,9 +72,9 @@ SENTENCES: Final[dict[str, Said]] = {
     "never_fires": Said(
         "never_runs",
         "{task}: it has no occurrence left, and would be refused.",
-        "Check its start, end and repeat; `horae explain` shows what it means.",
+        "Check its start, end and repeat; `horae explain SCHEDULE` shows what it means.",
         "{task}:不会再有任何一次触发,创建时会被拒绝。",
-        "请检查它的起止时间和重复次数;`horae explain` 会说明其含义。",
+        "请检查它的起止时间和重复次数;`horae explain SCHEDULE` 会说明其含义。",
     ),
     "never_begins": Said(
         "never_runs",

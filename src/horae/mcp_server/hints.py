@@ -64,10 +64,10 @@ HINTS: Final[dict[str, Hint]] = {
         Words("Call run_task_now with id {task} for one extra run.", "请用 id {task} 调用 run_task_now 额外运行一次。"),
         (("run_task_now", {"id": "{task}"}),),
     ),
-    "runs_used_up": Hint(
+    "quota_used_up": Hint(
         Words(
-            "Wait for the next day (UTC), or ask an admin to run: {command}",
-            "请等到第二天(UTC),或请管理员执行:{command}",
+            "Wait until there is room, or ask an admin to run: {command}",
+            "请等到有余量时再试,或请管理员执行:{command}",
         )
     ),
     "run_over": Hint(

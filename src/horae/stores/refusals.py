@@ -35,7 +35,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Check the user and the password, and what the server allows this machine. A password that is not in the address is "
         "read from PGPASSWORD or PGPASSFILE (PostgreSQL) and MYSQL_PWD (MySQL).",
         "{place} 拒绝该用户登录:{problem}。",
-        "请检查用户和密码,以及服务器对本机的授权。地址中没有密码时,读取 PGPASSWORD 或 PGPASSFILE(PostgreSQL)以及 MYSQL_PWD(MySQL)。",
+        "请检查用户和密码,以及服务器对本机的授权。地址中没有密码时,读取 PGPASSWORD 或 PGPASSFILE（PostgreSQL）以及 MYSQL_PWD（MySQL）。",
     ),
     "store_database_missing": Entry(
         UnusableStore,

@@ -92,14 +92,16 @@ def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: 
     task_of_bob(horae, cli)
     assert horae("run", "news", "--wait").code == 0
     assert horae("owner", "set", "bob", "--quota", "stored_bytes=50").code == 0
-    assert horae("run", "news", "--wait", "--json").problem["code"] == "awaited_run_skipped"
+    refused = horae("run", "news", "--wait", "--json").problem
+    assert (refused["code"], "horae owner show bob" in without_store(refused["hint"])) == ("quota_used_up", True)
     assert "owner has used up a quota" in one_line(horae("ls").out)
     assert "for room in a quota of its owner" in one_line(horae("show", "news").out)
-    why = horae("why", "news", "--json").json
-    assert (why["verdict"], why["reason"]) == ("skipped", "quota")
+    next_instant = horae("show", "news", "--json").json["task"]["next"]
+    why = horae("why", "news", "--at", next_instant, "--json").json
+    assert (why["verdict"], why["reason"]) == ("pending", "quota")
     assert "Quota: stored_bytes" in why["sentence"]
     assert [without_store(fix["command"]) for fix in why["fixes"]] == ["horae owner show bob"]
-    assert "配额：stored_bytes" in one_line(horae("why", "news", "--lang", "zh").out)
+    assert "配额：stored_bytes" in one_line(horae("why", "news", "--at", next_instant, "--lang", "zh").out)
     assert "used up its stored bytes" in one_line(horae("owner", "ls").out)
     assert "存储字节数已用完" in one_line(horae("owner", "ls", "--lang", "zh").out)
     owner = horae("owner", "show", "bob", "--json").json

@@ -126,7 +126,7 @@ def test_refused_token_is_named_with_commands_that_replace_it(deployment: AppDep
     refused = deployment.problem("--server", url, "ls")
     assert (refused["code"], str(kept) in refused["detail"]) == ("bad_token", True)
     make, login = re.findall(r"'(horae [^']*)'", refused["hint"])
-    made = deployment.ok(*shlex.split(make)[1:])
+    made = deployment.ok(*shlex.split(make.replace("OWNER", "local"))[1:])
     assert deployment.problem(*shlex.split(login)[1:])["code"] == "bad_token", "the kept token is still the revoked one"
     deployment.ok(*shlex.split(login)[1:], "--token-stdin", said=made)
     assert deployment.answer("--server", url, "ls") == []

@@ -42,10 +42,10 @@ async def test_run_on_request_is_refused_with_the_quota(url: str, tmp_path: Path
             house.tasks.backfill(ada, task.id, failed.planned, failed.planned),
         ):
             refusal = await refusal_of(call)
-            assert refusal.code == "runs_used_up"
+            assert refusal.code == "quota_used_up"
             told = refusal.in_language("en")
-            assert "runs_per_day of ada" in told.message
-            assert told.hint.endswith("horae owner set ada --quota runs_per_day=never")
+            assert "quota of ada is used up" in told.message
+            assert told.hint.endswith("horae owner show ada")
         assert [entry.origin for entry in (await house.tasks.get(ada, task.id)).entries] == ["scheduled"]
 
 
@@ -67,8 +67,8 @@ async def test_task_that_is_made_meanwhile_is_warned_of(url: str, tmp_path: Path
         ada, _, _ = await used_up(house)
         made = await house.add("now", who=ada)
         (warning,) = used_up_advisories(await house.tasks.get(ada, made.id))
-        assert warning.code == "runs_used_up"
-        assert "runs_per_day" in warning.in_language("zh")
+        assert warning.code == "quota_used_up"
+        assert "配额已用完" in warning.in_language("zh")
         other = await house.add("now", who=await house.member("bob", runs_per_day=9))
         assert used_up_advisories(await house.tasks.get(ROOT, other.id)) == ()
 

@@ -133,6 +133,9 @@ def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
     if owner.storage_full is not None and owner.quotas.stored_bytes is not None:
         more = f"stored_bytes={larger_limit(owner.quotas.stored_bytes, owner.storage_full.bytes)}"
         found.append((command_line(out, "owner", "set", owner.name, "--quota", more), words.STORAGE_FIX))
+    if owner.exhausted is not None and owner.quotas.runs_per_day is not None:
+        more = f"runs_per_day={max(1, 2 * owner.quotas.runs_per_day)}"
+        found.append((command_line(out, "owner", "set", owner.name, "--quota", more), words.RUNS_FIX))
     return found
 
 

@@ -87,6 +87,7 @@ OWNER_STATES: Final = {
     "storage_full": Words("used up its stored bytes", "存储字节数已用完"),
     "both_used_up": Words("used up its runs of today and its stored bytes", "今日运行次数和存储字节数均已用完"),
 }
+RUNS_FIX: Final = Words("more runs on this day (UTC)", "增加当天(UTC)的运行次数")
 STORAGE_FIX: Final = Words(
     "an admin allows more bytes; 'horae rm TASK' and retention make room too",
     "由管理员放宽字节数；“horae rm 任务”和历史保留期也会腾出空间",

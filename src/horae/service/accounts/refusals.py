@@ -127,12 +127,12 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "{most} 个活动任务已使用 {used} 个，此操作将变为 {wanted} 个。",
         "请先取消或暂停一个任务（智能体暂停的任务也计入）。管理员可用以下命令放宽：{command}",
     ),
-    "runs_used_up": Entry(
+    "quota_used_up": Entry(
         TooMuch,
-        "The runs of this day (UTC) are used up: quota runs_per_day of {name}.",
-        "Wait for the next day. An admin allows more with: {command}",
-        "当天(UTC)的运行次数已用完:{name} 的配额 runs_per_day。",
-        "请等到第二天。管理员可用以下命令放宽:{command}",
+        "A quota of {name} is used up (runs per day, or stored bytes), so nothing of it runs now.",
+        "An admin sees which one, and the command that allows more, with: {command}",
+        "{name} 的一项配额已用完(每日运行次数或存储字节数),目前不会运行。",
+        "管理员可用以下命令查看是哪一项以及如何放宽:{command}",
     ),
     "too_many_stored_tasks": Entry(
         TooMuch,

@@ -44,12 +44,12 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
             "或另启动一个:{command}"
         ),
     ),
-    "runs_used_up": (
+    "quota_used_up": (
         (
-            "The runs of this day (UTC) are used up (quota runs_per_day of {whose}): what comes due before the next day is "
-            "skipped. An admin allows more with: {command}"
+            "A quota of {whose} is used up (runs per day, or stored bytes): occurrences are skipped until there is room. "
+            "An admin sees which one with: {command}"
         ),
-        "当天(UTC)的运行次数已用完({whose} 的配额 runs_per_day):第二天之前到期的会被跳过。管理员可用以下命令放宽:{command}",
+        "{whose} 的一项配额已用完(每日运行次数或存储字节数):在有余量之前,到期的会被跳过。管理员可用以下命令查看:{command}",
     ),
     "no_listener": (
         "No listener would receive it now: open 'horae events --follow' or an event stream, or add a webhook.",

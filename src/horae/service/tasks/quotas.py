@@ -151,10 +151,10 @@ def _too_long(who: Principal, life: timedelta, now: datetime) -> Refusal:
 
 
 def refuse_when_used_up(facts: Facts) -> None:
-    """For runs on request: what would be skipped when it is due, because the runs of the day are used up, is refused."""
+    """Refuse a run on request that would be skipped when it is due, because a quota is used up."""
     if is_used_up(facts):
-        whose, command = spent_quota(facts)
-        raise refuse("runs_used_up", name=whose, command=command)
+        name, command = _used_up_by(facts)
+        raise refuse("quota_used_up", name=name, command=command)
 
 
 def is_used_up(facts: Facts) -> bool:
@@ -162,18 +162,19 @@ def is_used_up(facts: Facts) -> bool:
 
 
 def used_up_advisories(facts: Facts) -> tuple[Advisory, ...]:
-    """A warning about a task that is made while the runs of the day are used up."""
+    """Warn about a task that is created while a quota of its owner or agent is used up."""
     if not is_used_up(facts) or facts.standing.state is not TaskState.ACTIVE:
         return ()
-    whose, command = spent_quota(facts)
-    return (advise("runs_used_up", whose=whose, command=command),)
+    name, command = _used_up_by(facts)
+    return (advise("quota_used_up", whose=name, command=command),)
 
 
-def spent_quota(facts: Facts) -> tuple[str, str]:
-    """Whose runs of the day are used up, and the command with which an admin lifts this limit."""
-    agent = agent_of(facts.task) if facts.barred is Reason.AGENT_QUOTA else None
-    who = Principal(facts.task.owner, agent=agent)
-    return agent or facts.task.owner, command_for(who, "runs_per_day", NEVER)
+def _used_up_by(facts: Facts) -> tuple[str, str]:
+    """Return the name of the owner or agent, and a command for an admin. Which quota of an owner it is, the account knows."""
+    owner, agent = facts.task.owner, agent_of(facts.task) if facts.barred is Reason.AGENT_QUOTA else None
+    if agent is None:
+        return owner, f"horae owner show {owner}"
+    return agent, command_for(Principal(owner, agent=agent), "runs_per_day", NEVER)
 
 
 def command_for(who: Principal, quota: str, value: str) -> str:

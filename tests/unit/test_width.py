@@ -47,3 +47,12 @@ def test_colours_survive_a_break() -> None:
 
 def test_a_chinese_character_takes_two_columns() -> None:
     assert columns("时区") == 4
+
+
+def test_quoted_command_ends_at_its_closing_quote() -> None:
+    task = "tsk_01a1ea09be09e60a18494bae161e518f"
+    text = f"Run it once more with 'horae run {task}', or give it a new schedule: horae edit {task} --when 'every day at 09:00'"
+    lines = [plain(line) for line in broken(text, 80)]
+    assert lines[0] == f"Run it once more with 'horae run {task}', or give"
+    assert lines[-1] == f"horae edit {task} --when 'every day at 09:00'"
+    assert max(map(len, lines)) <= 80

@@ -19,8 +19,8 @@ _NARROW: Final = 60
 _WEEKDAY: Final = r"(?:\b[A-Z][a-z]{2} |周. ?)?"
 _TIME: Final = rf"{_WEEKDAY}\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[+-]\d\d:\d\d(?::\d\d)?| UTC|Z)?"
 _AMOUNT: Final = r"p\d\d \d[\d.]*(?: ?(?:ms|s|m|h)\b)?|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
-# A command ends at a quote, a bracket, a comma or semicolon, a gap of two spaces, or the end of the text.
-_WORD: Final = r"""(?:"[^"]*"|'[^']*'|[^\s'"“”`,;，；。、（）()·→]|,(?=\S)|;(?=\S))+"""
+# A quoted argument begins after a space or `=`; any other quote ends the command, as does a bracket, a comma or semicolon, a gap of two spaces, or the end of the text.
+_WORD: Final = r"""(?:(?<=[ =])"[^"]*"|(?<=[ =])'[^']*'|[^\s'"“”`,;，；。、（）()·→]|,(?=\S)|;(?=\S))+"""
 # The program as it was called: `.venv/bin/horae`, '/a folder/bin/horae', `python3.12 -m horae`. A path that is no program goes
 # on with no option and no name of a command.
 _PATH: Final = (

@@ -226,3 +226,9 @@ def test_an_edit_says_both_schedules_in_words(cli: Cli) -> None:
     assert "  ~ when: every day at 09:00, UTC (cron 0 9 * * *) → every day at 08:30, UTC\n" in told.out
     changed = cli("edit", "x", "--when", "every day at 08:30", "--dry-run", "--json").json["changed"]
     assert changed["when"]["from"]["kind"] == "cron"
+
+
+def test_edited_delay_counts_from_a_whole_second(cli: Cli) -> None:
+    cli("add", "in 500s", "--say", "x", "--name", "once")
+    assert cli("edit", "once", "--when", "in 700s").code == 0
+    assert cli("show", "once", "--json").json["task"]["next"].endswith(".000Z")

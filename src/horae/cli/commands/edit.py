@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from ...model.change import Facts
+from ...schedule import Once, to_json
 from ...schedule.describe import sentence
 from ...schedule.preview import fires_in
 from ...service.tasks.advisories import Advisory
@@ -54,7 +55,11 @@ def edit(
         found = await app.service.tasks.named(app.who, task)
         if when is not None:
             # Read here first, so that a refusal can point into what was typed.
-            ask(Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1), app.clock.now())
+            question = Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1)
+            answer = ask(question, app.clock.now())
+            if isinstance(answer.schedule, Once):
+                # As with `add`: "in 5s" counts from a whole second.
+                shape["when"] = to_json(answer.schedule)
         edits = read_edits(shape)
         done = await app.service.tasks.edit(app.who, found.task.id, edits, expected=if_version, dry_run=dry_run)
         warnings = await app.review(done, edits)

@@ -161,8 +161,6 @@ def _quota_fix(facts: Facts, quota: str, value: str | int, agent: str | None = N
 def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
     if found.reason is Reason.AGENT_QUOTA:
         yield _quota_fix(facts, "runs_per_day", "never", agent_of(facts.task))
-    if found.reason is Reason.QUOTA and "runs_per_day" in found.english:  # the answer names the quota that was used up
-        yield _quota_fix(facts, "runs_per_day", "never")
     if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.barred is Reason.QUOTA):
         yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _MADE_UP_FOR:

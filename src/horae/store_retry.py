@@ -33,16 +33,16 @@ class StoreRetry:
         activity: str,
         clock: Clock,
         *,
-        first: float = FIRST_PAUSE,
-        longest: float = LONGEST_PAUSE,
+        initial: float = FIRST_PAUSE,
+        max_backoff: float = LONGEST_PAUSE,
         level: int = logging.WARNING,
     ) -> None:
         self._activity = activity
         self._clock = clock
-        self._first = first
-        self._longest = longest
+        self._first = initial
+        self._longest = max_backoff
         self._level = level
-        self._pause = first
+        self._pause = initial
         self._failing_since: float | None = None
         self._logged_at = float("-inf")
         self._is_announced = False

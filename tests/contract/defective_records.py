@@ -70,13 +70,13 @@ class ForgetsThemForNewTasks(MemoryStore):
 
 
 class BarsWithoutARecord(MemoryStore):
-    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
-        await super().bar(owner, reason, beside=() if reason is None else beside)
+    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+        await super().bar(owner, reason, attached_records=() if reason is None else attached_records)
 
 
 class RecordsWhatDidNotHappen(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
-        await self.write_records(beside)
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+        await self.write_records(attached_records)
         return await super().drain(node, draining=draining)
 
 

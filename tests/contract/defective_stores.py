@@ -139,23 +139,23 @@ class DrainsUntilTheNextRenewal(MemoryStore):
 
 
 class DrainsEverybody(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         for each in list(self._data.nodes):
-            await super().drain(each.id, draining=draining, beside=beside)
+            await super().drain(each.id, draining=draining, attached_records=attached_records)
         return node in self._data.nodes
 
 
 class TakesADrainForARenewal(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         known = self._data.nodes.get(node)
         if known is not None:
             await self.extend(node, known.renewed, known.load, known.offset)
-        return await super().drain(node, draining=draining, beside=beside)
+        return await super().drain(node, draining=draining, attached_records=attached_records)
 
 
 class DrainsWhoeverIsNamed(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
-        await super().drain(node, draining=draining, beside=beside)
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+        await super().drain(node, draining=draining, attached_records=attached_records)
         return True
 
 

@@ -98,7 +98,7 @@ async def staged(
         with listening("127.0.0.1", 0) as line:
             async with (
                 watched(observer, app.clock),
-                api_of(app.service, app.clock, settings, engine=True, looking=Looking(observer, policy)) as api,
+                api_of(app.service, app.clock, settings, engine=True, observability=Looking(observer, policy)) as api,
                 serving(api, line) as base,
                 aiohttp.ClientSession() as session,
             ):

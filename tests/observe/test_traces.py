@@ -20,7 +20,7 @@ CAME = f"00-{'ab' * 16}-{'cd' * 8}-01"
 @asynccontextmanager
 async def traced() -> AsyncIterator[tuple[Stage, InMemorySpanExporter]]:
     exporter = InMemorySpanExporter()
-    async with staged(tracing=make_tracing([exporter], "both", {}, at_once=True)) as stage:
+    async with staged(tracing=make_tracing([exporter], "both", {}, synchronous=True)) as stage:
         yield stage, exporter
 
 

@@ -60,7 +60,7 @@ class People:
         self._book = cast("Keeping", self._store)
         self._elsewhere = behind(store, link, history)
         self._zombie = FaultyStore(store, link, history, probing=True)
-        self._service = Tasks(self._book, clock, told=lambda _due: self._tell())
+        self._service = Tasks(self._book, clock, on_write=lambda _due: self._tell())
         self._strangers = Strangers(store, link, clock, history, dice)
         self._asking = asyncio.Lock()
         self._answers: set[asyncio.Task[None]] = set()

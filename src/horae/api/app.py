@@ -114,7 +114,7 @@ def make_app(
     settings: WebSettings | None = None,
     *,
     tail: Any = None,
-    looking: Looking | None = None,
+    observability: Looking | None = None,
 ) -> FastAPI:
     """Build the application. `tail` serves the event streams, `observability` provides health and metrics."""
     web_settings = WebSettings() if settings is None else settings
@@ -132,11 +132,11 @@ def make_app(
             RequestValidationError: on_invalid,
         },
     )
-    looking = looking or Looking(Observer("api", clock))
-    observer = looking.observer
+    observability = observability or Looking(Observer("api", clock))
+    observer = observability.observer
     streams = tail or Hearing(service, clock, web_settings.streams)
     observer.figures.gauge(READERS).is_(lambda: streams.listening)
-    app.state.context = House(service, clock, web_settings, Allowances(clock), streams, looking)
+    app.state.context = House(service, clock, web_settings, Allowances(clock), streams, observability)
     for router in ROUTERS:
         # Added as they are: an included router costs extra work on every request.
         app.router.routes.extend(router.routes)

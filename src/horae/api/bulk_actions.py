@@ -41,7 +41,7 @@ def prefers_async(request: Request) -> bool:
     return any(each.partition(";")[0].strip().lower() == RESPOND_ASYNC for each in preferences.split(","))
 
 
-def still_allowed(request: Request, who: Principal) -> Permission:
+def still_allowed(request: Request, principal: Principal) -> Permission:
     """Return a check for a running operation: the token is still valid and grants the same rights. Otherwise the
     operation ends."""
     tokens, text = house_of(request).service.tokens, bearer(request)
@@ -52,21 +52,21 @@ def still_allowed(request: Request, who: Principal) -> Permission:
         except NotAuthenticated:
             return False
         return (current.owner, current.scope, current.agent, current.scopes) == (
-            who.owner,
-            who.scope,
-            who.agent,
-            who.scopes,
+            principal.owner,
+            principal.scope,
+            principal.agent,
+            principal.scopes,
         )
 
     return allowed
 
 
-def deed_of(request: Request, who: Principal, tasks: Tasks, body: Mapping[str, Any]) -> Action:
+def deed_of(request: Request, principal: Principal, tasks: Tasks, body: Mapping[str, Any]) -> Action:
     """Return the action for one task. Arguments are checked here once, so that a bad one is not refused for each task."""
     arguments = check_fields("arguments", body.get("arguments") or {}, _ARGUMENTS)
     note, mode = text_or_none("note", arguments.get("note")) or "", _missed_mode(arguments)
     until = text_or_none("until", arguments.get("until"))
-    default_zone = text_or_none("zone", arguments.get("zone")) or zone_of(request, who)
+    default_zone = text_or_none("zone", arguments.get("zone")) or zone_of(request, principal)
     find_zone(default_zone)
     number = 1 if arguments.get("number") is None else arguments["number"]
     check_number("number", number, 0, MOST_SKIPS)
@@ -76,15 +76,15 @@ def deed_of(request: Request, who: Principal, tasks: Tasks, body: Mapping[str, A
 
     def pause(task: Task) -> Any:
         end = None if until is None else coming_moment(until, task.schedule.zone or default_zone, now)
-        return tasks.pause(who, task.id, note=note, until=end)
+        return tasks.pause(principal, task.id, note=note, until=end)
 
     actions: dict[str, Action] = {
         "pause": pause,
-        "resume": lambda task: tasks.resume(who, task.id, mode),
-        "run": lambda task: tasks.run_now(who, task.id),
-        "skip": lambda task: tasks.skip_next(who, task.id, number),
-        "cancel": lambda task: tasks.cancel(who, task.id),
-        "delete": lambda task: tasks.delete(who, task.id),
+        "resume": lambda task: tasks.resume(principal, task.id, mode),
+        "run": lambda task: tasks.run_now(principal, task.id),
+        "skip": lambda task: tasks.skip_next(principal, task.id, number),
+        "cancel": lambda task: tasks.cancel(principal, task.id),
+        "delete": lambda task: tasks.delete(principal, task.id),
     }
     action = body.get("action")
     if not isinstance(action, str) or action not in actions:

@@ -46,7 +46,7 @@ class Order(NamedTuple):
 
 
 async def understood(
-    request: Request, who: Principal, value: object, *, owner: str | None = None, exported: bool = False
+    request: Request, principal: Principal, value: object, *, owner: str | None = None, exported: bool = False
 ) -> Order:
     """Parse a task. The schedule text is read here once, so that its warnings can be part of the response.
 
@@ -54,9 +54,9 @@ async def understood(
     """
     context = house_of(request)
     task_request, now = read_task(value, exported=exported), context.clock.now()
-    resolved = await context.service.resolve(who, task_request)
+    resolved = await context.service.resolve(principal, task_request)
     task_request = resolved.wish
-    default_zone = await assumed_zone(context.service, who, task_request.owner or owner)
+    default_zone = await assumed_zone(context.service, principal, task_request.owner or owner)
     reading = understand(task_request.when, task_request.zone, default_zone, now)
     declared = tuple(resolved.declared_in(reading.schedule))
     warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *reading.warnings)
@@ -67,13 +67,13 @@ class Maker:
     """Creates one task and renders its receipt. The response is rendered before the task is written, so that its
     idempotency record is part of the same transaction."""
 
-    def __init__(self, request: Request, who: Principal, include: frozenset[str], *, dry_run: bool) -> None:
+    def __init__(self, request: Request, principal: Principal, include: frozenset[str], *, dry_run: bool) -> None:
         self._request = request
-        self._who = who
+        self._who = principal
         self._include = include
         self._dry_run = dry_run
         self._response: Response | None = None
-        self._expected = as_expected(request, made=True)
+        self._expected = as_expected(request, may_create=True)
         self._existed = False
 
     async def make(self, order: Order, paused: str | None) -> Response:
@@ -84,7 +84,7 @@ class Maker:
             key = kept_for(self._request)
             return () if key is None else (key.writing(self._response.status_code, {"id": created[0].task.id}),)
 
-        task = await tasks.create(self._who, order.wish, paused=paused, beside=attach_record)
+        task = await tasks.create(self._who, order.wish, paused=paused, attach_records=attach_record)
         if self._response is None:
             self._response = self._render(
                 await tasks.get(self._who, task.id), order.now, order.warnings, order.declared
@@ -128,9 +128,9 @@ class Maker:
         return written(text, 200 if self._existed else 201, headers)
 
 
-async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:
+async def ordered(request: Request, principal: Principal, **fixed: Any) -> Order:
     """Parse the request body; `fixed` are fields given by the URL, which win over the body."""
     body = await json_body(request)
     if fixed and isinstance(body, dict):
         body = {**body, **fixed}
-    return await understood(request, who, body)
+    return await understood(request, principal, body)

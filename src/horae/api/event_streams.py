@@ -34,9 +34,9 @@ VIA: Final = "http"
 class Stream:
     """One open stream. The sender records its activity here: a timer per stream would cost more than its traffic."""
 
-    def __init__(self, listener: Listener, who: Principal, now: float) -> None:
+    def __init__(self, listener: Listener, principal: Principal, now: float) -> None:
         self.listener = listener
-        self.who = who
+        self.who = principal
         self.is_stuck = False
         self.is_saying = False
         self.said_at = now
@@ -69,21 +69,21 @@ class StreamSeats:
         self._open: Counter[str] = Counter()
 
     @contextmanager
-    def seat(self, who: Principal) -> Iterator[None]:
+    def seat(self, principal: Principal) -> Iterator[None]:
         """Count one stream while the context is open. Raises `streams_full` or `too_many_streams`."""
-        quota = who.quotas.event_streams
+        quota = principal.quotas.event_streams
         if self._open.total() >= self._limit:
             raise refuse("streams_full", retry_after=RETRY_SECONDS)
         allowed = max(1, self._limit // 2) if quota is None else min(quota, max(1, self._limit // 2))
-        if self._open[who.owner] >= allowed:
+        if self._open[principal.owner] >= allowed:
             raise refuse("too_many_streams", most=allowed, retry_after=RETRY_SECONDS)
-        self._open[who.owner] += 1
+        self._open[principal.owner] += 1
         try:
             yield
         finally:
-            self._open[who.owner] -= 1
-            if not self._open[who.owner]:
-                del self._open[who.owner]
+            self._open[principal.owner] -= 1
+            if not self._open[principal.owner]:
+                del self._open[principal.owner]
 
 
 class Hearing:
@@ -107,24 +107,24 @@ class Hearing:
 
     @asynccontextmanager
     async def listen(
-        self, who: Principal, token: str, event_filter: Wanted, after: int | None
+        self, principal: Principal, token: str, event_filter: Wanted, after: int | None
     ) -> AsyncIterator[Stream]:
-        with self._limits.seat(who):
-            async with self._register(who, token, event_filter, after) as stream:
+        with self._limits.seat(principal):
+            async with self._register(principal, token, event_filter, after) as stream:
                 yield stream
 
     @asynccontextmanager
     async def _register(
-        self, who: Principal, token: str, event_filter: Wanted, after: int | None
+        self, principal: Principal, token: str, event_filter: Wanted, after: int | None
     ) -> AsyncIterator[Stream]:
-        async with self.tail.listen(who, event_filter, after) as listener:
+        async with self.tail.listen(principal, event_filter, after) as listener:
             if self._checker is None or self._checker.done():
                 self.now = self._clock.steady()
                 self._checker = asyncio.ensure_future(self._check_all())
-            stream = Stream(listener, who, self.now)
+            stream = Stream(listener, principal, self.now)
             group = self._open.setdefault(token, set())
             group.add(stream)
-            audience = _audience(who, event_filter)
+            audience = _audience(principal, event_filter)
             try:
                 if audience is not None:
                     await self._announcer.join(audience)
@@ -169,8 +169,8 @@ class Hearing:
                 stream.listener.end(REVOKED)
 
 
-def _audience(who: Principal, event_filter: Wanted) -> Audience | None:
+def _audience(principal: Principal, event_filter: Wanted) -> Audience | None:
     """Return the audience that a stream announces; None for a stream without events of due tasks."""
     if event_filter.kinds is not None and EventKind.TASK_TRIGGERED not in event_filter.kinds:
         return None
-    return Audience("stream", who.scope, event_filter.task_id)
+    return Audience("stream", principal.scope, event_filter.task_id)

@@ -49,11 +49,11 @@ def chosen(text: str | None, allowed: Collection[str]) -> Chosen:
 
 
 async def task_entity(
-    request: Request, who: Principal, facts: Facts, include: str | None, fields: str | None
+    request: Request, principal: Principal, facts: Facts, include: str | None, fields: str | None
 ) -> Response:
     """Respond with one task and its ETag, reduced to the selected fields."""
     if include is None and fields is None:
         return written_entity(request, task_text(facts, language(request)), facts.task.version)
     selection = chosen(fields, (*TASK_FIELDS, "agenda"))
-    data = await shown_task(request, who, facts, language(request), included(include) | selection.included)
+    data = await shown_task(request, principal, facts, language(request), included(include) | selection.included)
     return entity(request, selection.of(data), facts.task.version)

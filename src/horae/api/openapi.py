@@ -50,17 +50,17 @@ IF_NONE_MATCH: Final = {
 def told(  # noqa: PLR0913 - one keyword for each part of the document
     name: str,
     summary: str,
-    answers: str | None,
+    response: str | None,
     *,
     status: int = 200,
-    takes: str | None = None,
+    request_body: str | None = None,
     optional: bool = False,
     example: Any = None,
     problems: Sequence[int] = (),
     headers: Sequence[Mapping[str, Any]] = (),
-    once: bool = False,
+    idempotent: bool = False,
     public: bool = False,
-    also: int | None = None,
+    also_status: int | None = None,
     description: str = "",
 ) -> dict[str, Any]:
     """Return the arguments of a route decorator: its operation id, and everything that the OpenAPI document says.
@@ -71,16 +71,16 @@ def told(  # noqa: PLR0913 - one keyword for each part of the document
     problem_statuses = (
         *((400,) if public else _ALWAYS_POSSIBLE),
         *problems,
-        *(_WITH_BODY if takes else ()),
-        *((409, 410) if once else ()),
+        *(_WITH_BODY if request_body else ()),
+        *((409, 410) if idempotent else ()),
     )
     extra: dict[str, Any] = {}
-    if takes is not None:
-        content: dict[str, Any] = {"schema": reference(takes)}
+    if request_body is not None:
+        content: dict[str, Any] = {"schema": reference(request_body)}
         if example is not None:
             content["example"] = example
         extra["requestBody"] = {"required": not optional, "content": {"application/json": content}}
-    parameters = [*headers, *((_IDEMPOTENCY,) if once else ())]
+    parameters = [*headers, *((_IDEMPOTENCY,) if idempotent else ())]
     if parameters:
         extra["parameters"] = parameters
     return {
@@ -90,7 +90,7 @@ def told(  # noqa: PLR0913 - one keyword for each part of the document
         "status_code": status,
         "response_model": None,
         "responses": {
-            **{each: _success_response(answers) for each in _success_statuses(status, also)},
+            **{each: _success_response(response) for each in _success_statuses(status, also_status)},
             **({304: {"description": "Not modified"}} if IF_NONE_MATCH in headers else {}),
             **{each: refusal(each) for each in sorted(set(problem_statuses))},
         },

@@ -111,9 +111,9 @@ def filtered(  # noqa: PLR0913 - every condition by its name
     return task_filter if q is None else narrowed_tasks(task_filter, q)
 
 
-def zone_of(request: Request, who: Principal) -> str:
+def zone_of(request: Request, principal: Principal) -> str:
     """Return the caller's zone, else the deployment's."""
-    return who.zone or house_of(request).service.zone or "UTC"
+    return principal.zone or house_of(request).service.zone or "UTC"
 
 
 def moment(text: str | None, zone: str, now: datetime, *, last: bool = False) -> datetime | None:
@@ -124,21 +124,21 @@ def moment(text: str | None, zone: str, now: datetime, *, last: bool = False) ->
 
 
 async def shown_task(
-    request: Request, who: Principal, facts: Facts, language: Language, include: frozenset[str]
+    request: Request, principal: Principal, facts: Facts, language: Language, include: frozenset[str]
 ) -> dict[str, Any]:
     last: Run | None = None
     if "last" in include:
-        last = (await house_of(request).service.tasks.latest(who, [facts])).get(facts.task.id)
+        last = (await house_of(request).service.tasks.latest(principal, [facts])).get(facts.task.id)
     data = task_json(facts, language, last)
     return {**data, "agenda": agenda_json(facts)} if "agenda" in include else data
 
 
-async def tasks_of(service: Service, who: Principal, runs: Sequence[Run]) -> dict[str, Task]:
+async def tasks_of(service: Service, principal: Principal, runs: Sequence[Run]) -> dict[str, Task]:
     """Return the tasks of these runs by id, each read once; deleted ones are left out."""
     tasks: dict[str, Task] = {}
     for task_id in {run.task_id for run in runs}:
         try:
-            tasks[task_id] = (await service.tasks.get(who, task_id)).task
+            tasks[task_id] = (await service.tasks.get(principal, task_id)).task
         except NotFound:
             continue
     return tasks

@@ -16,14 +16,14 @@ from ..wire.tasks import next_due
 _MAX_SCANNED: Final = 10_000
 
 
-async def soonest(tasks: Tasks, who: Principal, task_filter: TaskFilter, limit: int) -> tuple[Facts, ...]:
+async def soonest(tasks: Tasks, principal: Principal, task_filter: TaskFilter, limit: int) -> tuple[Facts, ...]:
     """Return up to `limit` tasks, soonest due first; tasks without a due time come last."""
     if task_filter == TaskFilter():
-        return await tasks.upcoming(who, limit)
+        return await tasks.upcoming(principal, limit)
     tasks_read: list[Facts] = []
     after: str | None = None
     while len(tasks_read) < _MAX_SCANNED:
-        page = await tasks.page(who, task_filter, after, LARGEST_PAGE)
+        page = await tasks.page(principal, task_filter, after, LARGEST_PAGE)
         tasks_read += page.items
         after = page.after
         if after is None:

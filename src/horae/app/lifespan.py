@@ -137,7 +137,7 @@ class Running:
     def is_open(self) -> bool:
         return self._open_count > 0
 
-    def surround(self, surroundings: Surroundings | None) -> None:
+    def surround(self, environment: Surroundings | None) -> None:
         """Use a virtual environment (clock, store, settings) for tests and simulation; None restores the real one.
 
         Refused while the app is open.
@@ -146,12 +146,12 @@ class Running:
             raise refuse("already_open")
         if self._real_environment is not None:
             self.clock, self.settings, self._listeners, self._wakeup = self._real_environment
-        self._environment, self._real_environment = surroundings, None
-        if surroundings is None:
+        self._environment, self._real_environment = environment, None
+        if environment is None:
             return
         self._real_environment = self.clock, self.settings, self._listeners, self._wakeup
-        self.clock = surroundings.clock
-        self.settings = surroundings.settings(self.settings)
+        self.clock = environment.clock
+        self.settings = environment.settings(self.settings)
         self._listeners = self._listeners.on(self.clock)
         self._wakeup = NoRing()
 

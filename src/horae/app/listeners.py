@@ -140,7 +140,7 @@ class Listeners:
         return number
 
     async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
-        retry = StoreRetry("telling of listeners", self._clock, longest=_MAX_BACKOFF)
+        retry = StoreRetry("telling of listeners", self._clock, max_backoff=_MAX_BACKOFF)
         while True:
             self._wakeup.clear()
             closing, before = self._closing, number

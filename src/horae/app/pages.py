@@ -18,9 +18,9 @@ _PAGE_SIZE: Final = 500
 class Listing:
     """`await app.tasks(state="paused")`, or `async for task in app.tasks(labels={"source": "import"})`."""
 
-    def __init__(self, app: Horae, wanted: TaskFilter, limit: int | None) -> None:
+    def __init__(self, app: Horae, task_filter: TaskFilter, limit: int | None) -> None:
         self._app = app
-        self._filter = wanted
+        self._filter = task_filter
         self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[TaskHandle]:
@@ -49,10 +49,10 @@ class Listing:
 class RunListing:
     """`await app.runs("backup")`, or `async for run in app.runs(state="failed", limit=None)`. Newest planned first."""
 
-    def __init__(self, app: Horae, task: TaskHandle | str | None, wanted: RunFilter, limit: int | None) -> None:
+    def __init__(self, app: Horae, task: TaskHandle | str | None, run_filter: RunFilter, limit: int | None) -> None:
         self._app = app
         self._task = task
-        self._filter = wanted
+        self._filter = run_filter
         self._limit = limit
 
     async def __aiter__(self) -> AsyncIterator[Run]:

@@ -47,7 +47,7 @@ class Waiting:
         self.ended_of(tuple(self._wakeups))
 
     async def ended(
-        self, book: Callable[[], Rows], task_id: str, owner: str | None, occurrence: Occurrence | None = None
+        self, reader: Callable[[], Rows], task_id: str, owner: str | None, occurrence: Occurrence | None = None
     ) -> Run:
         """Return the last run of the occurrence that ends next, or of the one that ended last if none is left.
 
@@ -58,13 +58,13 @@ class Waiting:
         seconds = _MIN_POLL_SECONDS
         with self._registered(task_id) as wakeup:
             # Earlier ends are read first, so that a run that ends right after the call counts as new.
-            known = {run.id for run in (await book().runs(run_filter, limit=_MAX_ROWS)).items if run.ended is not None}
+            known = {run.id for run in (await reader().runs(run_filter, limit=_MAX_ROWS)).items if run.ended is not None}
             while True:
                 wakeup.clear()
-                facts = await book().facts(task_id, owner)
+                facts = await reader().facts(task_id, owner)
                 if facts is None:
                     raise refuse("no_such_task", id=task_id)
-                ended = _ended_runs(facts, (await book().runs(run_filter, limit=_MAX_ROWS)).items)
+                ended = _ended_runs(facts, (await reader().runs(run_filter, limit=_MAX_ROWS)).items)
                 if occurrence is not None:
                     matches = [run for run in ended if (run.origin, run.planned) == occurrence]
                 else:

@@ -22,17 +22,17 @@ class RemoteAccounts:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
-        del who
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
+        del principal
         return await paged(self._connection, "/v1/owners", read_owner, (), after, limit)
 
-    async def get(self, who: Principal, name: str) -> Owner:
-        del who
+    async def get(self, principal: Principal, name: str) -> Owner:
+        del principal
         return await self._decode_owner(await self._connection.get(_owner_path(name)))
 
     async def put(  # noqa: PLR0913 - one keyword for each field of an owner
         self,
-        who: Principal,
+        principal: Principal,
         name: str,
         *,
         role: Role | None = None,
@@ -41,18 +41,18 @@ class RemoteAccounts:
         note: str | None = None,
         expected: int | None = None,
     ) -> Owner:
-        del who
+        del principal
         fields = {"role": role, "zone": zone, "quotas": None if quotas is None else _quotas_json(quotas), "note": note}
         body = {field: value for field, value in fields.items() if value is not None}
         headers = {} if expected is None else {"If-Match": f'"{expected}"'}
         return await self._decode_owner((await self._connection.ask("PUT", _owner_path(name), (), body, headers)).value)
 
-    async def revoke(self, who: Principal, name: str) -> Owner:
-        del who
+    async def revoke(self, principal: Principal, name: str) -> Owner:
+        del principal
         return await self._decode_owner(await self._connection.post(f"{_owner_path(name)}/revoke"))
 
-    async def restore(self, who: Principal, name: str) -> Owner:
-        del who
+    async def restore(self, principal: Principal, name: str) -> Owner:
+        del principal
         return await self._decode_owner(await self._connection.post(f"{_owner_path(name)}/restore"))
 
     async def _decode_owner(self, response: Any) -> Owner:
@@ -71,13 +71,13 @@ class RemoteAgents:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def get(self, who: Principal, agent: str, owner: str | None = None) -> Agent:
-        del who
+    async def get(self, principal: Principal, agent: str, owner: str | None = None) -> Agent:
+        del principal
         answer = await self._connection.get(_agent_path(agent), _owner_parameter(owner))
         return await understood(self._connection, read_agent, answer)
 
-    async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
-        del who
+    async def put(self, principal: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
+        del principal
         answer = await self._connection.put(
             _agent_path(agent), {"quotas": _quotas_json(quotas)}, _owner_parameter(owner)
         )
@@ -98,7 +98,7 @@ class RemoteTokens:
 
     async def make(
         self,
-        who: Principal,
+        principal: Principal,
         *,
         owner: str | None = None,
         name: str,
@@ -106,7 +106,7 @@ class RemoteTokens:
         expires: datetime | None = None,
         agent: str | None = None,
     ) -> tuple[Token, str]:
-        del who
+        del principal
         fields = {
             "owner": owner,
             "name": name,
@@ -123,18 +123,18 @@ class RemoteTokens:
         return token, text
 
     async def page(
-        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+        self, principal: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[Token]:
-        del who
+        del principal
         query = [] if owner is None else [("owner", owner)]
         return await paged(self._connection, "/v1/tokens", read_token, query, after, limit)
 
-    async def get(self, who: Principal, token_id: str) -> Token:
-        del who
+    async def get(self, principal: Principal, token_id: str) -> Token:
+        del principal
         return await understood(self._connection, read_token, await self._connection.get(_token_path(token_id)))
 
-    async def revoke(self, who: Principal, token_id: str) -> Token:
-        del who
+    async def revoke(self, principal: Principal, token_id: str) -> Token:
+        del principal
         return await understood(self._connection, read_token, await self._connection.delete(_token_path(token_id)))
 
 
@@ -146,10 +146,10 @@ class RemoteAudit:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
-        del who
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
+        del principal
         return await paged(self._connection, "/v1/audit", read_audit_row, (), after, limit)
 
-    async def verify(self, who: Principal) -> Verdict:
-        del who
+    async def verify(self, principal: Principal) -> Verdict:
+        del principal
         return await understood(self._connection, read_verdict, await self._connection.get("/v1/audit/verify"))

@@ -13,18 +13,18 @@ class RemoteApprovals:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def approve(self, who: Principal, task_id: str, digest: str) -> Facts:
-        del who
+    async def approve(self, principal: Principal, task_id: str, digest: str) -> Facts:
+        del principal
         path, query = f"/v1/tasks/{segment(task_id)}/approve", [("include", "agenda")]
         response = await self._connection.post(path, {"digest": digest}, query)
         return await understood(self._connection, read_facts, response)
 
-    async def stop_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
-        del who
+    async def stop_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
+        del principal
         return await self._act_on_agent(agent, "stop", owner)
 
-    async def restart_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
-        del who
+    async def restart_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
+        del principal
         return await self._act_on_agent(agent, "restart", owner)
 
     async def _act_on_agent(self, agent: str, action: str, owner: str | None) -> int:

@@ -31,20 +31,20 @@ class RemoteBulk:
         self._connection = connection
         self._clock = clock
 
-    async def count(self, wanted: TaskFilter) -> Counted:
+    async def count(self, task_filter: TaskFilter) -> Counted:
         """Return how many tasks match, up to the limit to which a server counts, and whether there are more."""
-        query = [*asked_for(wanted), ("count", "estimated"), ("fields", "id"), ("limit", "1")]
+        query = [*asked_for(task_filter), ("count", "estimated"), ("fields", "id"), ("limit", "1")]
         response = await self._connection.get("/v1/tasks", query)
         return await understood(
             self._connection, lambda each: Counted(int(each["count"]), bool(each["more"])), response
         )
 
     async def act(
-        self, wanted: TaskFilter, action: str, arguments: Mapping[str, Any], progress: Progress
+        self, task_filter: TaskFilter, action: str, arguments: Mapping[str, Any], progress: Progress
     ) -> BulkReport:
         """Apply an action to all matching tasks. The server applies few at once and answers with a report; many become
         an operation, which is polled until it ends. Cancelling the call cancels the operation."""
-        body = {"action": action, "filter": _conditions(wanted), "arguments": dict(arguments), "all": not any(wanted)}
+        body = {"action": action, "filter": _conditions(task_filter), "arguments": dict(arguments), "all": not any(task_filter)}
         response = await self._connection.post(_ACTIONS, body)
         if "id" not in response:
             report = await understood(self._connection, _read_report, response)

@@ -30,8 +30,8 @@ class RemoteOverviews:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def now(self, who: Principal) -> Overview:
-        del who
+    async def now(self, principal: Principal) -> Overview:
+        del principal
         return await understood(self._connection, read_overview, await self._connection.get("/v1/overview"))
 
 
@@ -39,12 +39,12 @@ class RemoteLanes:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def all(self, who: Principal) -> tuple[LaneUse, ...]:
-        del who
+    async def all(self, principal: Principal) -> tuple[LaneUse, ...]:
+        del principal
         return await _fetch_all(self._connection, "/v1/lanes", read_lane)
 
-    async def limit(self, who: Principal, name: str, limit: int) -> LaneUse:
-        del who
+    async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
+        del principal
         response = await self._connection.put(f"/v1/lanes/{segment(name)}", {"limit": limit})
         return await understood(self._connection, read_lane, response)
 
@@ -71,18 +71,18 @@ class RemoteNodes:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
+    async def all(self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
         """List the nodes. `is_gone` is ignored: only the server can see that a process on its machine has died."""
-        del who, is_gone
+        del principal, is_gone
         return await _fetch_all(self._connection, "/v1/nodes", read_node_seen)
 
-    async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
-        del who
+    async def drain(self, principal: Principal, name: str, *, draining: bool = True) -> Node:
+        del principal
         (node,) = await self._drain(name, draining=draining)
         return node
 
-    async def drain_host(self, who: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
-        del who
+    async def drain_host(self, principal: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
+        del principal
         return await self._drain(host, [("host", "true")], draining=draining)
 
     async def _drain(self, name: str, query: Asked = (), *, draining: bool) -> tuple[Node, ...]:
@@ -101,8 +101,8 @@ class RemoteEvents:
         self._connection = connection
         self._clock = clock
 
-    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
-        del who
+    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
+        del principal
         events: list[Sequenced] = []
         while len(events) < limit:
             query = [("after", str(number)), ("limit", str(min(limit - len(events), _MAX_PAGE)))]
@@ -116,13 +116,13 @@ class RemoteEvents:
             number = page[-1].cursor
         return tuple(events)
 
-    async def last(self, who: Principal) -> int:
-        del who
+    async def last(self, principal: Principal) -> int:
+        del principal
         response = await self._connection.get("/v1/events", [("limit", "1")])
         return await understood(self._connection, lambda each: int(each["last"]), response)
 
-    def follow(self, who: Principal, number: int) -> AsyncIterator[Sequenced]:
-        del who
+    def follow(self, principal: Principal, number: int) -> AsyncIterator[Sequenced]:
+        del principal
         return streamed(self._connection, self._clock, number)
 
 
@@ -130,30 +130,30 @@ class RemoteSecrets:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
-        del who
+    async def set(self, principal: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
+        del principal
         response = await self._connection.put(f"/v1/secrets/{segment(name)}", {"value": value}, _owner_parameter(owner))
         return await understood(self._connection, _read_secret, response)
 
     async def names(
-        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+        self, principal: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[SecretName]:
-        del who
+        del principal
         return await paged(self._connection, "/v1/secrets", _read_secret, _owner_parameter(owner), after, limit)
 
-    async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
-        del who
+    async def remove(self, principal: Principal, name: str, owner: str | None = None) -> None:
+        del principal
         await self._connection.delete(f"/v1/secrets/{segment(name)}", _owner_parameter(owner))
 
-    async def grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
-        del who
+    async def grant(self, principal: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        del principal
         path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
         return await understood(
             self._connection, _read_secret, await self._connection.put(path, None, _owner_parameter(owner))
         )
 
-    async def revoke_grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
-        del who
+    async def revoke_grant(self, principal: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        del principal
         path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
         return await understood(
             self._connection, _read_secret, await self._connection.delete(path, _owner_parameter(owner))

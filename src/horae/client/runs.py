@@ -33,28 +33,28 @@ class RemoteRuns:
         self.tasks: dict[str, Task] = {}
 
     async def page(
-        self, who: Principal, wanted: RunFilter = _ALL, after: str | None = None, limit: int = 100
+        self, principal: Principal, run_filter: RunFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
-        del who
-        return await paged(self._connection, _RUNS, self._read_run_with_task, _filter_query(wanted), after, limit)
+        del principal
+        return await paged(self._connection, _RUNS, self._read_run_with_task, _filter_query(run_filter), after, limit)
 
-    async def get(self, who: Principal, run_id: str) -> Run:
-        del who
+    async def get(self, principal: Principal, run_id: str) -> Run:
+        del principal
         return await self._decode_run(await self._connection.get(_run_path(run_id)))
 
-    async def lines(self, who: Principal, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
-        del who
+    async def lines(self, principal: Principal, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
+        del principal
         response = await self._connection.get(
             f"{_run_path(run_id)}/logs", [("after", str(after)), ("limit", str(limit))]
         )
         return await understood(self._connection, lambda each: tuple(map(read_line, each["items"])), response)
 
-    async def cancel(self, who: Principal, run_id: str) -> Run:
-        del who
+    async def cancel(self, principal: Principal, run_id: str) -> Run:
+        del principal
         return await self._decode_run(await self._connection.post(f"{_run_path(run_id)}/cancel"))
 
-    async def retry(self, who: Principal, run_id: str) -> Facts:
-        del who
+    async def retry(self, principal: Principal, run_id: str) -> Facts:
+        del principal
         response = await self._connection.post(f"{_run_path(run_id)}/retry", None, [("include", "agenda")])
         return await understood(self._connection, read_facts, response)
 
@@ -73,11 +73,11 @@ class RemoteLedger:
         self._connection = connection
         self._tasks = tasks
 
-    async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+    async def explained(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
         query = [] if zone is None else [("zone", zone)]
         if at is not None:
             query.append(("at", at if isinstance(at, str) else str(utc(at))))
-        facts = await self._tasks.get(who, task_id)
+        facts = await self._tasks.get(principal, task_id)
         response = await self._connection.get(f"/v1/tasks/{segment(task_id)}/why", query)
         return await understood(self._connection, lambda each: _read_why(facts, each), response)
 

@@ -56,53 +56,53 @@ class RemoteTasks:
 
     # --- create --------------------------------------------------------------------------------------------------------
 
-    async def create(self, who: Principal, wish: Wish, *, paused: str | None = None) -> Task:
-        if wish.key is not None:
-            return await self.declare(who, wish, paused=paused)
+    async def create(self, principal: Principal, request: Wish, *, paused: str | None = None) -> Task:
+        if request.key is not None:
+            return await self.declare(principal, request, paused=paused)
         response = await self._connection.post(
-            _TASKS, wish_json(wish, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
+            _TASKS, wish_json(request, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
         )
         return (await self._decode_facts(response)).task
 
-    async def tried(self, who: Principal, wish: Wish) -> Facts:
+    async def tried(self, principal: Principal, request: Wish) -> Facts:
         """Return the task that a request would create (dry run)."""
-        del who
+        del principal
         return await self._decode_facts(
-            await self._connection.post(_TASKS, wish_json(wish, self._zone), [_WITH_AGENDA, _DRY_RUN])
+            await self._connection.post(_TASKS, wish_json(request, self._zone), [_WITH_AGENDA, _DRY_RUN])
         )
 
-    async def declare(self, who: Principal, wish: Wish, *, paused: str | None = None) -> Task:
-        del who
+    async def declare(self, principal: Principal, request: Wish, *, paused: str | None = None) -> Task:
+        del principal
         response = await self._connection.put(
-            _key_path(wish), wish_json(wish, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
+            _key_path(request), wish_json(request, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
         )
         return (await self._decode_facts(response)).task
 
-    async def rehearse(self, who: Principal, wish: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
+    async def rehearse(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
         """Return the task that has this key now, and the task that it would become (dry run)."""
-        del who
-        owner = [] if wish.owner is None else [("owner", wish.owner)]
+        del principal
+        owner = [] if request.owner is None else [("owner", request.owner)]
         try:
-            before = await self._decode_facts(await self._connection.get(_key_path(wish), [_WITH_AGENDA, *owner]))
+            before = await self._decode_facts(await self._connection.get(_key_path(request), [_WITH_AGENDA, *owner]))
         except NotFound:
             before = None
         query = [_WITH_AGENDA, _DRY_RUN, *_paused_parameter(paused)]
-        response = await self._connection.put(_key_path(wish), wish_json(wish, self._zone), query)
+        response = await self._connection.put(_key_path(request), wish_json(request, self._zone), query)
         return before, (await self._decode_facts(response)).task
 
-    async def keep_history(self, who: Principal, task_id: str, ended: Sequence[Run]) -> None:
-        del who, task_id
+    async def keep_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
+        del principal, task_id
         if ended:
             raise refuse_here("not_over_http", what="runs of another scheduler", what_zh="其他调度器的运行记录")
 
     # --- find ----------------------------------------------------------------------------------------------------------
 
-    async def get(self, who: Principal, task_id: str) -> Facts:
-        del who
+    async def get(self, principal: Principal, task_id: str) -> Facts:
+        del principal
         return await self._decode_facts(await self._connection.get(_task_path(task_id), [_WITH_AGENDA]))
 
-    async def named(self, who: Principal, name: str) -> Facts:
-        del who
+    async def named(self, principal: Principal, name: str) -> Facts:
+        del principal
         if not name.strip("/"):
             raise refuse("no_such_task", id=name)
         try:
@@ -114,26 +114,26 @@ class RemoteTasks:
             raise refuse("no_such_task", id=name) from None
 
     async def page(
-        self, who: Principal, wanted: TaskFilter = _ALL, after: str | None = None, limit: int = 100
+        self, principal: Principal, task_filter: TaskFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
-        del who
-        query = [("include", "last"), *asked_for(wanted)]
+        del principal
+        query = [("include", "last"), *asked_for(task_filter)]
         return await paged(self._connection, _TASKS, self._read_listed_facts, query, after, limit)
 
-    async def count(self, who: Principal, wanted: TaskFilter = _ALL) -> Counted:
+    async def count(self, principal: Principal, task_filter: TaskFilter = _ALL) -> Counted:
         """Return how many tasks match, as the server counts them."""
-        del who
-        query = [*asked_for(wanted), ("limit", "1"), ("count", "estimated")]
+        del principal
+        query = [*asked_for(task_filter), ("limit", "1"), ("count", "estimated")]
         return await understood(self._connection, _read_count, await self._connection.get(_TASKS, query))
 
-    async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
-        del who
+    async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
+        del principal
         query = [("include", "last"), ("sort", "next")]
         return (await paged(self._connection, _TASKS, self._read_listed_facts, query, None, limit)).items
 
-    async def latest(self, who: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
+    async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
         """Return the last runs that came with earlier lists; a task that was in none of them is left out."""
-        del who
+        del principal
         return {each.task.id: self._last_runs[each.task.id] for each in listed if each.task.id in self._last_runs}
 
     def _read_listed_facts(self, value: Any) -> Facts:
@@ -144,10 +144,10 @@ class RemoteTasks:
     # --- change --------------------------------------------------------------------------------------------------------
 
     async def edit(
-        self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
+        self, principal: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
     ) -> Edited:
         """Edit a task. The version read before is sent as `If-Match`, so that a concurrent edit is not overwritten."""
-        before = await self.get(who, task_id)
+        before = await self.get(principal, task_id)
         if expected is not None and expected != before.task.version:
             raise refuse("stale_version", version=before.task.version, expected=expected)
         now = self._clock.now()
@@ -157,35 +157,35 @@ class RemoteTasks:
         after = (await self._decode_facts(response.value)).task
         return Edited(before.task, after, fire_changes(before.task, after, before.standing, now))
 
-    async def pause(self, who: Principal, task_id: str, *, note: str = "", until: datetime | None = None) -> Facts:
-        del who
+    async def pause(self, principal: Principal, task_id: str, *, note: str = "", until: datetime | None = None) -> Facts:
+        del principal
         return await self._act(task_id, "pause", {"note": note, **({} if until is None else {"until": utc(until)})})
 
-    async def resume(self, who: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
-        del who
+    async def resume(self, principal: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
+        del principal
         return await self._act(task_id, "resume", {"missed": missed})
 
-    async def cancel(self, who: Principal, task_id: str) -> Facts:
-        del who
+    async def cancel(self, principal: Principal, task_id: str) -> Facts:
+        del principal
         return await self._act(task_id, "cancel")
 
-    async def skip_next(self, who: Principal, task_id: str, wanted: int = 1) -> Facts:
-        del who
-        return await self._act(task_id, "skip", {"number": wanted})
+    async def skip_next(self, principal: Principal, task_id: str, number: int = 1) -> Facts:
+        del principal
+        return await self._act(task_id, "skip", {"number": number})
 
-    async def delete(self, who: Principal, task_id: str) -> None:
-        del who
+    async def delete(self, principal: Principal, task_id: str) -> None:
+        del principal
         await self._connection.delete(_task_path(task_id))
 
-    async def run_now(self, who: Principal, task_id: str) -> str:
-        del who
+    async def run_now(self, principal: Principal, task_id: str) -> str:
+        del principal
         response = await self._connection.post(f"{_task_path(task_id)}/run")
         return await understood(self._connection, lambda each: str(each["run_id"]), response)
 
     async def backfill(
-        self, who: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
+        self, principal: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
     ) -> Facts:
-        del who
+        del principal
         body = {"from": utc(first), "to": utc(last), "again": again}
         response = await self._connection.post(f"{_task_path(task_id)}/backfill", body, [_WITH_AGENDA])
         return await understood(self._connection, lambda each: read_facts(each["task"]), response)

@@ -19,38 +19,38 @@ class RemoteWebhooks:
         self._connection = connection
 
     async def create(
-        self, who: Principal, url: object, types: Collection[object] = (), note: str = "", owner: str | None = None
+        self, principal: Principal, url: object, types: Collection[object] = (), note: str = "", owner: str | None = None
     ) -> tuple[Webhook, str]:
-        del who
+        del principal
         body = {"url": url, "types": list(types), "note": note, **({} if owner is None else {"owner": owner})}
         return await self._decode_with_secret(await self._connection.post("/v1/webhooks", body))
 
-    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
-        del who
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
+        del principal
         return await paged(self._connection, "/v1/webhooks", read_webhook, (), after, limit)
 
-    async def get(self, who: Principal, name: str) -> Webhook:
-        del who
+    async def get(self, principal: Principal, name: str) -> Webhook:
+        del principal
         return await understood(self._connection, read_webhook, await self._connection.get(_webhook_path(name)))
 
-    async def remove(self, who: Principal, name: str) -> None:
-        del who
+    async def remove(self, principal: Principal, name: str) -> None:
+        del principal
         await self._connection.delete(_webhook_path(name))
 
-    async def rotate(self, who: Principal, name: str) -> tuple[Webhook, str]:
-        del who
+    async def rotate(self, principal: Principal, name: str) -> tuple[Webhook, str]:
+        del principal
         return await self._decode_with_secret(await self._connection.post(f"{_webhook_path(name)}/rotate"))
 
-    async def test(self, who: Principal, name: str) -> Delivery:
-        del who
+    async def test(self, principal: Principal, name: str) -> Delivery:
+        del principal
         return await self._decode_delivery(await self._connection.post(f"{_webhook_path(name)}/test"))
 
-    async def deliveries(self, who: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
-        del who
+    async def deliveries(self, principal: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
+        del principal
         return await paged(self._connection, f"{_webhook_path(name)}/deliveries", read_delivery, (), after, limit)
 
-    async def redeliver(self, who: Principal, name: str, delivery: str) -> Delivery:
-        del who
+    async def redeliver(self, principal: Principal, name: str, delivery: str) -> Delivery:
+        del principal
         path = f"{_webhook_path(name)}/deliveries/{segment(delivery)}/redeliver"
         return await self._decode_delivery(await self._connection.post(path))
 

@@ -43,7 +43,7 @@ class Dispatcher:
         clock: Clock,
         terms: Terms,
         *,
-        doubts: Doubts,
+        lost_claims: Doubts,
         routes: Callable[[], frozenset[str] | None] = lambda: None,
         claim_limit: int | None = None,
     ) -> None:
@@ -54,7 +54,7 @@ class Dispatcher:
         self._clock = clock
         self._ceiling = terms.poll_ceiling
         self._claim_limit = claim_limit
-        self._lost_claims = doubts
+        self._lost_claims = lost_claims
         self._has_lost_claim = False
         self._closing = False
         self._last_slice = 0
@@ -62,7 +62,7 @@ class Dispatcher:
         self._is_serialized = False
         self._is_claiming = False
         self._defer_failures = False
-        self._retry = StoreRetry("claiming", clock, longest=LONGEST_PAUSE)
+        self._retry = StoreRetry("claiming", clock, max_backoff=LONGEST_PAUSE)
         self._routes = routes
         self._checked_routes: frozenset[str] | None = None
         self._routes_checked_at = float("-inf")
@@ -80,11 +80,11 @@ class Dispatcher:
         self.on_stranded: Callable[[], None] = lambda: None
         """Callback: a due entry has no matching route on this node."""
 
-    async def step(self, room: int | None = None) -> Claim:
+    async def step(self, limit: int | None = None) -> Claim:
         """Claim one slice. The clock is read before the call to the store, so nothing is claimed early."""
-        room = self._runner.room if room is None else room
-        if self._closing or not self._lease.held or (room <= 0 and not self.draining):
-            return Claim(more=room <= 0)
+        limit = self._runner.room if limit is None else limit
+        if self._closing or not self._lease.held or (limit <= 0 and not self.draining):
+            return Claim(more=limit <= 0)
         if self._has_lost_claim:
             await self._lost_claims.step()
             self._has_lost_claim = False
@@ -94,7 +94,7 @@ class Dispatcher:
         if routes is not None and (self._route_check_requested or self._is_check_due(routes)):
             await self._admit_routes(routes)
         claimant = Claimant(self._lease.node, self._clock.now(), self._ceiling, routes)
-        claim = await self._claim(claimant, room)
+        claim = await self._claim(claimant, limit)
         if self._may_execute(claimant.node):
             self._runner.carry(claim.runs)
         else:

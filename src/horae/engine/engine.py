@@ -87,7 +87,7 @@ class Engine:
             self.lease,
             clock,
             terms,
-            doubts=lost_claims,
+            lost_claims=lost_claims,
             routes=routes,
             claim_limit=settings.claim_limit,
         )

@@ -38,7 +38,7 @@ class Janitor:
         self._book = book
         self._clock = clock
         self._settings = settings
-        self._retry = StoreRetry("clean-up of old history", clock, longest=LONGEST_PAUSE)
+        self._retry = StoreRetry("clean-up of old history", clock, max_backoff=LONGEST_PAUSE)
         self._after: str | None = None
         self._more_expired = True
         """Also True when expired records have not been examined in this round."""

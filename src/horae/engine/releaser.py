@@ -26,7 +26,7 @@ class Releaser:
         self._claims: list[tuple[str, int]] = []
         self._in_flight = 0
         self._wake = asyncio.Event()
-        self._retry = StoreRetry("handing back of runs", clock, longest=LONGEST_PAUSE)
+        self._retry = StoreRetry("handing back of runs", clock, max_backoff=LONGEST_PAUSE)
 
     def add(self, claims: Iterable[tuple[str, int]]) -> None:
         self._claims.extend(claims)

@@ -40,7 +40,7 @@ class Settler:
         self._clock = clock
         self._ready = FairQueue()
         self._wake = asyncio.Event()
-        self._retry = StoreRetry("settling of ended runs", clock, longest=LONGEST_PAUSE)
+        self._retry = StoreRetry("settling of ended runs", clock, max_backoff=LONGEST_PAUSE)
         self._in_flight: list[deque[Queued]] = []
         """Batches in flight, one per write."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None

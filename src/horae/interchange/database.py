@@ -40,11 +40,11 @@ class Database:
     def count(self, table: str) -> int:
         return int(self._connection.execute(f"SELECT count(*) FROM {_quote_identifier(table)}").fetchone()[0])  # noqa: S608
 
-    def rows(self, table: str, newest_by: str | None = None, most: int = -1) -> Iterator[Row]:
+    def rows(self, table: str, newest_by: str | None = None, limit: int = -1) -> Iterator[Row]:
         """Yield rows as mappings with whatever columns exist; text that is not UTF-8 comes as bytes, so other rows stay readable."""
         order = f" ORDER BY {_quote_identifier(newest_by)} DESC" if newest_by else ""
         # Both names are constants of this package, quoted as identifiers; neither comes from a file.
-        cursor = self._connection.execute(f"SELECT * FROM {_quote_identifier(table)}{order} LIMIT ?", (most,))  # noqa: S608
+        cursor = self._connection.execute(f"SELECT * FROM {_quote_identifier(table)}{order} LIMIT ?", (limit,))  # noqa: S608
         names = [column[0] for column in cursor.description]
         for values in cursor:
             yield dict(zip(names, values, strict=True))

@@ -19,8 +19,8 @@ _FOLDER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 Fields = Mapping[str, Any]
 
 
-def bad_field(key: str, value: object, wanted: str) -> Exception:
-    return refuse("import_bad_field", key=key, value=shown(value), wanted=wanted)
+def bad_field(key: str, value: object, expected: str) -> Exception:
+    return refuse("import_bad_field", key=key, value=shown(value), wanted=expected)
 
 
 def optional_text(fields: Fields, key: str) -> str | None:
@@ -49,11 +49,11 @@ def optional_mapping(fields: Fields, key: str) -> Fields:
     return value
 
 
-def flag(fields: Fields, key: str, *, otherwise: bool) -> bool:
+def flag(fields: Fields, key: str, *, default: bool) -> bool:
     """Read a boolean; 0 and 1 are accepted, as SQLite stores them."""
     value = fields.get(key)
     if value is None:
-        return otherwise
+        return default
     if value not in (0, 1):
         raise bad_field(key, value, "true or false")
     return bool(value)

@@ -137,10 +137,10 @@ def as_json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def title(text: str, otherwise: str) -> str:
+def title(text: str, default: str) -> str:
     """A display name: the first line that is not blank, shortened to one line."""
     lines = (printable(line) for line in text[:10_000].splitlines())
-    return shortened(next(filter(None, lines), printable(otherwise)), _MAX_NAME_LENGTH)
+    return shortened(next(filter(None, lines), printable(default)), _MAX_NAME_LENGTH)
 
 
 def excerpt(text: str) -> str:

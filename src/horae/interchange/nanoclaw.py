@@ -62,7 +62,7 @@ def read(path: Path, *, zone: str) -> Harvest:
         has_groups = _GROUPS in database.tables
         groups, unclear = rows_of_groups(database.rows(_GROUPS) if has_groups else ())
         completed: Counter[str] = Counter()
-        rows = _open_tasks(database.rows(_TASKS, most=MOST_TASKS + 1), completed)
+        rows = _open_tasks(database.rows(_TASKS, limit=MOST_TASKS + 1), completed)
         harvest = gathered(_read_tasks(rows, zone, {group.folder for group in groups} if has_groups else None))
         past, notes = _read_past_runs(database)
     if not has_groups:
@@ -77,7 +77,7 @@ def zone_evidence(path: Path) -> ZoneEvidence:
     fires: list[tuple[str, datetime]] = []
     is_needed = False
     with opened(path) as database:
-        rows = database.rows(_TASKS, most=MOST_TASKS + 1) if _TASKS in database.tables else ()
+        rows = database.rows(_TASKS, limit=MOST_TASKS + 1) if _TASKS in database.tables else ()
         for row in _open_tasks(rows, Counter()):
             kind, value = row.get("schedule_type"), row.get("schedule_value")
             planned = _instant_of(row.get("next_run"))
@@ -171,7 +171,7 @@ def _read_past_runs(database: Database) -> tuple[tuple[Past, ...], list[Note]]:
     total = database.count(_RUNS)
     past: list[Past] = []
     failed = 0
-    for row in database.rows(_RUNS, newest_by="run_at", most=MOST_RUNS):
+    for row in database.rows(_RUNS, newest_by="run_at", limit=MOST_RUNS):
         try:
             past.append(_read_past_run(row))
         except ValueError:  # every refusal of a field is one

@@ -52,8 +52,8 @@ def _group_from_json(fields: Fields) -> Group:
         jid=needed_text(fields, "jid"),
         name=optional_text(fields, "name") or folder,
         trigger=optional_text(fields, "trigger"),
-        requires_trigger=flag(fields, "requiresTrigger", otherwise=True),
-        is_main=flag(fields, "isMain", otherwise=folder == _MAIN_FOLDER),
+        requires_trigger=flag(fields, "requiresTrigger", default=True),
+        is_main=flag(fields, "isMain", default=folder == _MAIN_FOLDER),
         added=optional_text(fields, "added_at"),
         config=optional_mapping(fields, "containerConfig") or None,
     )

@@ -130,7 +130,7 @@ def _read_job(job: Any, source: str, zone: str, history: list[Past]) -> Reading:
     )
     history += _read_last_run(job, key)
     notes = (*schedule_notes, *work.notes, *_ignored_notes(job, work))
-    return Found(wish, not flag(job, "enabled", otherwise=True), source, notes)
+    return Found(wish, not flag(job, "enabled", default=True), source, notes)
 
 
 def _unsupported_reason(job: Fields) -> Note | None:
@@ -159,7 +159,7 @@ def _job_labels(job: Fields) -> dict[str, str]:
         "source": SYSTEM,
         "session": optional_text(job, "sessionTarget"),
         "wake": optional_text(job, "wakeMode"),
-        "delete_after_run": "true" if flag(job, "deleteAfterRun", otherwise=False) else None,
+        "delete_after_run": "true" if flag(job, "deleteAfterRun", default=False) else None,
     }
     return {name: value for name, value in labels.items() if value and _is_valid_label(value)}
 

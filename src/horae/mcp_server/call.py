@@ -96,9 +96,9 @@ class LanguageMemory:
     def __init__(self) -> None:
         self._languages: dict[tuple[str, str | None], Language] = {}
 
-    def choose(self, who: Principal, arguments: Said, default: Language, *, is_stated: bool) -> Language:
+    def choose(self, principal: Principal, arguments: Said, default: Language, *, is_stated: bool) -> Language:
         """`is_stated`: the client named `default` itself, by an option or a header."""
-        detected, key = language_in(arguments), (who.actor, who.agent)
+        detected, key = language_in(arguments), (principal.actor, principal.agent)
         if is_stated:
             return "zh" if detected == "zh" else default
         last_used = self._languages.pop(key, default)

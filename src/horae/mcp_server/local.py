@@ -33,20 +33,20 @@ def trusted(zone: str) -> Principal:
     return LOCAL._replace(actor=LOCAL_OWNER, via=VIA, zone=zone)
 
 
-async def serve(context: House, who: Principal, language: Language, *, states_language: bool = False) -> None:
+async def serve(context: House, principal: Principal, language: Language, *, states_language: bool = False) -> None:
     """Serve until the client closes standard input. `states_language`: the command line names the language."""
-    await _ensure_lane(context, who)
-    server = make_server(context, partial(_with_current_quotas, context, Caller(who, language, None, states_language)))
+    await _ensure_lane(context, principal)
+    server = make_server(context, partial(_with_current_quotas, context, Caller(principal, language, None, states_language)))
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-async def _ensure_lane(context: House, who: Principal) -> None:
+async def _ensure_lane(context: House, principal: Principal) -> None:
     """Create the lane that all runs of an agent share; over HTTP, creating the agent's token does that."""
-    if who.agent is None:
+    if principal.agent is None:
         return
-    limit = (await context.service.agents.quotas(who.owner, who.agent)).concurrent_runs
-    lane = agent_lane(who.owner, who.agent)
+    limit = (await context.service.agents.quotas(principal.owner, principal.agent)).concurrent_runs
+    lane = agent_lane(principal.owner, principal.agent)
     limits = {each.name: each.limit for each in await context.service.lanes.all(LOCAL)}
     if limits.get(lane) is None:
         await context.service.lanes.limit(LOCAL, lane, MOST_IN_LANE if limit is None else limit)

@@ -116,7 +116,7 @@ async def _dry_run(call: Call, request: Wish) -> Made:
         seen[:] = facts
         return ()
 
-    await call.service.rehearsal.tasks.create(call.who, request, beside=capture)
+    await call.service.rehearsal.tasks.create(call.who, request, attach_records=capture)
     return Made(seen[0], "new", dry_run=True)
 
 

@@ -53,7 +53,7 @@ class Caller(NamedTuple):
 WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
 
 
-def make_server(tool_context: House, who_asks: WhoAsks) -> Server[Any]:
+def make_server(tool_context: House, resolve_caller: WhoAsks) -> Server[Any]:
     """Build the server. `resolve_caller` derives the caller from the transport of a request, never from its content."""
     return Server(
         "horae",
@@ -62,7 +62,7 @@ def make_server(tool_context: House, who_asks: WhoAsks) -> Server[Any]:
         instructions=INSTRUCTIONS,
         get_tool_input_schema=arguments_of,
         on_list_tools=_list_tools,
-        on_call_tool=partial(_call_tool, tool_context, who_asks, LanguageMemory()),
+        on_call_tool=partial(_call_tool, tool_context, resolve_caller, LanguageMemory()),
     )
 
 

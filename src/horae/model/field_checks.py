@@ -8,10 +8,10 @@ from .invisible_characters import code_point, first_ignorable
 from .refusals import refuse
 
 
-def check_kind(name: str, value: object, wanted: type) -> None:
+def check_kind(name: str, value: object, expected: type) -> None:
     """Refuse a value of another type: values that callers build are not checked by a type checker."""
-    if not isinstance(value, wanted):
-        raise refuse("bad_policy", name=name, value=value, wanted=wanted.__name__)
+    if not isinstance(value, expected):
+        raise refuse("bad_policy", name=name, value=value, wanted=expected.__name__)
 
 
 def check_text(name: str, value: object, most: int) -> None:

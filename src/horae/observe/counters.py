@@ -17,9 +17,9 @@ NO_LABELS: Final[Labels] = ()
 class Counter:
     __slots__ = ("metric", "values")
 
-    def __init__(self, metric: Metric, begins: tuple[Labels, ...] = ()) -> None:
+    def __init__(self, metric: Metric, initial_labels: tuple[Labels, ...] = ()) -> None:
         self.metric = metric
-        self.values: dict[Labels, float] = dict.fromkeys(begins, 0.0)
+        self.values: dict[Labels, float] = dict.fromkeys(initial_labels, 0.0)
 
     def add(self, labels: Labels = NO_LABELS, by: float = 1) -> None:
         self.values[labels] = self.values.get(labels, 0.0) + by
@@ -38,10 +38,10 @@ class Row:
 class Histogram:
     __slots__ = ("metric", "rows")
 
-    def __init__(self, metric: Metric, begins: tuple[Labels, ...] = ()) -> None:
+    def __init__(self, metric: Metric, initial_labels: tuple[Labels, ...] = ()) -> None:
         self.metric = metric
         self.rows: dict[Labels, Row] = {}
-        for labels in begins:
+        for labels in initial_labels:
             self.row(labels)
 
     def row(self, labels: Labels) -> Row:

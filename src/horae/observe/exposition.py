@@ -23,13 +23,13 @@ def check_parts() -> None:
         raise refuse("metrics_not_installed")
 
 
-def rendered(figures: Figures, process: str, of_all: Iterable[Reading] = (), beside: str = "") -> str:
+def rendered(figures: Figures, process: str, readings: Iterable[Reading] = (), engine_text: str = "") -> str:
     """Render all metrics. `process` is this process's label; `engine_text` is the text that another process rendered."""
     check_parts()
     from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - an extra
 
     families: dict[str, Family] = {}
-    for family in (*_process_families(figures, process), *_parse(beside), *_deployment_families(of_all)):
+    for family in (*_process_families(figures, process), *_parse(engine_text), *_deployment_families(readings)):
         merged = families.setdefault(family.name, family)
         if merged is not family:
             merged.samples.extend(family.samples)

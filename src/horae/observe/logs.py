@@ -29,7 +29,7 @@ _STANDARD_ATTRIBUTES: Final = frozenset(vars(logging.makeLogRecord({}))) | {"mes
 
 
 def begin_logging(
-    manner: str,
+    log_format: str,
     level: str,
     stream: TextIO | None = None,
     *,
@@ -42,20 +42,20 @@ def begin_logging(
     `file` receives the same lines as the stream, and is reopened after a log rotation. `zone` is the time zone of a text
     log; a JSON log is in UTC. `on_terminal` makes the formatter of text lines, by zone, where the stream is a terminal.
     """
-    manner, level = manner.strip().lower(), level.strip().lower()
-    if manner not in MANNERS:
-        raise refuse("bad_choice", name="log", value=manner, allowed=", ".join(MANNERS))
+    log_format, level = log_format.strip().lower(), level.strip().lower()
+    if log_format not in MANNERS:
+        raise refuse("bad_choice", name="log", value=log_format, allowed=", ".join(MANNERS))
     if level not in LEVELS:
         raise refuse("bad_choice", name="log_level", value=level, allowed=", ".join(LEVELS))
-    if manner == "json" and find_spec("structlog") is None:
+    if log_format == "json" and find_spec("structlog") is None:
         raise refuse("missing_part", library="structlog", extra="observe")
     stream = sys.stderr if stream is None else stream
     handlers: list[logging.Handler] = [logging.StreamHandler(stream)]
     if file:
         handlers.append(_log_file(file))
     for handler in handlers:
-        handler.setFormatter(_json_lines() if manner == "json" else TextLines(_TEXT_FORMAT, zone))
-    if on_terminal is not None and manner == "text" and stream.isatty():
+        handler.setFormatter(_json_lines() if log_format == "json" else TextLines(_TEXT_FORMAT, zone))
+    if on_terminal is not None and log_format == "text" and stream.isatty():
         handlers[0].setFormatter(on_terminal(zone))
     root = logging.getLogger()
     for old_handler in root.handlers[:]:

@@ -56,7 +56,7 @@ class _Response(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(room: Room, line: socket.socket) -> AsyncIterator[None]:
+async def opened(endpoint: Room, listener: socket.socket) -> AsyncIterator[None]:
     """Serve on the socket while the block runs."""
     connections: set[asyncio.Task[None]] = set()
 
@@ -64,11 +64,11 @@ async def opened(room: Room, line: socket.socket) -> AsyncIterator[None]:
         if len(connections) >= _MAX_CONNECTIONS:
             writer.close()
             return
-        connection = asyncio.ensure_future(_serve(room, reader, writer))
+        connection = asyncio.ensure_future(_serve(endpoint, reader, writer))
         connections.add(connection)
         connection.add_done_callback(connections.discard)
 
-    server = await asyncio.start_server(accept, sock=line, limit=_MAX_HEAD_BYTES)
+    server = await asyncio.start_server(accept, sock=listener, limit=_MAX_HEAD_BYTES)
     try:
         yield
     finally:

@@ -39,19 +39,19 @@ class Observer:
     def target(self, target: Target) -> Target:
         return ObservedTarget(target, self.tracing)
 
-    def told_webhook(self, arrived: bool) -> None:  # noqa: FBT001 - a signal with one word
-        self.figures.counter(catalogue.DELIVERIES).add(("delivered" if arrived else "failed",))
+    def told_webhook(self, is_delivered: bool) -> None:  # noqa: FBT001 - a signal with one word
+        self.figures.counter(catalogue.DELIVERIES).add(("delivered" if is_delivered else "failed",))
 
     def own_text(self) -> str:
         """Render the metrics of this process alone."""
         return rendered(self.figures, self.process)
 
-    async def text(self, store: Keeping, beside: str | None = None) -> str:
+    async def text(self, store: Keeping, engine_text: str | None = None) -> str:
         """Render the metrics of this process and of the deployment.
 
         `engine_text` is the text of the engine process; empty: it did not answer; None: there is no separate one.
         """
         readings = await read_deployment(store, self._clock)
-        if beside is not None:
-            readings = (*readings, Reading(catalogue.ENGINE_SEEN, float(bool(beside))))
-        return rendered(self.figures, self.process, readings, beside or "")
+        if engine_text is not None:
+            readings = (*readings, Reading(catalogue.ENGINE_SEEN, float(bool(engine_text))))
+        return rendered(self.figures, self.process, readings, engine_text or "")

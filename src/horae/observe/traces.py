@@ -80,7 +80,7 @@ def _load_exporter(name: str) -> SpanExporter | None:
 
 
 def make_tracing(
-    exporters: Iterable[SpanExporter], process: str, environment: Mapping[str, str], *, at_once: bool = False
+    exporters: Iterable[SpanExporter], process: str, environment: Mapping[str, str], *, synchronous: bool = False
 ) -> Tracing:
     """Create the tracer provider. With `synchronous`, each span is exported synchronously when it ends (for tests)."""
     from opentelemetry import trace  # noqa: PLC0415 - an extra
@@ -92,8 +92,8 @@ def make_tracing(
     resource = Resource.create({**attributes, "horae.process": process})
     provider = TracerProvider(id_generator=_make_id_generator(), resource=resource)
     for exporter in exporters:
-        provider.add_span_processor(SimpleSpanProcessor(exporter) if at_once else BatchSpanProcessor(exporter))
-    if not at_once:
+        provider.add_span_processor(SimpleSpanProcessor(exporter) if synchronous else BatchSpanProcessor(exporter))
+    if not synchronous:
         # Spans that user functions create go to the same exporters.
         trace.set_tracer_provider(provider)
     return Tracing(provider)
@@ -125,14 +125,14 @@ class Tracing:
         """Export the pending spans and shut down."""
         self._provider.shutdown()
 
-    def request(self, came: str, method: str) -> RequestSpan:
+    def request(self, parent_header: str, method: str) -> RequestSpan:
         """Start the span of a request, as a child of the caller's trace where it sent one."""
         from opentelemetry import trace  # noqa: PLC0415 - an extra
         from opentelemetry.context import Context  # noqa: PLC0415
 
         parent = Context()
-        if came:
-            parent = trace.set_span_in_context(trace.NonRecordingSpan(_context_of(came)), parent)
+        if parent_header:
+            parent = trace.set_span_in_context(trace.NonRecordingSpan(_context_of(parent_header)), parent)
         return RequestSpan(self._tracer.start_span(method, parent, trace.SpanKind.SERVER))
 
     @contextmanager

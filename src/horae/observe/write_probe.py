@@ -26,9 +26,9 @@ _PROBE_EXPIRY: Final = timedelta(hours=1)
 class Writes:
     """Probe of one process. `count_failures` returns how many store calls of this process have failed so far."""
 
-    def __init__(self, clock: Clock, failed: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(self, clock: Clock, count_failures: Callable[[], float] = lambda: 0.0) -> None:
         self._clock = clock
-        self._count_failures = failed
+        self._count_failures = count_failures
         self._failures_seen = 0.0
         self._key = token_hex(8)
         self._problem: HoraeError | None = None

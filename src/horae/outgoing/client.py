@@ -38,10 +38,10 @@ class Client:
     """Client for one event loop. `lookup` replaces the system's resolver."""
 
     def __init__(
-        self, allowed: Networks = (), connect_within: float = CONNECT_WITHIN, lookup: Lookup | None = None
+        self, allowed: Networks = (), connect_timeout: float = CONNECT_WITHIN, lookup: Lookup | None = None
     ) -> None:
         self._allowed = allowed
-        self._connect_within = connect_within
+        self._connect_within = connect_timeout
         self._lookup = lookup
         self._session: ClientSession | None = None
 

@@ -18,9 +18,9 @@ class NonsenseError(Exception):
 class Unpacking:
     """Call `feed` with each chunk until it returns False or the body ends, then `finish`."""
 
-    def __init__(self, encoding: str, most: int) -> None:
+    def __init__(self, encoding: str, limit: int) -> None:
         self._body = bytearray()
-        self._limit = most
+        self._limit = limit
         self._received = 0
         self._encoding = encoding.strip().lower()
         self._decompressor: zlib._Decompress | None = None

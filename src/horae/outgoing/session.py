@@ -79,7 +79,7 @@ def _socket_for(allowed: Networks, info: Any) -> socket.socket:
     return socket.socket(family=family, type=kind, proto=protocol)
 
 
-def open_session(allowed: Networks, lookup: Lookup, connect_within: float) -> aiohttp.ClientSession:
+def open_session(allowed: Networks, lookup: Lookup, connect_timeout: float) -> aiohttp.ClientSession:
     """Open a session without cookies, proxies, credentials from the environment, and connection reuse.
 
     A kept connection could break under the next request, which aiohttp would then resend by itself, although only the
@@ -95,7 +95,7 @@ def open_session(allowed: Networks, lookup: Lookup, connect_within: float) -> ai
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None, connect=connect_within, sock_connect=connect_within),
+        timeout=aiohttp.ClientTimeout(total=None, connect=connect_timeout, sock_connect=connect_timeout),
         auto_decompress=False,
         trust_env=False,
         max_line_size=_MAX_LINE_BYTES,

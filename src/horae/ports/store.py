@@ -203,7 +203,7 @@ class Book(Protocol):
     def shares_transactions(self) -> bool:
         """Whether the store supports `add_using`."""
 
-    async def add_using(self, connection: object, changes: Sequence[Change], over: Callable[[], None]) -> None:
+    async def add_using(self, connection: object, changes: Sequence[Change], on_end: Callable[[], None]) -> None:
         """Insert new tasks, all or none, within an open transaction on a connection that the caller owns.
 
         Commits nothing, and changes nothing of the connection. A refusal (a key that is taken, an object that is no
@@ -224,12 +224,12 @@ class Book(Protocol):
     async def find(self, owner: str, key: str) -> Facts | None:
         """Return one task by its natural key."""
 
-    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+    async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         """Return a page of tasks in the order in which they were added; the facts carry no lanes."""
 
     async def run(self, run_id: str, owner: str | None) -> Run | None: ...
 
-    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+    async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         """Return a page of runs, newest planned instant first."""
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
@@ -268,17 +268,17 @@ class Book(Protocol):
     async def nodes(self) -> tuple[Node, ...]:
         """Return every node that holds a lease, as of its last renewal, by id."""
 
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         """Ask a node to claim nothing more from its next renewal on, or to claim again. False: there is no such node.
 
         Here and below, `attached_records` are written in the same transaction. If another writer was faster
         with one of them, nothing is written: a `Conflict` with the code `record_changed`.
         """
 
-    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
         """Limit a lane to so many runs at once from now on; runs that have started may end first."""
 
-    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
+    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
         """Block all runs of an owner, or in the lane of an agent, for that reason; None unblocks.
 
         Where both are blocked, the owner's reason counts.

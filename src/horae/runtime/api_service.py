@@ -67,7 +67,7 @@ async def opened_service(
 
 @asynccontextmanager
 async def api_of(
-    service: Service, clock: Clock, settings: Settings, *, engine: bool, looking: Looking | None = None
+    service: Service, clock: Clock, settings: Settings, *, engine: bool, observability: Looking | None = None
 ) -> AsyncIterator[FastAPI]:
     """Build the application and run its background loops while the block runs.
 
@@ -86,11 +86,11 @@ async def api_of(
         origins=tuple(settings.value("origins")),
         orchestrator=settings.value("orchestrator_url"),
     )
-    looking = looking or looking_of(Observer("api", clock), settings)
-    app = make_app(service, clock, web_settings, looking=looking)
+    observability = observability or looking_of(Observer("api", clock), settings)
+    app = make_app(service, clock, web_settings, observability=observability)
     await report_signer(service.store, can_sign=service.webhooks.postman.can_sign)
     courier = Courier(service.store, service.webhooks.postman, service.telling, clock)
-    courier.on_attempt = looking.observer.told_webhook
+    courier.on_attempt = observability.observer.told_webhook
     loops = [
         asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
         asyncio.ensure_future(keep_going("steward", Steward(service, clock).run, clock)),

@@ -51,7 +51,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI, line: socket.socket) -> AsyncIterator[str]:
+async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[str]:
     """Serve the app while the block runs and yield its address; on exit, open requests may end first."""
     import uvicorn  # noqa: PLC0415 - an extra
 
@@ -60,20 +60,20 @@ async def serving(app: FastAPI, line: socket.socket) -> AsyncIterator[str]:
     server = uvicorn.Server(config)
     # Step by step instead of `serve`, which would install signal handlers: the caller handles signals.
     server.lifespan = config.lifespan_class(config)
-    await server.startup(sockets=[line])
+    await server.startup(sockets=[listener])
     main_loop = asyncio.ensure_future(server.main_loop())
     try:
-        yield address_of(line)
+        yield address_of(listener)
     finally:
         server.should_exit = True
         await main_loop
         # Open event streams would never end by themselves.
         await app.state.context.tail.close()
-        await server.shutdown(sockets=[line])
+        await server.shutdown(sockets=[listener])
 
 
-def address_of(line: socket.socket) -> str:
-    host, port = line.getsockname()[:2]
+def address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

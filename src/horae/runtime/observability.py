@@ -60,11 +60,11 @@ def make_observer(process: Process, clock: Clock) -> Observer:
     return Observer(process, clock, tracing_of(os.environ, process))
 
 
-def looking_of(observer: Observer, settings: Settings, neighbour: Neighbour | None = None) -> Looking:
+def looking_of(observer: Observer, settings: Settings, engine_peer: Neighbour | None = None) -> Looking:
     """Build the scrape settings; raises a refusal for invalid ones before any server listens."""
     policy = read_policy(str(settings.value("metrics")))
     tolerance = chosen_tolerance(settings) or TOLERANCE
-    return Looking(observer, policy, neighbour, tolerance, read_watches(settings).grace)
+    return Looking(observer, policy, engine_peer, tolerance, read_watches(settings).grace)
 
 
 @asynccontextmanager
@@ -93,20 +93,20 @@ def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
 
 @asynccontextmanager
 async def node_door(
-    number: int | None, key: str, service: Service, clock: Clock, looking: Looking
+    descriptor: int | None, key: str, service: Service, clock: Clock, observability: Looking
 ) -> AsyncIterator[None]:
     """Run the node's metrics server on an inherited socket, given by its descriptor; None: no server."""
-    if number is None:
+    if descriptor is None:
         yield
         return
     room = Room(
-        looking.observer,
+        observability.observer,
         service.store,
         clock,
         lambda text: service.tokens.authenticate(text, via=_VIA),
-        looking.policy,
+        observability.policy,
         key,
     )
-    with socket.socket(fileno=os.dup(number)) as listener:
+    with socket.socket(fileno=os.dup(descriptor)) as listener:
         async with opened(room, listener):
             yield

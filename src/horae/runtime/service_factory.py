@@ -30,14 +30,14 @@ def make_service(
     clock: Clock,
     zone: str | None,
     kinds: Kinds,
-    told: Callable[[datetime | None], None] = lambda _due: None,
+    on_write: Callable[[datetime | None], None] = lambda _due: None,
 ) -> Service:
     secrets = SecretBox(store, sealing_of(url, kinds.settings.value("key_file")), clock)
     networks = read_networks(kinds.settings.value("outgoing_networks"))
     members = usual_quotas(kinds.settings)
     gate = Gate(frozenset(kinds.settings.value("agent_functions") or ()))
     return Service(
-        store, clock, zone, secrets, check=kinds.check, told=told, networks=networks, members=members, gate=gate
+        store, clock, zone, secrets, check=kinds.check, on_write=on_write, networks=networks, member_quotas=members, approval_policy=gate
     )
 
 

@@ -13,9 +13,9 @@ EVERY: Final = 0.005
 class Ringing:
     """Rate-limited notifier: writes during the pause are covered by one notification at its end, so none is lost."""
 
-    def __init__(self, ring: Callable[[], None], every: float = EVERY) -> None:
-        self._notify = ring
-        self._interval = every
+    def __init__(self, notify: Callable[[], None], interval: float = EVERY) -> None:
+        self._notify = notify
+        self._interval = interval
         self._pause: asyncio.TimerHandle | None = None
         self._is_pending = False
 

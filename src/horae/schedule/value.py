@@ -144,10 +144,10 @@ def _check_choice(name: str, value: object, allowed: tuple[object, ...]) -> None
         raise refuse("bad_choice", name=name, value=value, allowed=", ".join(str(each) for each in allowed if each))
 
 
-def require(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+def require(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
     """Check the type of a field: values can be built by hand, and a wrong type is refused like wrong text. A bool is no number."""
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise refuse("bad_value", key=name, value=value, wanted=wanted)
+        raise refuse("bad_value", key=name, value=value, wanted=expected)
 
 
 def check_moment(moment: Moment | None) -> None:

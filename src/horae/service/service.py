@@ -63,10 +63,10 @@ class Service:
         secrets: SecretBox,
         *,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
-        told: Callable[[datetime | None], None] = lambda _due: None,
-        members: Quotas = MEMBER_QUOTAS,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
+        member_quotas: Quotas = MEMBER_QUOTAS,
         networks: Networks = (),
-        gate: Gate = STRICT,
+        approval_policy: Gate = STRICT,
         output: StoredOutput | None = None,
     ) -> None:
         self.store = store
@@ -81,51 +81,51 @@ class Service:
             zone,
             secrets.on(other),
             check=check,
-            members=members,
+            member_quotas=member_quotas,
             networks=networks,
-            gate=gate,
+            approval_policy=approval_policy,
             output=output,
         )
         self.audit = Audit(store, clock)
-        quota = Seats(store, clock, members, output)
+        quota = Seats(store, clock, member_quotas, output)
         writer = Committing(store, quota, self.audit)
         self.functions = Functions(store, clock)
         self.presence = Presence(store, clock)
-        self.tasks = Tasks(store, clock, zone, told, check=check, commit=writer, gate=gate, functions=self.functions)
-        self.runs = Runs(store, store, clock, told, writer, gate=gate)
+        self.tasks = Tasks(store, clock, zone, on_write, check=check, writer=writer, approval_policy=approval_policy, functions=self.functions)
+        self.runs = Runs(store, store, clock, on_write, writer, approval_policy=approval_policy)
         self.outages = Outages(store, store, clock)
         self.ledger = Ledger(store, clock, self.outages, self.functions)
         self.overview = Overviews(store, clock)
         self.events = Events(store)
-        self.lanes = Lanes(store, clock, told)
-        self.nodes = Nodes(store, clock, told)
+        self.lanes = Lanes(store, clock, on_write)
+        self.nodes = Nodes(store, clock, on_write)
         self.bulk = Bulk(self.tasks)
         self.operations = Operations(store, self.tasks, self.audit, clock)
         self.code = Code(self.tasks, store, store, self.functions)
-        self.accounts = Accounts(store, clock, self.audit, members=members, told=told)
-        self.agents = Agents(store, self.accounts, self.audit, told)
+        self.accounts = Accounts(store, clock, self.audit, member_quotas=member_quotas, on_write=on_write)
+        self.agents = Agents(store, self.accounts, self.audit, on_write)
         self.tokens = Tokens(store, clock, self.accounts, self.audit, self.agents)
         self.key_budget = KeyBudget(store, clock)
-        self.approvals = Approvals(store, clock, commit=writer, seats=quota, audit=self.audit, gate=gate, told=told)
-        self.fire_rights = FireRights(store, gate)
-        self.sweeps = QuotaSweep(store, clock, self.accounts, self.agents, told)
+        self.approvals = Approvals(store, clock, writer=writer, quota=quota, audit=self.audit, approval_policy=approval_policy, on_write=on_write)
+        self.fire_rights = FireRights(store, approval_policy)
+        self.sweeps = QuotaSweep(store, clock, self.accounts, self.agents, on_write)
         self.daily = Daily(store, self.accounts, self.sweeps, StorageLimit(quota, output))
         self.tokens.on_agent_revoked = self.approvals.pause_revoked
         self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
         self.telling = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
 
-    async def resolve(self, who: Principal, wish: Wish) -> Resolved:
+    async def resolve(self, principal: Principal, request: Wish) -> Resolved:
         """Apply the declaration of its function to a request, and return it with warnings."""
-        who.must(Scope.WRITE)
-        resolved = await self.functions.resolve(wish)
-        no_listener = await self._warn_no_listener(wish.owner or who.owner, "", wish.target)
-        warnings = (*literal_secrets(wish.target), *(() if no_listener is None else (no_listener,)))
+        principal.must(Scope.WRITE)
+        resolved = await self.functions.resolve(request)
+        no_listener = await self._warn_no_listener(request.owner or principal.owner, "", request.target)
+        warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)))
         return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
-    async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+    async def review(self, principal: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
         """Return warnings about an edited task."""
-        who.must(Scope.WRITE)
+        principal.must(Scope.WRITE)
         task = done.after
         warnings = await self.functions.check_edits(task.target, task.payload, edits)
         if isinstance(edits.target, Keep):

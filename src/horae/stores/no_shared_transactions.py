@@ -17,6 +17,6 @@ class Unshared:
         self,
         connection: object,  # noqa: ARG002
         changes: Sequence[Change],  # noqa: ARG002
-        over: Callable[[], None],  # noqa: ARG002
+        on_end: Callable[[], None],  # noqa: ARG002
     ) -> None:
         raise refuse("no_shared_transaction")

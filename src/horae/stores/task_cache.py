@@ -105,7 +105,7 @@ class Familiar:
         for run in live:
             task_of_run[run[0]] = number
 
-    def learn(self, updates: Mapping[int, Known | None], bare: Iterable[int] = ()) -> None:
+    def learn(self, updates: Mapping[int, Known | None], empty_agendas: Iterable[int] = ()) -> None:
         """Store many tasks by number (None removes one); `bare` are the numbers of tasks without an agenda entry."""
         with self._lock:
             for number, cached in updates.items():
@@ -113,7 +113,7 @@ class Familiar:
                     self._discard(number)
                 else:
                     self._put(cached)
-            for number in bare:
+            for number in empty_agendas:
                 if number in self._entries:
                     self._empty_at_version[number] = self._entries[number][1]
 

@@ -61,11 +61,11 @@ def count_failure(request: Request) -> None:
         raise refuse("too_many_failures", retry_after=bucket.wait)
 
 
-def _take_from_quota(request: Request, limits: Allowances, who: Principal) -> None:
+def _take_from_quota(request: Request, limits: Allowances, principal: Principal) -> None:
     """Take one request from the owner's bucket, which all its tokens share, those of its agents included."""
-    if who.admin or who.quotas.requests_per_minute is None:
+    if principal.admin or principal.quotas.requests_per_minute is None:
         return
-    bucket = limits.owners.take(who.owner, who.quotas.requests_per_minute)
+    bucket = limits.owners.take(principal.owner, principal.quotas.requests_per_minute)
     request.scope["state"]["allowance"] = bucket
     if bucket.wait:
         raise refuse("too_many_requests", most=bucket.most, retry_after=bucket.wait)

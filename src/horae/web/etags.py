@@ -64,7 +64,7 @@ def expected_version(request: Request, current: int) -> int | None:
     return current
 
 
-def as_expected(request: Request, *, made: bool = False) -> Callable[[Facts | None], None]:
+def as_expected(request: Request, *, may_create: bool = False) -> Callable[[Facts | None], None]:
     """Return a check of the request's conditions, for use inside the write transaction. `may_create`: the change may
     also create the resource, and `If-None-Match: *` allows only that."""
 
@@ -72,7 +72,7 @@ def as_expected(request: Request, *, made: bool = False) -> Callable[[Facts | No
         if facts is None:
             if "if-match" in request.headers:
                 raise refuse("version_changed", current="nothing is there")
-        elif made and only_if_new(request):
+        elif may_create and only_if_new(request):
             raise refuse("version_changed", current=f"version {facts.task.version}", version=facts.task.version)
         else:
             expected_version(request, facts.task.version)

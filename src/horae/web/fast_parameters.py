@@ -71,10 +71,10 @@ class Plain(NamedTuple):
             arguments[parameter.name] = value
         return arguments
 
-    async def answer(self, request: Request, who: Principal, bound: Bound) -> Response:
+    async def answer(self, request: Request, principal: Principal, bound: Bound) -> Response:
         arguments = bound.copy()
         for name in self.who:
-            arguments[name] = who
+            arguments[name] = principal
         if self.request is not None:
             arguments[self.request] = request
         return await self.call(**arguments)

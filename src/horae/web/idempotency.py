@@ -73,12 +73,12 @@ class Kept(NamedTuple):
         return Record(KIND, self.key, self.owner, json.dumps(body), expires=self.house.clock.now() + expires_in)
 
 
-def repeatable(scope: Scope | None, replay: Replay, *, own: bool = False) -> Callable[[_F], _F]:
+def repeatable(scope: Scope | None, replay: Replay, *, writes_record: bool = False) -> Callable[[_F], _F]:
     """Decorator: the route honours `Idempotency-Key`. `scope` is checked before a replay, as the route checks it before
     the change."""
 
     def mark(function: _F) -> _F:
-        setattr(function, _ATTRIBUTE, Repeatable(scope, replay, own))
+        setattr(function, _ATTRIBUTE, Repeatable(scope, replay, writes_record))
         return function
 
     return mark
@@ -100,22 +100,22 @@ def kept_for(request: Request) -> Kept | None:
     return key
 
 
-async def once(request: Request, who: Principal, route: Repeatable, handle: Handler) -> Response:
+async def once(request: Request, principal: Principal, route: Repeatable, handle: Handler) -> Response:
     """Replay the stored response if this key was used for the same request before; otherwise call `handle` and store
     the ids of its result. Raises a refusal if the key was used for another request or its first use is still
     running.
     """
     if route.scope is not None:
-        who.must(route.scope)
+        principal.must(route.scope)
     context = house_of(request)
-    key = await _read_key(request, who, context)
-    replayed = await _replay(request, who, key, route)
+    key = await _read_key(request, principal, context)
+    replayed = await _replay(request, principal, key, route)
     if isinstance(replayed, Response):
         return replayed
-    await context.service.key_budget.take(who)
+    await context.service.key_budget.take(principal)
     key = key._replace(replacing=replayed)
     if not route.own:
-        return await _handle_reserved(request, who, key, route, handle)
+        return await _handle_reserved(request, principal, key, route, handle)
     request.scope["state"]["kept"] = key
     try:
         return await handle(request)
@@ -123,15 +123,15 @@ async def once(request: Request, who: Principal, route: Repeatable, handle: Hand
         if conflict.code != "record_changed" or conflict.facts.get("kind") != KIND:
             raise
         # A concurrent request with the same key committed first.
-        return await _replay_concurrent(request, who, key, route)
+        return await _replay_concurrent(request, principal, key, route)
 
 
-async def _handle_reserved(request: Request, who: Principal, key: Kept, route: Repeatable, handle: Handler) -> Response:
+async def _handle_reserved(request: Request, principal: Principal, key: Kept, route: Repeatable, handle: Handler) -> Response:
     """Reserve the key, call `handle`, then store the ids. A refused or failed request releases the key: it changed
     nothing."""
     records: Records = key.house.service.store
     if not await records.put_record(key.record(_RESERVED_FOR), replacing=key.replacing):
-        return await _replay_concurrent(request, who, key, route)
+        return await _replay_concurrent(request, principal, key, route)
     version = 1 if key.replacing is None else key.replacing + 1
     succeeded = False
     try:
@@ -149,15 +149,15 @@ async def _handle_reserved(request: Request, who: Principal, key: Kept, route: R
     return response
 
 
-async def _replay_concurrent(request: Request, who: Principal, key: Kept, route: Repeatable) -> Response:
+async def _replay_concurrent(request: Request, principal: Principal, key: Kept, route: Repeatable) -> Response:
     """Replay the response of the request that took the key first; refuse while it is still running."""
-    replayed = await _replay(request, who, key, route)
+    replayed = await _replay(request, principal, key, route)
     if isinstance(replayed, Response):
         return replayed
     raise refuse("still_in_progress", retry_after=_RETRY_AFTER)
 
 
-async def _replay(request: Request, who: Principal, key: Kept, route: Repeatable) -> Response | int | None:
+async def _replay(request: Request, principal: Principal, key: Kept, route: Repeatable) -> Response | int | None:
     """Return the replayed response; the version of an expired record; or None if there is no record."""
     record = await key.house.service.store.get_record(KIND, key.key)
     if record is None:
@@ -173,7 +173,7 @@ async def _replay(request: Request, who: Principal, key: Kept, route: Repeatable
         # Record of an earlier version without ids: its result cannot be found, and must not be created twice.
         raise refuse("replayed_gone")
     # A change shows its result also to a caller without the read scope; so does its replay.
-    reader = who._replace(scopes=who.scopes | {Scope.READ})
+    reader = principal._replace(scopes=principal.scopes | {Scope.READ})
     try:
         response = await route.replay(request, reader, body["ids"])
     except NotFound:
@@ -183,13 +183,13 @@ async def _replay(request: Request, who: Principal, key: Kept, route: Repeatable
     return response
 
 
-async def _read_key(request: Request, who: Principal, context: House) -> Kept:
+async def _read_key(request: Request, principal: Principal, context: House) -> Kept:
     header = request.headers[HEADER].strip()
     text = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
     if not 1 <= len(text) <= _MAX_KEY_LENGTH or not text.isprintable():
         raise refuse("bad_idempotency_key", value=text, most=_MAX_KEY_LENGTH)
     # Keys are separate per agent: an agent never sees responses of its owner or of other agents, nor they its.
-    key = sha256(json.dumps([who.owner, who.agent, text]).encode()).hexdigest()
+    key = sha256(json.dumps([principal.owner, principal.agent, text]).encode()).hexdigest()
     request_line = f"{request.method}\n{request.scope['path']}\n".encode(errors="replace")
     content = b"%s%s\n%s" % (request_line, request.scope["query_string"], await raw_body(request))
-    return Kept(key, who.owner, sha256(content).hexdigest(), context)
+    return Kept(key, principal.owner, sha256(content).hexdigest(), context)

@@ -24,7 +24,7 @@ _SIGNATURE_BYTES: Final = 12
 LARGEST_LIMIT: Final = 200
 
 
-def read_cursor(request: Request, who: Principal, cursor: str | None) -> str | None:
+def read_cursor(request: Request, principal: Principal, cursor: str | None) -> str | None:
     """Check a cursor's signature and return the position that it holds; None without a cursor. A cursor of another
     caller, path or filter is refused as `bad_cursor`."""
     if cursor is None:
@@ -35,37 +35,37 @@ def read_cursor(request: Request, who: Principal, cursor: str | None) -> str | N
         text = after.decode()
     except ValueError:
         raise refuse("bad_cursor") from None
-    if not hmac.compare_digest(signature, _sign(request, who, after)):
+    if not hmac.compare_digest(signature, _sign(request, principal, after)):
         raise refuse("bad_cursor")
     return text
 
 
-def page_answer(request: Request, who: Principal, page: Page[_T], render: Callable[[_T], Any], **more: Any) -> Response:
+def page_answer(request: Request, principal: Principal, page: Page[_T], render: Callable[[_T], Any], **more: Any) -> Response:
     """Respond with `{items, next_cursor}` and a `Link` header to the next page."""
-    next_cursor = None if page.after is None else make_cursor(request, who, page.after)
+    next_cursor = None if page.after is None else make_cursor(request, principal, page.after)
     shape = {"items": [render(each) for each in page.items], "next_cursor": next_cursor, **more}
     return answer(shape, headers=None if next_cursor is None else {"Link": _link(request, next_cursor)})
 
 
 def page_of_texts(
-    request: Request, who: Principal, page: Page[_T], render: Callable[[_T], bytes], **more: Any
+    request: Request, principal: Principal, page: Page[_T], render: Callable[[_T], bytes], **more: Any
 ) -> Response:
     """Same as `page_response` for items that are rendered as JSON bytes."""
-    next_cursor = None if page.after is None else make_cursor(request, who, page.after)
+    next_cursor = None if page.after is None else make_cursor(request, principal, page.after)
     rest = encoded({"next_cursor": next_cursor, **more})[1:]
     body = b'{"items":[%s],%s' % (b",".join(map(render, page.items)), rest)
     return Response(body, 200, None if next_cursor is None else {"Link": _link(request, next_cursor)}, JSON)
 
 
-def make_cursor(request: Request, who: Principal, after: str) -> str:
+def make_cursor(request: Request, principal: Principal, after: str) -> str:
     raw = after.encode()
-    return urlsafe_b64encode(_sign(request, who, raw) + raw).rstrip(b"=").decode()
+    return urlsafe_b64encode(_sign(request, principal, raw) + raw).rstrip(b"=").decode()
 
 
-def _sign(request: Request, who: Principal, after: bytes) -> bytes:
+def _sign(request: Request, principal: Principal, after: bytes) -> bytes:
     """Sign a position for this caller, path and filters. `limit` is not signed: the page size may change between pages."""
     filters = sorted(pair for pair in request.query_params.multi_items() if pair[0] not in ("cursor", "limit"))
-    subject = repr((who.scope, who.agent, request.scope["path"], filters)).encode(errors="replace")
+    subject = repr((principal.scope, principal.agent, request.scope["path"], filters)).encode(errors="replace")
     key = house_of(request).settings.secret.encode()
     return hmac.digest(key, _PURPOSE + subject + b"\n" + after, sha256)[:_SIGNATURE_BYTES]
 

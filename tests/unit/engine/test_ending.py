@@ -40,7 +40,7 @@ async def cancelled_after(
     task = await add(store, NOON, clock.now())
     await engine.start()
     await clock.pause(seconds)
-    tasks = Tasks(as_store(store), clock, told=lambda _due: engine.ring())
+    tasks = Tasks(as_store(store), clock, on_write=lambda _due: engine.ring())
     await tasks.cancel(LOCAL, task.id)
     await clock.pause(patience)
     await engine.stop()

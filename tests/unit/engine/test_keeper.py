@@ -204,7 +204,7 @@ async def test_a_ring_while_a_renewal_is_on_its_way_is_not_lost(clock: VirtualCl
     await engine.start()
     await until(clock, lambda: clock.steady() >= 3.25)
     # The renewal of this moment has been written, and its answer is under way: it does not know of this.
-    await Tasks(store, clock, told=lambda _due: engine.ring()).cancel(LOCAL, task.id)
+    await Tasks(store, clock, on_write=lambda _due: engine.ring()).cancel(LOCAL, task.id)
     await clock.pause(0.5)
     assert target.seen[0].cancelled
     await engine.stop()

@@ -52,7 +52,7 @@ class House:
         self.clock = clock or VirtualClock(NOON)
         self.told: list[datetime | None] = []
         secrets = SecretBox(self.store, Key.random(), self.clock)
-        self.service = Service(self.store, self.clock, "Europe/Berlin", secrets, told=self.told.append, gate=gate)
+        self.service = Service(self.store, self.clock, "Europe/Berlin", secrets, on_write=self.told.append, approval_policy=gate)
         self.tasks = self.service.tasks
         # Time stands still between two tasks, and still the one that was made first has the lower name.
         numbers = count(1)

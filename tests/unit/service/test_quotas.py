@@ -366,13 +366,13 @@ async def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
         def beside(made: Sequence[Facts]) -> tuple[Writing, ...]:
             return (Writing(Record("answer", "once", "ada", made[0].task.id)),)
 
-        task = await house.tasks.create(ada, WISH, beside=beside)
+        task = await house.tasks.create(ada, WISH, attach_records=beside)
         kept = await house.store.get_record("answer", "once")
         assert kept is not None
         assert kept.body == task.id
-        refusal = await refusal_of(house.tasks.create(ada, WISH, beside=beside))
+        refusal = await refusal_of(house.tasks.create(ada, WISH, attach_records=beside))
         assert (refusal.code, refusal.facts["kind"]) == ("record_changed", "answer")
-        assert await code_of(house.tasks.declare(ada, WISH._replace(key="k"), beside=beside)) == "record_changed"
+        assert await code_of(house.tasks.declare(ada, WISH._replace(key="k"), attach_records=beside)) == "record_changed"
         assert await code_of(house.tasks.create_many(ada, [WISH], str, beside)) == "record_changed"
         assert len((await house.tasks.page(ada)).items) == 1
 

@@ -12,11 +12,11 @@ from .own_tasks import own
 
 
 async def edit_and_switch(
-    service: Service, who: Principal, facts: Facts, edits: Edits, *, enabled: bool | None
+    service: Service, principal: Principal, facts: Facts, edits: Edits, *, enabled: bool | None
 ) -> Facts:
     """Edit the task, then enable or disable it. A dry run of the edit comes first, so that a refusal comes before any
     write."""
-    principal, task_id = own(who), facts.task.id
+    principal, task_id = own(principal), facts.task.id
     await service.tasks.edit(principal, task_id, edits, dry_run=True)
     is_over = facts.standing.state in (TaskState.COMPLETED, TaskState.FAILED)
     # A task that has ended can be enabled only after the edit gives it a new time.
@@ -34,10 +34,10 @@ async def edit_and_switch(
     return await service.tasks.get(principal, task_id)
 
 
-async def hold(service: Service, who: Principal, task_id: str, note: str) -> Facts:
+async def hold(service: Service, principal: Principal, task_id: str, note: str) -> Facts:
     """Pause the task. A pause with another cause than a request, such as a pending approval, is kept."""
-    facts = await service.tasks.get(own(who), task_id)
+    facts = await service.tasks.get(own(principal), task_id)
     pause = facts.standing.pause
     if pause is not None and pause.cause is not PauseCause.REQUESTED:
         return facts
-    return await service.tasks.pause(own(who), task_id, note=note)
+    return await service.tasks.pause(own(principal), task_id, note=note)

@@ -33,17 +33,17 @@ def enclosed(request: Request, data: Any, status: int = 200) -> Response:
 
 
 async def enclosed_task(
-    request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = (), status: int = 200
+    request: Request, principal: Principal, facts: Facts, notes: tuple[Note, ...] = (), status: int = 200
 ) -> Response:
     """Respond with one schedule under two names: their server used `task`, and their clients read `schedule`."""
-    (rendered,) = await shown_tasks(request, who, [facts])
+    (rendered,) = await shown_tasks(request, principal, [facts])
     if notes:
         rendered["warnings"] = told(notes, language(request))
     return enclosed(request, {"task": rendered, "schedule": rendered}, status)
 
 
-async def shown_tasks(request: Request, who: Principal, tasks: list[Facts]) -> list[dict[str, Any]]:
+async def shown_tasks(request: Request, principal: Principal, tasks: list[Facts]) -> list[dict[str, Any]]:
     context = house_of(request)
     now = context.clock.now()
-    latest = await latest_runs(context.service, who, tasks)
+    latest = await latest_runs(context.service, principal, tasks)
     return [schedule_shown(each, latest.get(each.task.id), now) for each in tasks]

@@ -50,14 +50,14 @@ async def _is_running(service: Service) -> bool:
         return False
 
 
-async def _queue(service: Service, who: Principal) -> dict[str, Any]:
+async def _queue(service: Service, principal: Principal) -> dict[str, Any]:
     """Return the queue: of all owners for an admin, of the caller for others.
 
     `queueSize` counts what `tasksInQueue` lists, however long: tasks with an entry that a node can claim in time. Due
     entries that wait for a node with their function, or for a lane slot, are counted separately.
     """
-    upcoming = await service.tasks.upcoming(who, MOST_LISTED)
-    overview = await service.overview.now(who)
+    upcoming = await service.tasks.upcoming(principal, MOST_LISTED)
+    overview = await service.overview.now(principal)
     active, waiting = overview.tasks[TaskState.ACTIVE], overview.waiting
     is_complete = len(upcoming) < MOST_LISTED
     dues = [due for each in upcoming if (due := next_due(each)) is not None]

@@ -13,28 +13,28 @@ _PROBLEM: Final = {"application/problem+json": {"schema": reference("CompatProbl
 def said(  # noqa: PLR0913 - one keyword for each part of the document
     name: str,
     summary: str,
-    answers: str,
+    response: str,
     *,
     status: int = 200,
-    takes: str | None = None,
+    request_body: str | None = None,
     example: Any = None,
     problems: Sequence[int] = (),
-    once: bool = False,
+    idempotent: bool = False,
     optional: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of a route decorator; `response` and `request_body` name shapes."""
     metadata = told(
         name,
         summary,
-        answers,
+        response,
         status=status,
-        takes=takes,
+        request_body=request_body,
         example=example,
         problems=problems,
-        once=once,
+        idempotent=idempotent,
         optional=optional,
     )
-    for code, response in metadata["responses"].items():
+    for code, document in metadata["responses"].items():
         if code >= 400:
-            metadata["responses"][code] = {**response, "content": _PROBLEM}
+            metadata["responses"][code] = {**document, "content": _PROBLEM}
     return metadata

@@ -52,14 +52,14 @@ Operation: TypeAlias = Callable[[Service, Principal, str], Awaitable[object]]
 )
 async def upcoming(
     request: Request,
-    who: Who,
+    principal: Who,
     withinMinutes: Annotated[int, Query(ge=1, le=_MAX_MINUTES_AHEAD)] = 60,  # noqa: N803 - the surface's own name
     limit: Limit = 100,
 ) -> Response:
     context = house_of(request)
     now = context.clock.now()
     until = now + timedelta(minutes=withinMinutes)
-    with_due = ((each, next_due(each)) for each in await context.service.tasks.upcoming(own(who), limit))
+    with_due = ((each, next_due(each)) for each in await context.service.tasks.upcoming(own(principal), limit))
     tasks = [upcoming_shown(each, due, now) for each, due in with_due if due is not None and due <= until]
     data = {"tasks": tasks, "withinHours": withinMinutes / 60, "queryTime": now.isoformat()}
     return enclosed(request, data)
@@ -71,11 +71,11 @@ async def upcoming(
         "get_schedule_statistics", "Numbers by state, type and priority, and the success rate", "ScheduleStatistics"
     ),
 )
-async def statistics(request: Request, who: Who) -> Response:
+async def statistics(request: Request, principal: Who) -> Response:
     service = house_of(request).service
-    tasks = await gathered(service, who)
+    tasks = await gathered(service, principal)
     states = Counter(status_of(each) for each in tasks)
-    outcomes = (await service.overview.now(own(who))).outcomes
+    outcomes = (await service.overview.now(own(principal))).outcomes
     good = outcomes.get("succeeded", 0)
     ended = good + sum(outcomes.get(name, 0) for name in ("failed", "timed_out", "lost"))
     data = {
@@ -103,23 +103,23 @@ async def _replay_execution(request: Request, _who: Principal, ids: Ids) -> Resp
     return _execution_response(request, ids["run"], ids["at"])
 
 
-async def _replay_schedule(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_schedule(request: Request, principal: Principal, ids: Ids) -> Response:
     tasks = house_of(request).service.tasks
-    facts = await tasks.get(own(who), request.path_params["uuid"])
+    facts = await tasks.get(own(principal), request.path_params["uuid"])
     if "snoozed" not in ids:
-        return await enclosed_task(request, who, facts)
-    rendered = await shown_tasks(request, who, [facts, await tasks.get(own(who), ids["snoozed"])])
+        return await enclosed_task(request, principal, facts)
+    rendered = await shown_tasks(request, principal, [facts, await tasks.get(own(principal), ids["snoozed"])])
     return enclosed(request, {"task": rendered[0], "schedule": rendered[0], "snoozed": rendered[1]})
 
 
 @router.post(
     "/batch",
     **said(
-        "batch_schedules", "One operation for many schedules", "BatchResult", takes="Batch", example=EXAMPLE, once=True
+        "batch_schedules", "One operation for many schedules", "BatchResult", request_body="Batch", example=EXAMPLE, idempotent=True
     ),
 )
 @repeatable(Scope.WRITE, _replay_batch)
-async def batch(request: Request, who: Who) -> Response:
+async def batch(request: Request, principal: Who) -> Response:
     body = check_fields("batch", await json_body(request), ("taskUuids", "operation"))
     uuids, operation = body.get("taskUuids"), OPERATIONS.get(str(body.get("operation")))
     if operation is None:
@@ -132,7 +132,7 @@ async def batch(request: Request, who: Who) -> Response:
     failed: list[dict[str, Any]] = []
     for uuid in uuids:
         try:
-            await operation(house_of(request).service, who, uuid)
+            await operation(house_of(request).service, principal, uuid)
             done.append(uuid)
         except Refusal as refusal:
             failed.append({"taskUuid": uuid, "error": refusal.in_language(language(request)).message})
@@ -147,44 +147,44 @@ async def batch(request: Request, who: Who) -> Response:
         "execute_schedule",
         "Run it now, once; its times stay as they are",
         "Execution",
-        takes="Execute",
+        request_body="Execute",
         optional=True,
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_execution)
-async def execute(uuid: str, request: Request, who: Who) -> Response:
+async def execute(uuid: str, request: Request, principal: Who) -> Response:
     check_fields("execute", await json_body_or_none(request) or {}, ("taskUuid", "force", "overrides"))
     context = house_of(request)
-    run = await context.service.tasks.run_now(own(who), uuid)
+    run = await context.service.tasks.run_now(own(principal), uuid)
     at = context.clock.now().isoformat()
     remember(request, run=run, at=at)
     return _execution_response(request, run, at)
 
 
 @router.post(
-    "/{uuid}/enable", **said("enable_schedule", "Enable a schedule", "ScheduleAnswer", problems=(404,), once=True)
+    "/{uuid}/enable", **said("enable_schedule", "Enable a schedule", "ScheduleAnswer", problems=(404,), idempotent=True)
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def enable(uuid: str, request: Request, who: Who) -> Response:
-    return await _apply(uuid, request, who, _resume)
+async def enable(uuid: str, request: Request, principal: Who) -> Response:
+    return await _apply(uuid, request, principal, _resume)
 
 
 @router.post(
-    "/{uuid}/disable", **said("disable_schedule", "Disable a schedule", "ScheduleAnswer", problems=(404,), once=True)
+    "/{uuid}/disable", **said("disable_schedule", "Disable a schedule", "ScheduleAnswer", problems=(404,), idempotent=True)
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def disable(uuid: str, request: Request, who: Who) -> Response:
-    return await _apply(uuid, request, who, _disable)
+async def disable(uuid: str, request: Request, principal: Who) -> Response:
+    return await _apply(uuid, request, principal, _disable)
 
 
 @router.post(
-    "/{uuid}/pause", **said("pause_schedule", "Pause a schedule", "ScheduleAnswer", problems=(404,), once=True)
+    "/{uuid}/pause", **said("pause_schedule", "Pause a schedule", "ScheduleAnswer", problems=(404,), idempotent=True)
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def pause(uuid: str, request: Request, who: Who) -> Response:
-    return await _apply(uuid, request, who, _pause)
+async def pause(uuid: str, request: Request, principal: Who) -> Response:
+    return await _apply(uuid, request, principal, _pause)
 
 
 @router.post(
@@ -194,12 +194,12 @@ async def pause(uuid: str, request: Request, who: Who) -> Response:
         "Resume a schedule; missed times are not made up for",
         "ScheduleAnswer",
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def resume(uuid: str, request: Request, who: Who) -> Response:
-    return await _apply(uuid, request, who, _resume)
+async def resume(uuid: str, request: Request, principal: Who) -> Response:
+    return await _apply(uuid, request, principal, _resume)
 
 
 @router.post(
@@ -208,27 +208,27 @@ async def resume(uuid: str, request: Request, who: Who) -> Response:
         "snooze_schedule",
         "Snooze: run once more, after the given minutes",
         "ScheduleAnswer",
-        takes="Snooze",
+        request_body="Snooze",
         example={"snoozeMinutes": 10},
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def snooze(uuid: str, request: Request, who: Who) -> Response:
+async def snooze(uuid: str, request: Request, principal: Who) -> Response:
     """Move a one-time schedule; a recurring one keeps its times, and one extra reminder is created."""
     context, now = house_of(request), house_of(request).clock.now()
-    facts = await context.service.tasks.get(own(who), uuid)
+    facts = await context.service.tasks.get(own(principal), uuid)
     task = facts.task
     at = now + read_snooze(await json_body(request), task)
     if happens_once(task):
         edits = Edits(when=Once(at, zone=task.schedule.zone), labels=labelled(task, {UPDATED: now.isoformat()}))
         is_active = facts.standing.state is TaskState.ACTIVE
-        after = await edit_and_switch(context.service, who, facts, edits, enabled=None if is_active else True)
-        return await enclosed_task(request, who, after)
-    extra = await context.service.tasks.create(own(who), once_more(task, at, now))
+        after = await edit_and_switch(context.service, principal, facts, edits, enabled=None if is_active else True)
+        return await enclosed_task(request, principal, after)
+    extra = await context.service.tasks.create(own(principal), once_more(task, at, now))
     remember(request, snoozed=extra.id)
-    rendered = await shown_tasks(request, who, [facts, await context.service.tasks.get(own(who), extra.id)])
+    rendered = await shown_tasks(request, principal, [facts, await context.service.tasks.get(own(principal), extra.id)])
     return enclosed(request, {"task": rendered[0], "schedule": rendered[0], "snoozed": rendered[1]})
 
 
@@ -238,27 +238,27 @@ def _execution_response(request: Request, run: str, at: str) -> Response:
     return enclosed(request, {"executionResult": result})
 
 
-async def _apply(uuid: str, request: Request, who: Principal, operation: Operation) -> Response:
+async def _apply(uuid: str, request: Request, principal: Principal, operation: Operation) -> Response:
     """Run an operation and respond with the schedule; a body is allowed and ignored."""
     service = house_of(request).service
-    await operation(service, who, uuid)
-    return await enclosed_task(request, who, await service.tasks.get(own(who), uuid))
+    await operation(service, principal, uuid)
+    return await enclosed_task(request, principal, await service.tasks.get(own(principal), uuid))
 
 
-async def _resume(service: Service, who: Principal, uuid: str) -> object:
-    return await service.tasks.resume(own(who), uuid)
+async def _resume(service: Service, principal: Principal, uuid: str) -> object:
+    return await service.tasks.resume(own(principal), uuid)
 
 
-async def _disable(service: Service, who: Principal, uuid: str) -> object:
-    return await hold(service, who, uuid, DISABLED)
+async def _disable(service: Service, principal: Principal, uuid: str) -> object:
+    return await hold(service, principal, uuid, DISABLED)
 
 
-async def _pause(service: Service, who: Principal, uuid: str) -> object:
-    return await hold(service, who, uuid, "")
+async def _pause(service: Service, principal: Principal, uuid: str) -> object:
+    return await hold(service, principal, uuid, "")
 
 
-async def _cancel(service: Service, who: Principal, uuid: str) -> object:
-    return await service.tasks.cancel(own(who), uuid)
+async def _cancel(service: Service, principal: Principal, uuid: str) -> object:
+    return await service.tasks.cancel(own(principal), uuid)
 
 
 OPERATIONS: Final[dict[str, Operation]] = {

@@ -42,11 +42,11 @@ REMINDER: Final = {"title": "Tea", "message": "It is ready", "reminderTime": "20
 
 
 @router.get("", **said("list_schedules", "Your schedules, the next to run first", "ScheduleList"))
-async def list_schedules(request: Request, who: Who, listing: Wanted, page: Page = 1, limit: Limit = 50) -> Response:
-    own_tasks = await gathered(house_of(request).service, who)
+async def list_schedules(request: Request, principal: Who, listing: Wanted, page: Page = 1, limit: Limit = 50) -> Response:
+    own_tasks = await gathered(house_of(request).service, principal)
     matching = soonest_first([each for each in own_tasks if listing.fits(each)], house_of(request).clock.now())
     offset = (page - 1) * limit
-    rendered = await shown_tasks(request, who, matching[offset : offset + limit])
+    rendered = await shown_tasks(request, principal, matching[offset : offset + limit])
     has_more = offset + limit < len(matching)
     data = {
         "tasks": rendered,
@@ -59,23 +59,23 @@ async def list_schedules(request: Request, who: Who, listing: Wanted, page: Page
     return enclosed(request, data)
 
 
-async def _replay_schedule(request: Request, who: Principal, ids: Ids) -> Response:
-    return await _replay_created(request, who, ids["id"], await json_body(request))
+async def _replay_schedule(request: Request, principal: Principal, ids: Ids) -> Response:
+    return await _replay_created(request, principal, ids["id"], await json_body(request))
 
 
-async def _replay_reminder(request: Request, who: Principal, ids: Ids) -> Response:
-    return await _replay_created(request, who, ids["id"], read_reminder(await json_body(request)))
+async def _replay_reminder(request: Request, principal: Principal, ids: Ids) -> Response:
+    return await _replay_created(request, principal, ids["id"], read_reminder(await json_body(request)))
 
 
-async def _replay_created(request: Request, who: Principal, task_id: str, body: object) -> Response:
+async def _replay_created(request: Request, principal: Principal, task_id: str, body: object) -> Response:
     context = house_of(request)
-    facts = await context.service.tasks.get(own(who), task_id)
+    facts = await context.service.tasks.get(own(principal), task_id)
     try:
-        notes = read_new(body, who.owner, zone_of(context, who), context.clock.now()).notes
+        notes = read_new(body, principal.owner, zone_of(context, principal), context.clock.now()).notes
     except Refusal:
         # The body names a time that has passed since.
         notes = ()
-    return await enclosed_task(request, who, facts, notes, 201)
+    return await enclosed_task(request, principal, facts, notes, 201)
 
 
 @router.post(
@@ -85,17 +85,17 @@ async def _replay_created(request: Request, who: Principal, task_id: str, body: 
         "Make a schedule",
         "ScheduleAnswer",
         status=201,
-        takes="NewSchedule",
+        request_body="NewSchedule",
         example=EXAMPLE,
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def create_schedule(request: Request, who: Who) -> Response:
+async def create_schedule(request: Request, principal: Who) -> Response:
     context = house_of(request)
-    parsed = read_new(await json_body(request), who.owner, zone_of(context, who), context.clock.now())
-    return await _create(request, who, parsed)
+    parsed = read_new(await json_body(request), principal.owner, zone_of(context, principal), context.clock.now())
+    return await _create(request, principal, parsed)
 
 
 @router.post(
@@ -105,43 +105,43 @@ async def create_schedule(request: Request, who: Who) -> Response:
         "Make a reminder",
         "ScheduleAnswer",
         status=201,
-        takes="QuickReminder",
+        request_body="QuickReminder",
         example=REMINDER,
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_reminder)
-async def create_quick_reminder(request: Request, who: Who) -> Response:
+async def create_quick_reminder(request: Request, principal: Who) -> Response:
     context = house_of(request)
     body = read_reminder(await json_body(request))
-    return await _create(request, who, read_new(body, who.owner, zone_of(context, who), context.clock.now()))
+    return await _create(request, principal, read_new(body, principal.owner, zone_of(context, principal), context.clock.now()))
 
 
 @router.delete("", **said("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"))
-async def remove_by_source(request: Request, who: Who, source: Source) -> Response:
+async def remove_by_source(request: Request, principal: Who, source: Source) -> Response:
     # Checked also when there is nothing to remove.
-    who.must(Scope.WRITE)
+    principal.must(Scope.WRITE)
     service = house_of(request).service
     removed: list[str] = []
 
     async def remove_one(task: Task) -> None:
-        await remove(service, who, task.id)
+        await remove(service, principal, task.id)
         removed.append(task.id)
 
-    report = await service.bulk.each(own(who), TaskFilter(who.owner, labels=source), remove_one)
+    report = await service.bulk.each(own(principal), TaskFilter(principal.owner, labels=source), remove_one)
     failed = [_failure(each.task.id, each.refusal.in_language(language(request)).message) for each in report.refused]
     return enclosed(request, {"removed": report.done, "taskUuids": removed[:1_000], "failed": failed})
 
 
 @router.get("/execution-history", **said("list_schedule_executions", "Your newest executions", "ScheduleHistory"))
-async def all_history(request: Request, who: Who, limit: Limit = 50) -> Response:
-    page = await house_of(request).service.runs.page(own(who), RunFilter(who.owner), limit=limit)
+async def all_history(request: Request, principal: Who, limit: Limit = 50) -> Response:
+    page = await house_of(request).service.runs.page(own(principal), RunFilter(principal.owner), limit=limit)
     return _history_response(request, page.items, more=page.after is not None)
 
 
 @router.get("/{uuid}", **said("get_schedule", "One schedule", "ScheduleAnswer", problems=(404,)))
-async def get_schedule(uuid: str, request: Request, who: Who) -> Response:
-    return await enclosed_task(request, who, await house_of(request).service.tasks.get(own(who), uuid))
+async def get_schedule(uuid: str, request: Request, principal: Who) -> Response:
+    return await enclosed_task(request, principal, await house_of(request).service.tasks.get(own(principal), uuid))
 
 
 @router.put(
@@ -150,29 +150,29 @@ async def get_schedule(uuid: str, request: Request, who: Who) -> Response:
         "update_schedule",
         "Change what is given; the rest stays",
         "ScheduleAnswer",
-        takes="NewSchedule",
+        request_body="NewSchedule",
         example={"priority": "HIGH"},
         problems=(404, 409),
     ),
 )
-async def update_schedule(uuid: str, request: Request, who: Who) -> Response:
+async def update_schedule(uuid: str, request: Request, principal: Who) -> Response:
     house = house_of(request)
-    before = await house.service.tasks.get(own(who), uuid)
-    changes = read_changes(await json_body(request), before, zone_of(house, who), house.clock.now())
+    before = await house.service.tasks.get(own(principal), uuid)
+    changes = read_changes(await json_body(request), before, zone_of(house, principal), house.clock.now())
     enabled = True if changes.enabled is None and changes.status == "PENDING" else changes.enabled
-    after = await edit_and_switch(house.service, who, before, changes.edits, enabled=enabled)
+    after = await edit_and_switch(house.service, principal, before, changes.edits, enabled=enabled)
     if changes.status == "PAUSED":
-        after = await hold(house.service, who, uuid, "")
+        after = await hold(house.service, principal, uuid, "")
     if changes.status == "CANCELLED":
-        after = await house.service.tasks.cancel(own(who), uuid)
-    return await enclosed_task(request, who, after, changes.notes)
+        after = await house.service.tasks.cancel(own(principal), uuid)
+    return await enclosed_task(request, principal, after, changes.notes)
 
 
 @router.delete(
     "/{uuid}", **said("delete_schedule", "Remove a schedule with its history", "ScheduleGone", problems=(404, 409))
 )
-async def delete_schedule(uuid: str, request: Request, who: Who) -> Response:
-    await remove(house_of(request).service, who, uuid)
+async def delete_schedule(uuid: str, request: Request, principal: Who) -> Response:
+    await remove(house_of(request).service, principal, uuid)
     return enclosed(request, None)
 
 
@@ -180,23 +180,23 @@ async def delete_schedule(uuid: str, request: Request, who: Who) -> Response:
     "/{uuid}/history",
     **said("list_executions_of_schedule", "Its newest executions", "ScheduleHistory", problems=(404,)),
 )
-async def history(uuid: str, request: Request, who: Who, limit: Limit = 50) -> Response:
+async def history(uuid: str, request: Request, principal: Who, limit: Limit = 50) -> Response:
     service = house_of(request).service
-    await service.tasks.get(own(who), uuid)
-    page = await service.runs.page(own(who), RunFilter(who.owner, uuid), limit=limit)
+    await service.tasks.get(own(principal), uuid)
+    page = await service.runs.page(own(principal), RunFilter(principal.owner, uuid), limit=limit)
     return _history_response(request, page.items, more=page.after is not None)
 
 
-def zone_of(context: House, who: Principal) -> str:
+def zone_of(context: House, principal: Principal) -> str:
     """Return the zone for days and times without an offset: the owner's, or the deployment's. Responses show it."""
-    return who.zone or context.service.zone or "UTC"
+    return principal.zone or context.service.zone or "UTC"
 
 
-async def _create(request: Request, who: Principal, parsed: Asked) -> Response:
+async def _create(request: Request, principal: Principal, parsed: Asked) -> Response:
     tasks = house_of(request).service.tasks
-    task = await tasks.create(own(who), parsed.wish, paused=parsed.paused)
+    task = await tasks.create(own(principal), parsed.wish, paused=parsed.paused)
     remember(request, id=task.id)
-    return await enclosed_task(request, who, await tasks.get(own(who), task.id), parsed.notes, 201)
+    return await enclosed_task(request, principal, await tasks.get(own(principal), task.id), parsed.notes, 201)
 
 
 def _history_response(request: Request, runs: tuple[Run, ...], *, more: bool) -> Response:

@@ -30,8 +30,8 @@ Agent = Annotated[str, Path(max_length=200, description="The name of an agent.")
 
 
 @router.get("/agents/{agent}", **told("get_agent", "One agent and its limits", "Agent", problems=(404,)))
-async def get_agent(request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None) -> Response:
-    return answer(agent_json(await house_of(request).service.agents.get(who, agent, owner)))
+async def get_agent(request: Request, principal: Who, agent: Agent, *, owner: OwnerQuery = None) -> Response:
+    return answer(agent_json(await house_of(request).service.agents.get(principal, agent, owner)))
 
 
 @router.put(
@@ -40,18 +40,18 @@ async def get_agent(request: Request, who: Who, agent: Agent, *, owner: OwnerQue
         "put_agent",
         "Set limits of an agent, or with the name * of all agents of an owner (admins)",
         "Agent",
-        takes="AgentWish",
+        request_body="AgentWish",
         example=AGENT,
         problems=(404, 409),
     ),
 )
 async def put_agent(
-    request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
     quotas = check_fields("agent", await json_body(request), ("quotas",)).get("quotas")
     if not isinstance(quotas, Mapping):
         raise refuse("bad_policy", name="quotas", value=quotas, wanted="JSON object")
-    return answer(agent_json(await acting(request, dry_run=dry_run).agents.put(who, agent, quotas, owner)))
+    return answer(agent_json(await acting(request, dry_run=dry_run).agents.put(principal, agent, quotas, owner)))
 
 
 async def _replay_agent(request: Request, _who: Principal, ids: Ids) -> Response:
@@ -65,14 +65,14 @@ async def _replay_agent(request: Request, _who: Principal, ids: Ids) -> Response
         "Stop an agent: its tasks are paused, and it can create or resume none",
         "Stopped",
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_agent)
 async def stop_agent(
-    request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    number = await acting(request, dry_run=dry_run).approvals.stop_agent(who, agent, owner)
+    number = await acting(request, dry_run=dry_run).approvals.stop_agent(principal, agent, owner)
     remember(request, tasks=number)
     return answer({"agent": agent, "tasks": number, "dry_run": dry_run})
 
@@ -84,13 +84,13 @@ async def stop_agent(
         "Restart a stopped agent, and resume the tasks that were paused with it",
         "Stopped",
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_agent)
 async def restart_agent(
-    request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    number = await acting(request, dry_run=dry_run).approvals.restart_agent(who, agent, owner)
+    number = await acting(request, dry_run=dry_run).approvals.restart_agent(principal, agent, owner)
     remember(request, tasks=number)
     return answer({"agent": agent, "tasks": number, "dry_run": dry_run})

@@ -20,11 +20,11 @@ router: Final = resource("/v1", "audit")
 
 
 @router.get("/audit", **told("list_audit", "Who did what, newest first", "AuditPage"))
-async def list_audit(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    page = await house_of(request).service.audit.page(who, read_cursor(request, who, cursor), limit)
-    return page_answer(request, who, page, audit_json)
+async def list_audit(request: Request, principal: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    page = await house_of(request).service.audit.page(principal, read_cursor(request, principal, cursor), limit)
+    return page_answer(request, principal, page, audit_json)
 
 
 @router.get("/audit/verify", **told("verify_audit", "Whether the hash chain is intact (admins)", "AuditVerdict"))
-async def verify_audit(request: Request, who: Who) -> Response:
-    return answer(verdict_json(await house_of(request).service.audit.verify(who)))
+async def verify_audit(request: Request, principal: Who) -> Response:
+    return answer(verdict_json(await house_of(request).service.audit.verify(principal)))

@@ -55,9 +55,9 @@ _ACT_OPERATION: Final = told(
     "act_on_tasks",
     "Pause, resume, run, skip, cancel or delete every task that fits a filter",
     "BulkReport",
-    takes="Action",
+    request_body="Action",
     example=ACTIONS,
-    once=True,
+    idempotent=True,
     headers=(PREFER,),
     description="Task by task, each in a transaction of its own: a refusal does not stop the others. "
     'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
@@ -66,14 +66,14 @@ _ACT_OPERATION: Final = told(
 _ACT_OPERATION["responses"][202] = told("", "", "Operation", status=202)["responses"][202]
 
 
-async def _replay_created(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_created(request: Request, principal: Principal, ids: Ids) -> Response:
     """Render the tasks that still exist; `created` is the original number."""
     service, items = house_of(request).service, list[dict[str, Any]]()
     task_requests = _read_tasks(await json_body(request))
     for name, task_request in zip(ids["tasks"], task_requests, strict=True):
         with suppress(NotFound):
-            facts = await service.tasks.get(who, name)
-            items.append(_render_brief(facts, await _resolve_leniently(service, who, task_request), language(request)))
+            facts = await service.tasks.get(principal, name)
+            items.append(_render_brief(facts, await _resolve_leniently(service, principal, task_request), language(request)))
     return answer({"created": len(ids["tasks"]), "items": items, "dry_run": False})
 
 
@@ -84,16 +84,16 @@ async def _replay_created(request: Request, who: Principal, ids: Ids) -> Respons
         f"Make up to {BULK_TASKS} tasks in one call: all of them, or none",
         "MadeMany",
         status=201,
-        takes="NewTasks",
+        request_body="NewTasks",
         example=BULK,
         problems=(409,),
-        once=True,
+        idempotent=True,
     ),
 )
-@repeatable(Scope.WRITE, _replay_created, own=True)
-async def create_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
+@repeatable(Scope.WRITE, _replay_created, writes_record=True)
+async def create_tasks(request: Request, principal: Who, *, dry_run: DryRun = False) -> Response:
     service = house_of(request).service
-    resolved = [await _resolve(service, who, *each) for each in enumerate(_read_tasks(await json_body(request)), 1)]
+    resolved = [await _resolve(service, principal, *each) for each in enumerate(_read_tasks(await json_body(request)), 1)]
     responses: list[Response] = []
 
     def attach_record(tasks: Sequence[Facts]) -> Sequence[Writing]:
@@ -104,7 +104,7 @@ async def create_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -
         return () if key is None else (key.writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
     task_requests = [each.wish for each in resolved]
-    await acting(request, dry_run=dry_run).tasks.create_many(who, task_requests, _no_result, beside=attach_record)
+    await acting(request, dry_run=dry_run).tasks.create_many(principal, task_requests, _no_result, attach_records=attach_record)
     return responses[0]
 
 
@@ -134,19 +134,19 @@ def _read_numbered_task(number: int, value: object) -> Wish:
 def _no_result(_task: Task) -> None: ...
 
 
-async def _resolve(service: Service, who: Principal, number: int, task_request: Wish) -> Resolved:
+async def _resolve(service: Service, principal: Principal, number: int, task_request: Wish) -> Resolved:
     try:
-        return await service.resolve(who, task_request)
+        return await service.resolve(principal, task_request)
     except Refusal as refusal:
         refusal.facts["number"] = number
         raise
 
 
-async def _resolve_leniently(service: Service, who: Principal, task_request: Wish) -> Resolved:
+async def _resolve_leniently(service: Service, principal: Principal, task_request: Wish) -> Resolved:
     """Resolve the request again; if its function has changed since, return the request unresolved: its task exists all
     the same."""
     try:
-        return await service.resolve(who, task_request)
+        return await service.resolve(principal, task_request)
     except Refusal:
         return Resolved(task_request)
 
@@ -162,17 +162,17 @@ def _render_brief(facts: Facts, resolved: Resolved, lang: Language) -> dict[str,
     }
 
 
-async def _replay_report(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Response:
     body = await json_body(request)
-    who.must(scope_for(body["action"]))
+    principal.must(scope_for(body["action"]))
     service, lang = house_of(request).service, language(request)
     if "operation" in ids:
-        operation = await service.operations.get(who, ids["operation"])
+        operation = await service.operations.get(principal, ids["operation"])
         return answer(operation_json(operation, lang), 202, {"Location": f"/v1/operations/{operation.id}"})
     refused: list[dict[str, Any]] = []
     for name, code in ids["refused"]:
         try:
-            title = (await service.tasks.get(who, name)).task.name
+            title = (await service.tasks.get(principal, name)).task.name
         except NotFound:
             title = ""
         refused.append({"task_id": name, "task": title, "code": code, "detail": _REFUSED_BEFORE[lang]})
@@ -181,30 +181,30 @@ async def _replay_report(request: Request, who: Principal, ids: Ids) -> Response
 
 @router.post("/actions", **_ACT_OPERATION)
 @repeatable(None, _replay_report)
-async def act_on_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
+async def act_on_tasks(request: Request, principal: Who, *, dry_run: DryRun = False) -> Response:
     body = check_fields("body", await json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
     is_dry_run = dry_run or body.get("dry_run") is True
     task_filter = _read_filter(body)
     # Checked also when no task matches: a caller without the scope is always refused.
-    who.must(scope_for(body.get("action")))
-    action = deed_of(request, who, acting(request, dry_run=is_dry_run).tasks, body)
+    principal.must(scope_for(body.get("action")))
+    action = deed_of(request, principal, acting(request, dry_run=is_dry_run).tasks, body)
     service = house_of(request).service
     prefers = prefers_async(request)
-    if not is_dry_run and (prefers or await _are_many(service.tasks, who, task_filter)):
+    if not is_dry_run and (prefers or await _are_many(service.tasks, principal, task_filter)):
         order = Order(body["action"], body.get("filter") or {}, body.get("arguments") or {})
-        operation = await service.operations.begin(who, order, task_filter, action, still_allowed(request, who))
+        operation = await service.operations.begin(principal, order, task_filter, action, still_allowed(request, principal))
         remember(request, operation=operation.id)
         applied = {"Preference-Applied": RESPOND_ASYNC} if prefers else {}
         headers = {"Location": f"/v1/operations/{operation.id}", **applied}
         return answer(operation_json(operation, language(request)), 202, headers)
-    report = await service.bulk.each(who, task_filter, action)
+    report = await service.bulk.each(principal, task_filter, action)
     refused = [(each.task.id, each.refusal.code) for each in report.refused]
     remember(request, matched=report.matched, done=report.done, refused=refused)
     return answer({**bulk_json(report, language(request)), "dry_run": is_dry_run})
 
 
-async def _are_many(tasks: Tasks, who: Principal, task_filter: TaskFilter) -> bool:
-    return len((await tasks.page(who, task_filter, None, MOST_AT_ONCE + 1)).items) > MOST_AT_ONCE
+async def _are_many(tasks: Tasks, principal: Principal, task_filter: TaskFilter) -> bool:
+    return len((await tasks.page(principal, task_filter, None, MOST_AT_ONCE + 1)).items) > MOST_AT_ONCE
 
 
 def _read_filter(body: Mapping[str, Any]) -> TaskFilter:

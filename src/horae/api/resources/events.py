@@ -67,7 +67,7 @@ _LAST_EVENT_ID: Final = {
 )
 async def list_events(
     request: Request,
-    who: Who,
+    principal: Who,
     *,
     after: After = None,
     types: Types = None,
@@ -76,19 +76,19 @@ async def list_events(
 ) -> Response:
     if task is not None and is_shortened(TASK, task):
         with suppress(NotFound):
-            task = (await house_of(request).service.tasks.get(who, task)).task.id
+            task = (await house_of(request).service.tasks.get(principal, task)).task.id
     event_filter = Wanted(_parse_kinds(types), task)
     position = _position(request, after)
-    stream_format = MANNERS.get((_media_type(request), who.scope is None))
+    stream_format = MANNERS.get((_media_type(request), principal.scope is None))
     context = house_of(request)
     streams: Hearing = context.tail
-    gap = None if position is None else await context.service.events.gap(who, position)
+    gap = None if position is None else await context.service.events.gap(principal, position)
     if stream_format is None:
         if gap is not None:
             raise refuse_events("events_gone", after=gap.after, resumes=gap.resumes)
-        return await _page(context, who, event_filter, position or 0, limit)
+        return await _page(context, principal, event_filter, position or 0, limit)
     start = position if gap is None else gap.resumes
-    return EventStream(streams, Asked(who, bearer(request), event_filter, start, gap), stream_format)
+    return EventStream(streams, Asked(principal, bearer(request), event_filter, start, gap), stream_format)
 
 
 def _parse_kinds(types: str | None) -> frozenset[EventKind] | None:
@@ -115,11 +115,11 @@ def _position(request: Request, after: int | None) -> int | None:
     return int(header)
 
 
-async def _page(context: House, who: Principal, event_filter: Wanted, after: int, limit: int) -> Response:
+async def _page(context: House, principal: Principal, event_filter: Wanted, after: int, limit: int) -> Response:
     events_read: list[Sequenced] = []
     position = after
     for _ in range(_MAX_PAGES_READ):
-        events = await context.service.events.after(who, position, LARGEST_PAGE)
+        events = await context.service.events.after(principal, position, LARGEST_PAGE)
         events_read += [each for each in events if event_filter.takes(each.event)]
         position = events[-1].cursor if events else position
         if len(events_read) >= limit or len(events) < LARGEST_PAGE:
@@ -128,6 +128,6 @@ async def _page(context: House, who: Principal, event_filter: Wanted, after: int
         events_read = events_read[:limit]
         position = events_read[-1].cursor
     rendered = await context.service.telling.told(events_read)
-    items = with_positions(rendered) if who.scope is None else [each.body for each in rendered]
-    last = await context.service.events.last(who)
+    items = with_positions(rendered) if principal.scope is None else [each.body for each in rendered]
+    last = await context.service.events.last(principal)
     return Response(b'{"items":[%s],"next":%d,"last":%d}' % (b",".join(items), position, last), media_type=JSON)

@@ -19,8 +19,8 @@ router: Final = resource("/v1", "functions")
 
 
 @router.get("/functions", **told("list_functions", "The functions that nodes have registered, by name", "FunctionList"))
-async def list_functions(request: Request, who: Who) -> Response:
-    functions = await house_of(request).service.functions.all(who)
+async def list_functions(request: Request, principal: Who) -> Response:
+    functions = await house_of(request).service.functions.all(principal)
     return answer({"items": [function_json(each) for each in functions], "next_cursor": None})
 
 
@@ -28,5 +28,5 @@ async def list_functions(request: Request, who: Who) -> Response:
     "/functions/{name:path}",
     **told("get_function", "One function: its arguments, and what its tasks start from", "Function", problems=(404,)),
 )
-async def get_function(request: Request, who: Who, name: Annotated[str, Path(max_length=200)]) -> Response:
-    return answer(function_json(await house_of(request).service.functions.get(who, name)))
+async def get_function(request: Request, principal: Who, name: Annotated[str, Path(max_length=200)]) -> Response:
+    return answer(function_json(await house_of(request).service.functions.get(principal, name)))

@@ -24,8 +24,8 @@ router: Final = resource("/v1", "lanes")
 
 
 @router.get("/lanes", **told("list_lanes", "The lanes, and how full they are", "LaneList"))
-async def list_lanes(request: Request, who: Who) -> Response:
-    lanes = await house_of(request).service.lanes.all(who)
+async def list_lanes(request: Request, principal: Who) -> Response:
+    lanes = await house_of(request).service.lanes.all(principal)
     return answer({"items": [lane_json(each) for each in lanes], "next_cursor": None})
 
 
@@ -35,14 +35,14 @@ async def list_lanes(request: Request, who: Who) -> Response:
         "put_lane",
         "Limit the concurrent runs of a lane across all nodes; with 0 none starts",
         "Lane",
-        takes="LaneLimit",
+        request_body="LaneLimit",
         example=LANE,
     ),
 )
 async def put_lane(
-    request: Request, who: Who, lane: Annotated[str, Path(max_length=200)], *, dry_run: DryRun = False
+    request: Request, principal: Who, lane: Annotated[str, Path(max_length=200)], *, dry_run: DryRun = False
 ) -> Response:
     body = check_fields("body", await json_body(request), ("limit",))
     if "limit" not in body:
         raise refuse("missing_field", name="limit")
-    return answer(lane_json(await acting(request, dry_run=dry_run).lanes.limit(who, lane, body["limit"])))
+    return answer(lane_json(await acting(request, dry_run=dry_run).lanes.limit(principal, lane, body["limit"])))

@@ -34,12 +34,12 @@ Name = Annotated[str, Path(max_length=200, description="An id, a name, a key, or
     **told("get_task_by_key", "The task with this key", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
 )
 async def get_by_key(
-    request: Request, who: Who, key: Key, *, owner: Owner = None, include: Include = None, fields: Fields = None
+    request: Request, principal: Who, key: Key, *, owner: Owner = None, include: Include = None, fields: Fields = None
 ) -> Response:
-    facts = await _find_by_key(request, who, key, owner)
+    facts = await _find_by_key(request, principal, key, owner)
     if facts is None:
         raise refuse("no_such_task", id=key)
-    return await task_entity(request, who, facts, include, fields)
+    return await task_entity(request, principal, facts, include, fields)
 
 
 @router.put(
@@ -48,17 +48,17 @@ async def get_by_key(
         "put_task_by_key",
         "Create or edit the task with this key; the same request twice changes nothing",
         "Receipt",
-        takes="KeyedTask",
+        request_body="KeyedTask",
         example=NEW_TASK,
         problems=(404, 409, 412),
         headers=(IF_MATCH, IF_NONE_MATCH),
-        also=201,
+        also_status=201,
         description="201 when it was created, 200 when it existed. `If-None-Match: *` changes nothing that exists.",
     ),
 )
 async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     request: Request,
-    who: Who,
+    principal: Who,
     key: Key,
     *,
     owner: Owner = None,
@@ -67,8 +67,8 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     include: Include = None,
 ) -> Response:
     fixed = {"key": key} if owner is None else {"key": key, "owner": owner}
-    order = await ordered(request, who, **fixed)
-    before = await _find_by_key(request, who, key, order.wish.owner)
+    order = await ordered(request, principal, **fixed)
+    before = await _find_by_key(request, principal, key, order.wish.owner)
     if before is None and "if-match" in request.headers:
         raise refuse_request("version_changed", current="nothing is there")
     if before is not None:
@@ -77,7 +77,7 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
                 "version_changed", current=f"version {before.task.version}", version=before.task.version
             )
         expected_version(request, before.task.version)
-    return await Maker(request, who, included(include), dry_run=dry_run).make(order, paused)
+    return await Maker(request, principal, included(include), dry_run=dry_run).make(order, paused)
 
 
 @router.get(
@@ -85,11 +85,11 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     **told("find_task", "One task by any name that is unique", "Task", problems=(404, 409), headers=(IF_NONE_MATCH,)),
 )
 async def find_task(
-    request: Request, who: Who, name: Name, *, include: Include = None, fields: Fields = None
+    request: Request, principal: Who, name: Name, *, include: Include = None, fields: Fields = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.named(who, name)
-    return await task_entity(request, who, facts, include, fields)
+    facts = await house_of(request).service.tasks.named(principal, name)
+    return await task_entity(request, principal, facts, include, fields)
 
 
-async def _find_by_key(request: Request, who: Principal, key: str, owner: str | None) -> Facts | None:
-    return await house_of(request).service.tasks.keyed(who, key, owner)
+async def _find_by_key(request: Request, principal: Principal, key: str, owner: str | None) -> Facts | None:
+    return await house_of(request).service.tasks.keyed(principal, key, owner)

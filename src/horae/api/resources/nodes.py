@@ -28,13 +28,13 @@ Node = Annotated[str, Path(max_length=200, description="The id of a node, or its
 
 
 @router.get("/nodes", **told("list_nodes", "The nodes and their state (admins)", "NodeList"))
-async def list_nodes(request: Request, who: Who) -> Response:
-    seen = await house_of(request).service.nodes.all(who)
+async def list_nodes(request: Request, principal: Who) -> Response:
+    seen = await house_of(request).service.nodes.all(principal)
     return answer({"items": [node_seen_json(each) for each in seen], "next_cursor": None})
 
 
-async def _replay_nodes(request: Request, who: Principal, ids: Ids) -> Response:
-    seen = await house_of(request).service.nodes.all(who)
+async def _replay_nodes(request: Request, principal: Principal, ids: Ids) -> Response:
+    seen = await house_of(request).service.nodes.all(principal)
     return answer({"items": [node_json(each.node) for each in seen if each.node.id in ids["nodes"]]})
 
 
@@ -44,17 +44,17 @@ async def _replay_nodes(request: Request, who: Principal, ids: Ids) -> Response:
         "drain_node",
         "Drain a node, so that it claims nothing more, or undo it (admins); with `host=true` all nodes of that machine",
         "DrainedNodes",
-        takes="Drain",
+        request_body="Drain",
         optional=True,
         example=DRAIN,
         problems=(404, 409),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.ADMIN, _replay_nodes)
 async def drain_node(
     request: Request,
-    who: Who,
+    principal: Who,
     node: Node,
     *,
     host: Annotated[bool, Query(description="`node` is the name of a machine.")] = False,
@@ -65,9 +65,9 @@ async def drain_node(
         raise refuse("bad_policy", name="draining", value=draining, wanted="true or false")
     nodes = acting(request, dry_run=dry_run).nodes
     drained = (
-        await nodes.drain_host(who, node, draining=draining)
+        await nodes.drain_host(principal, node, draining=draining)
         if host
-        else (await nodes.drain(who, node, draining=draining),)
+        else (await nodes.drain(principal, node, draining=draining),)
     )
     remember(request, nodes=[each.id for each in drained])
     return answer({"items": [node_json(each) for each in drained]})

@@ -27,21 +27,21 @@ OperationId = Annotated[str, Path(max_length=200, description="The id of an oper
 
 
 @router.get("", **told("list_operations", "Operations, newest first; kept for seven days", "OperationPage"))
-async def list_operations(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_operations(request: Request, principal: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
     lang = language(request)
-    page = await house_of(request).service.operations.page(who, read_cursor(request, who, cursor), limit)
-    return page_answer(request, who, page, lambda operation: operation_json(operation, lang))
+    page = await house_of(request).service.operations.page(principal, read_cursor(request, principal, cursor), limit)
+    return page_answer(request, principal, page, lambda operation: operation_json(operation, lang))
 
 
 @router.get("/{operation_id}", **told("get_operation", "Progress of an operation", "Operation", problems=(404,)))
-async def get_operation(request: Request, who: Who, operation_id: OperationId) -> Response:
-    operation = await house_of(request).service.operations.get(who, operation_id)
+async def get_operation(request: Request, principal: Who, operation_id: OperationId) -> Response:
+    operation = await house_of(request).service.operations.get(principal, operation_id)
     return answer(operation_json(operation, language(request)))
 
 
-async def _replay_operation(request: Request, who: Principal, _ids: Ids) -> Response:
-    operation = await house_of(request).service.operations.get(who, request.path_params["operation_id"])
-    who.must(scope_for(operation.action))
+async def _replay_operation(request: Request, principal: Principal, _ids: Ids) -> Response:
+    operation = await house_of(request).service.operations.get(principal, request.path_params["operation_id"])
+    principal.must(scope_for(operation.action))
     return answer(operation_json(operation, language(request)), 202)
 
 
@@ -53,12 +53,12 @@ async def _replay_operation(request: Request, who: Principal, _ids: Ids) -> Resp
         "Operation",
         status=202,
         problems=(404, 409),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(None, _replay_operation)
 async def cancel_operation(
-    request: Request, who: Who, operation_id: OperationId, *, dry_run: DryRun = False
+    request: Request, principal: Who, operation_id: OperationId, *, dry_run: DryRun = False
 ) -> Response:
-    operation = await acting(request, dry_run=dry_run).operations.cancel(who, operation_id)
+    operation = await acting(request, dry_run=dry_run).operations.cancel(principal, operation_id)
     return answer(operation_json(operation, language(request)), 202)

@@ -22,21 +22,21 @@ router: Final = resource("/v1", "overview")
 
 
 @router.get("/whoami", **told("whoami", "Who this token says you are, and what it lets you do", "Whoami"))
-async def whoami(request: Request, who: Who) -> Response:
+async def whoami(request: Request, principal: Who) -> Response:
     data: dict[str, Any] = {
-        "owner": who.owner,
-        "admin": who.admin,
-        "scopes": sorted(scope.value for scope in who.scopes),
-        "agent": who.agent,
-        "zone": zone_of(request, who),
-        "owner_zone": who.zone,
-        "quotas": quotas_json(who.quotas),
-        "token": who.actor,
+        "owner": principal.owner,
+        "admin": principal.admin,
+        "scopes": sorted(scope.value for scope in principal.scopes),
+        "agent": principal.agent,
+        "zone": zone_of(request, principal),
+        "owner_zone": principal.zone,
+        "quotas": quotas_json(principal.quotas),
+        "token": principal.actor,
         "version": __version__,
     }
     return answer(data)
 
 
 @router.get("/overview", **told("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"))
-async def get_overview(request: Request, who: Who) -> Response:
-    return answer(overview_json(await house_of(request).service.overview.now(who), language(request)))
+async def get_overview(request: Request, principal: Who) -> Response:
+    return answer(overview_json(await house_of(request).service.overview.now(principal), language(request)))

@@ -33,15 +33,15 @@ OwnerName = Annotated[str, Path(max_length=200, description="The name of an owne
 @router.get(
     "/owners", **told("list_owners", "Owners: all of them for admins, the caller's own for others", "OwnerPage")
 )
-async def list_owners(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    after = read_cursor(request, who, cursor)
-    page = await house_of(request).service.accounts.page(who, after, limit)
-    return page_answer(request, who, page, owner_json)
+async def list_owners(request: Request, principal: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    after = read_cursor(request, principal, cursor)
+    page = await house_of(request).service.accounts.page(principal, after, limit)
+    return page_answer(request, principal, page, owner_json)
 
 
 @router.get("/owners/{name}", **told("get_owner", "One owner", "Owner", problems=(404,), headers=(IF_NONE_MATCH,)))
-async def get_owner(request: Request, who: Who, name: OwnerName) -> Response:
-    owner = await house_of(request).service.accounts.get(who, name)
+async def get_owner(request: Request, principal: Who, name: OwnerName) -> Response:
+    owner = await house_of(request).service.accounts.get(principal, name)
     return entity(request, owner_json(owner), owner.version)
 
 
@@ -51,20 +51,20 @@ async def get_owner(request: Request, who: Who, name: OwnerName) -> Response:
         "put_owner",
         "Create or change an owner (admins; others only their own zone)",
         "Owner",
-        takes="OwnerWish",
+        request_body="OwnerWish",
         example=OWNER,
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
     ),
 )
-async def put_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+async def put_owner(request: Request, principal: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
     body = check_fields("owner", await json_body(request), ("role", "zone", "quotas", "note"))
     accounts = acting(request, dry_run=dry_run).accounts
     expected = None
     if "if-match" in request.headers:
-        expected = expected_version(request, (await accounts.get(who, name)).version)
+        expected = expected_version(request, (await accounts.get(principal, name)).version)
     owner = await accounts.put(
-        who,
+        principal,
         name,
         role=_parse_role(body.get("role")),
         zone=text_or_none("zone", body.get("zone")),
@@ -75,8 +75,8 @@ async def put_owner(request: Request, who: Who, name: OwnerName, *, dry_run: Dry
     return entity(request, owner_json(owner), owner.version)
 
 
-async def _replay_owner(request: Request, who: Principal, _ids: Ids) -> Response:
-    return answer(owner_json(await house_of(request).service.accounts.get(who, request.path_params["name"])))
+async def _replay_owner(request: Request, principal: Principal, _ids: Ids) -> Response:
+    return answer(owner_json(await house_of(request).service.accounts.get(principal, request.path_params["name"])))
 
 
 @router.post(
@@ -86,21 +86,21 @@ async def _replay_owner(request: Request, who: Principal, _ids: Ids) -> Response
         "Revoke an owner: its tasks no longer run and its tokens stop working (admins)",
         "Owner",
         problems=(404, 409),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.ADMIN, _replay_owner)
-async def revoke_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
-    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.revoke(who, name)))
+async def revoke_owner(request: Request, principal: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.revoke(principal, name)))
 
 
 @router.post(
     "/owners/{name}/restore",
-    **told("restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409), once=True),
+    **told("restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409), idempotent=True),
 )
 @repeatable(Scope.ADMIN, _replay_owner)
-async def restore_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
-    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.restore(who, name)))
+async def restore_owner(request: Request, principal: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.restore(principal, name)))
 
 
 def _parse_role(value: object) -> Role | None:

@@ -64,7 +64,7 @@ _MAX_LINES: Final = 1_000
 @router.get("/runs", **told("list_runs", "Runs, newest planned first, skipped ones included", "RunPage"))
 async def list_runs(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    who: Who,
+    principal: Who,
     *,
     task: Annotated[str | None, Query(max_length=200, description="The id of a task.")] = None,
     owner: Owner = None,
@@ -76,21 +76,21 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    zone, now = zone_of(request, who), house_of(request).clock.now()
+    zone, now = zone_of(request, principal), house_of(request).clock.now()
     run_filter = RunFilter(
         owner, task, run_states(state), moment(since, zone, now), moment(until, zone, now, last=True)
     )
     if q is not None:
         run_filter = narrowed_runs(run_filter, q, zone, now)
         if task is None and run_filter.task_id is not None:
-            run_filter = run_filter._replace(task_id=await _task_id(request, who, run_filter.task_id))
-    return await _page(request, who, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
+            run_filter = run_filter._replace(task_id=await _task_id(request, principal, run_filter.task_id))
+    return await _page(request, principal, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
 
 
 @router.get("/tasks/{task_id}/runs", **told("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)))
 async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    who: Who,
+    principal: Who,
     task_id: TaskId,
     *,
     state: State = None,
@@ -102,31 +102,31 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     cursor: Cursor = None,
 ) -> Response:
     context = house_of(request)
-    facts = await context.service.tasks.get(who, task_id)
-    zone, now = facts.task.schedule.zone or zone_of(request, who), context.clock.now()
+    facts = await context.service.tasks.get(principal, task_id)
+    zone, now = facts.task.schedule.zone or zone_of(request, principal), context.clock.now()
     since_at, until_at = moment(since, zone, now), moment(until, zone, now, last=True)
     run_filter = RunFilter(None, facts.task.id, run_states(state), since_at, until_at)
     if q is not None:
         run_filter = narrowed_runs(run_filter, q, zone, now)
-    return await _page(request, who, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
+    return await _page(request, principal, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
 
 
 @router.get("/runs/{run_id}", **told("get_run", "One run", "Run", problems=(404,)))
-async def get_run(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
+async def get_run(request: Request, principal: Who, run_id: RunId, *, fields: Fields = None) -> Response:
     service, selection = house_of(request).service, chosen(fields, RUN_FIELDS)
-    return answer(selection.of(await _render_run(request, who, service, await service.runs.get(who, run_id))))
+    return answer(selection.of(await _render_run(request, principal, service, await service.runs.get(principal, run_id))))
 
 
 @router.get(
     "/runs/{run_id}/attempts",
     **told("list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)),
 )
-async def list_attempts(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
+async def list_attempts(request: Request, principal: Who, run_id: RunId, *, fields: Fields = None) -> Response:
     service, lang, selection = house_of(request).service, language(request), chosen(fields, RUN_FIELDS)
-    run = await service.runs.get(who, run_id)
-    page = await service.runs.page(who, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
+    run = await service.runs.get(principal, run_id)
+    page = await service.runs.page(principal, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
     same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
-    tasks = await tasks_of(service, who, [run])
+    tasks = await tasks_of(service, principal, [run])
     rendered = [selection.of(shown_run(each, tasks.get(run.task_id), lang)) for each in same]
     return answer({"items": rendered, "next_cursor": None})
 
@@ -134,33 +134,33 @@ async def list_attempts(request: Request, who: Who, run_id: RunId, *, fields: Fi
 @router.get("/runs/{run_id}/logs", **told("list_lines", "Log lines of a run", "Lines", problems=(404,)))
 async def list_lines(
     request: Request,
-    who: Who,
+    principal: Who,
     run_id: RunId,
     *,
     after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last line that you have.")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MAX_LINES)] = 200,
 ) -> Response:
-    lines = await house_of(request).service.runs.lines(who, run_id, after, limit)
+    lines = await house_of(request).service.runs.lines(principal, run_id, after, limit)
     next_after = lines[-1].number if len(lines) == limit else None
     return answer({"items": [line_json(each) for each in lines], "next_after": next_after})
 
 
-async def _replay_run(request: Request, who: Principal, _ids: Ids) -> Response:
+async def _replay_run(request: Request, principal: Principal, _ids: Ids) -> Response:
     service = house_of(request).service
-    return answer(await _render_run(request, who, service, await service.runs.get(who, request.path_params["run_id"])))
+    return answer(await _render_run(request, principal, service, await service.runs.get(principal, request.path_params["run_id"])))
 
 
-async def _replay_retry(request: Request, who: Principal, ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(who, ids["task"])
+async def _replay_retry(request: Request, principal: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(principal, ids["task"])
     include = included(request.query_params.get("include"))
-    return answer(await shown_task(request, who, facts, language(request), include), 202)
+    return answer(await shown_task(request, principal, facts, language(request), include), 202)
 
 
-@router.post("/runs/{run_id}/cancel", **told("cancel_run", "Ask a run to end", "Run", problems=(404, 409), once=True))
+@router.post("/runs/{run_id}/cancel", **told("cancel_run", "Ask a run to end", "Run", problems=(404, 409), idempotent=True))
 @repeatable(Scope.RUN, _replay_run)
-async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False) -> Response:
+async def cancel_run(request: Request, principal: Who, run_id: RunId, *, dry_run: DryRun = False) -> Response:
     service = acting(request, dry_run=dry_run)
-    return answer(await _render_run(request, who, service, await service.runs.cancel(who, run_id)))
+    return answer(await _render_run(request, principal, service, await service.runs.cancel(principal, run_id)))
 
 
 @router.post(
@@ -171,16 +171,16 @@ async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryR
         "Task",
         status=202,
         problems=(404, 409),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_retry)
 async def retry_run(
-    request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    facts = await acting(request, dry_run=dry_run).runs.retry(who, run_id)
+    facts = await acting(request, dry_run=dry_run).runs.retry(principal, run_id)
     remember(request, task=facts.task.id)
-    return answer(await shown_task(request, who, facts, language(request), included(include)), 202)
+    return answer(await shown_task(request, principal, facts, language(request), included(include)), 202)
 
 
 @callbacks.post(
@@ -190,7 +190,7 @@ async def retry_run(
         "Report how a waiting run ended, or that it needs more time",
         None,
         status=204,
-        takes="Callback",
+        request_body="Callback",
         example=CALLBACK,
         problems=(404,),
         description="With the token that came with the call (`Horae-Callback-Token`) as bearer token, or in a header of "
@@ -225,23 +225,23 @@ async def answer_run(request: Request, run_id: RunId) -> Response:
     return nothing()
 
 
-async def _task_id(request: Request, who: Principal, name_or_id: str) -> str:
+async def _task_id(request: Request, principal: Principal, name_or_id: str) -> str:
     """Return the id of a task that a query names by id or name."""
     return (
         name_or_id
         if name_or_id.startswith("tsk_")
-        else (await house_of(request).service.tasks.named(who, name_or_id)).task.id
+        else (await house_of(request).service.tasks.named(principal, name_or_id)).task.id
     )
 
 
 async def _page(
-    request: Request, who: Principal, run_filter: RunFilter, selection: Chosen, limit: int, cursor: str | None
+    request: Request, principal: Principal, run_filter: RunFilter, selection: Chosen, limit: int, cursor: str | None
 ) -> Response:
     service, lang = house_of(request).service, language(request)
-    page: Page[Run] = await service.runs.page(who, run_filter, read_cursor(request, who, cursor), limit)
-    tasks = await tasks_of(service, who, page.items)
-    return page_answer(request, who, page, lambda run: selection.of(shown_run(run, tasks.get(run.task_id), lang)))
+    page: Page[Run] = await service.runs.page(principal, run_filter, read_cursor(request, principal, cursor), limit)
+    tasks = await tasks_of(service, principal, page.items)
+    return page_answer(request, principal, page, lambda run: selection.of(shown_run(run, tasks.get(run.task_id), lang)))
 
 
-async def _render_run(request: Request, who: Principal, service: Service, run: Run) -> dict[str, Any]:
-    return shown_run(run, (await tasks_of(service, who, [run])).get(run.task_id), language(request))
+async def _render_run(request: Request, principal: Principal, service: Service, run: Run) -> dict[str, Any]:
+    return shown_run(run, (await tasks_of(service, principal, [run])).get(run.task_id), language(request))

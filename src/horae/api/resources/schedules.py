@@ -28,10 +28,10 @@ router: Final = resource("/v1/schedules", "schedules")
         "preview_schedule",
         "What a schedule means, when it fires, and warnings; nothing is stored",
         "Fires",
-        takes="ScheduleQuestion",
+        request_body="ScheduleQuestion",
         example=PREVIEW,
     ),
 )
-async def preview_schedule(request: Request, who: Who) -> Response:
-    question = read_question(await json_body(request), await assumed_zone(house_of(request).service, who))
+async def preview_schedule(request: Request, principal: Who) -> Response:
+    question = read_question(await json_body(request), await assumed_zone(house_of(request).service, principal))
     return answer(preview_json(preview(question, house_of(request).clock.now()), language(request)))

@@ -32,11 +32,11 @@ SecretKey = Annotated[str, Path(max_length=200, description="The name of a secre
     "/secrets", **told("list_secrets", "The names of secrets; no value is ever shown", "SecretPage", problems=(404,))
 )
 async def list_secrets(
-    request: Request, who: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+    request: Request, principal: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    after = read_cursor(request, who, cursor)
-    page = await house_of(request).service.secrets.names(who, owner, after, limit)
-    return page_answer(request, who, page, _secret_json)
+    after = read_cursor(request, principal, cursor)
+    page = await house_of(request).service.secrets.names(principal, owner, after, limit)
+    return page_answer(request, principal, page, _secret_json)
 
 
 @router.put(
@@ -45,24 +45,24 @@ async def list_secrets(
         "put_secret",
         "A secret, or a new value for one",
         "Secret",
-        takes="SecretValue",
+        request_body="SecretValue",
         example=SECRET,
         problems=(404, 409),
     ),
 )
 async def put_secret(
-    request: Request, who: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
     body = check_fields("secret", await json_body(request), ("value",))
     value: Any = body.get("value")
-    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.set(who, name, value, owner)))
+    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.set(principal, name, value, owner)))
 
 
 @router.delete("/secrets/{name}", **told("delete_secret", "Remove a secret", None, status=204, problems=(404, 409)))
 async def delete_secret(
-    request: Request, who: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    await acting(request, dry_run=dry_run).secrets.remove(who, name, owner)
+    await acting(request, dry_run=dry_run).secrets.remove(principal, name, owner)
     return nothing()
 
 
@@ -71,9 +71,9 @@ async def delete_secret(
     **told("grant_secret", "Let the tasks of an agent reference a secret", "Secret", problems=(404, 409)),
 )
 async def grant_secret(
-    request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.grant(who, name, agent, owner)))
+    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.grant(principal, name, agent, owner)))
 
 
 @router.delete(
@@ -81,9 +81,9 @@ async def grant_secret(
     **told("revoke_secret_grant", "The tasks of an agent may no longer reference it", "Secret", problems=(404, 409)),
 )
 async def revoke_secret_grant(
-    request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.revoke_grant(who, name, agent, owner)))
+    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.revoke_grant(principal, name, agent, owner)))
 
 
 def _secret_json(secret: SecretName) -> dict[str, Any]:

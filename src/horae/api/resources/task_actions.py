@@ -61,20 +61,20 @@ _PROBLEMS: Final = (404, 409, 412)
 # --- replays of requests with an Idempotency-Key -------------------------------------------------------------------
 
 
-async def _replay_task(request: Request, who: Principal, _ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
-    return await _respond(request, who, facts, request.query_params.get("include"))
+async def _replay_task(request: Request, principal: Principal, _ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(principal, request.path_params["task_id"])
+    return await _respond(request, principal, facts, request.query_params.get("include"))
 
 
-async def _replay_queued(request: Request, who: Principal, ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+async def _replay_queued(request: Request, principal: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(principal, request.path_params["task_id"])
     return _queued_response(facts, ids["run"], ids["trace"])
 
 
-async def _replay_backfill(request: Request, who: Principal, ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+async def _replay_backfill(request: Request, principal: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(principal, request.path_params["task_id"])
     include = included(request.query_params.get("include"))
-    rendered = await shown_task(request, who, facts, language(request), include)
+    rendered = await shown_task(request, principal, facts, language(request), include)
     return answer({"task": rendered, "count": ids["count"], "dry_run": False})
 
 
@@ -92,26 +92,26 @@ def _queued_response(facts: Facts, run: str, trace: str) -> Response:
         "pause_task",
         "Pause a task; a run in progress may finish",
         "Task",
-        takes="Pause",
+        request_body="Pause",
         optional=True,
         example=PAUSE,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def pause_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     body = await _read_body(request, ("note", "until"))
-    before = await _load_expected(request, who, task_id)
+    before = await _load_expected(request, principal, task_id)
     until = text_or_none("until", body.get("until"))
-    zone = before.task.schedule.zone or zone_of(request, who)
+    zone = before.task.schedule.zone or zone_of(request, principal)
     end = None if until is None else coming_moment(until, zone, house_of(request).clock.now())
     tasks = _conditional_tasks(request, dry_run=dry_run)
-    facts = await tasks.pause(who, task_id, note=text_or_none("note", body.get("note")) or "", until=end)
-    return await _respond(request, who, facts, include)
+    facts = await tasks.pause(principal, task_id, note=text_or_none("note", body.get("note")) or "", until=end)
+    return await _respond(request, principal, facts, include)
 
 
 @router.post(
@@ -120,25 +120,25 @@ async def pause_task(
         "resume_task",
         "Resume a task; `missed` decides on occurrences that passed meanwhile (skip, latest, all, merge)",
         "Task",
-        takes="Resume",
+        request_body="Resume",
         optional=True,
         example=RESUME,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def resume_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     missed = (await _read_body(request, ("missed",))).get("missed") or "skip"
     mode = next((each for each in MISSED_MODES if each == missed), None)
     if mode is None:
         raise refuse("bad_choice", name="missed", value=missed, allowed=", ".join(MISSED_MODES))
-    await _load_expected(request, who, task_id)
-    facts = await _conditional_tasks(request, dry_run=dry_run).resume(who, task_id, mode)
-    return await _respond(request, who, facts, include)
+    await _load_expected(request, principal, task_id)
+    facts = await _conditional_tasks(request, dry_run=dry_run).resume(principal, task_id, mode)
+    return await _respond(request, principal, facts, include)
 
 
 @router.post(
@@ -148,19 +148,19 @@ async def resume_task(
         "One extra run, now; the schedule does not move",
         "Queued",
         status=202,
-        takes="RunNow",
+        request_body="RunNow",
         optional=True,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_queued)
-async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+async def run_task(request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     await _read_body(request, ())
-    before = await _load_expected(request, who, task_id)
+    before = await _load_expected(request, principal, task_id)
     task_id = before.task.id
-    planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(who, task_id)
+    planned = await _conditional_tasks(request, dry_run=dry_run).queue_now(principal, task_id)
     name = run_id(task_id, Origin.MANUAL, planned, 1)
     trace = first_traceparent(task_id, Origin.MANUAL, planned)
     if not dry_run:
@@ -175,22 +175,22 @@ async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryR
         "skip_task",
         "Skip the next `number` occurrences; 0 undoes it",
         "Task",
-        takes="Skip",
+        request_body="Skip",
         optional=True,
         example=SKIP,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_task)
 async def skip_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     body = await _read_body(request, ("number",))
-    await _load_expected(request, who, task_id)
-    facts = await _conditional_tasks(request, dry_run=dry_run).skip_next(who, task_id, body.get("number", 1))
-    return await _respond(request, who, facts, include)
+    await _load_expected(request, principal, task_id)
+    facts = await _conditional_tasks(request, dry_run=dry_run).skip_next(principal, task_id, body.get("number", 1))
+    return await _respond(request, principal, facts, include)
 
 
 @router.post(
@@ -199,20 +199,20 @@ async def skip_task(
         "backfill_task",
         "Run the occurrences of a past range, one by one",
         "Backfill",
-        takes="BackfillRange",
+        request_body="BackfillRange",
         example=BACKFILL,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.RUN, _replay_backfill)
 async def backfill_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     body = await _read_body(request, ("from", "to", "again"))
-    before, now = await _load_expected(request, who, task_id), house_of(request).clock.now()
-    zone = before.task.schedule.zone or zone_of(request, who)
+    before, now = await _load_expected(request, principal, task_id), house_of(request).clock.now()
+    zone = before.task.schedule.zone or zone_of(request, principal)
     first, last = (
         moment(_require_text(body, "from"), zone, now),
         moment(_require_text(body, "to"), zone, now, last=True),
@@ -221,11 +221,11 @@ async def backfill_task(
     if first is None or last is None or not isinstance(again, bool):
         raise refuse("bad_policy", name="again", value=again, wanted="true or false")
     last = min(last, now)
-    facts = await _conditional_tasks(request, dry_run=dry_run).backfill(who, task_id, first, last, again=again)
+    facts = await _conditional_tasks(request, dry_run=dry_run).backfill(principal, task_id, first, last, again=again)
     task = before.task
     number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.standing))
     remember(request, count=number)
-    rendered = await shown_task(request, who, facts, language(request), included(include))
+    rendered = await shown_task(request, principal, facts, language(request), included(include))
     return answer({"task": rendered, "count": number, "dry_run": dry_run})
 
 
@@ -237,17 +237,17 @@ async def backfill_task(
         "Task",
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def cancel_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     await _read_body(request, ())
-    await _load_expected(request, who, task_id)
+    await _load_expected(request, principal, task_id)
     return await _respond(
-        request, who, await _conditional_tasks(request, dry_run=dry_run).cancel(who, task_id), include
+        request, principal, await _conditional_tasks(request, dry_run=dry_run).cancel(principal, task_id), include
     )
 
 
@@ -260,8 +260,8 @@ async def cancel_task(
         problems=(404,),
     ),
 )
-async def review_task(request: Request, who: Who, task_id: TaskId) -> Response:
-    return answer(review_json(await house_of(request).service.tasks.get(who, task_id), language(request)))
+async def review_task(request: Request, principal: Who, task_id: TaskId) -> Response:
+    return answer(review_json(await house_of(request).service.tasks.get(principal, task_id), language(request)))
 
 
 @router.post(
@@ -270,21 +270,21 @@ async def review_task(request: Request, who: Who, task_id: TaskId) -> Response:
         "approve_task",
         "Approve a task of an agent; the digest names the reviewed content",
         "Task",
-        takes="Approve",
+        request_body="Approve",
         example=APPROVE,
         problems=_PROBLEMS,
         headers=(IF_MATCH,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def approve_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     digest = _require_text(await _read_body(request, ("digest",)), "digest")
-    await _load_expected(request, who, task_id)
-    facts = await acting(request, dry_run=dry_run).approvals.approve(who, task_id, digest)
-    return await _respond(request, who, facts, include)
+    await _load_expected(request, principal, task_id)
+    facts = await acting(request, dry_run=dry_run).approvals.approve(principal, task_id, digest)
+    return await _respond(request, principal, facts, include)
 
 
 @router.get(
@@ -293,9 +293,9 @@ async def approve_task(
         "why_task", "Why it did, or did not, run then: one sentence, and the runs behind it", "Why", problems=(404,)
     ),
 )
-async def why_task(request: Request, who: Who, task_id: TaskId, *, at: Moment = None, zone: Zone = None) -> Response:
+async def why_task(request: Request, principal: Who, task_id: TaskId, *, at: Moment = None, zone: Zone = None) -> Response:
     lang = language(request)
-    why = await house_of(request).service.ledger.explained(who, task_id, at, zone or who.zone)
+    why = await house_of(request).service.ledger.explained(principal, task_id, at, zone or principal.zone)
     task = why.facts.task
     return answer(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
 
@@ -305,14 +305,14 @@ async def why_task(request: Request, who: Who, task_id: TaskId, *, at: Moment = 
 )
 async def explain_task(
     request: Request,
-    who: Who,
+    principal: Who,
     task_id: TaskId,
     *,
     number: Annotated[int, Query(ge=1, le=1_000, description="How many fires.")] = 5,
     after: Annotated[str | None, Query(max_length=100, description="From here on; else now.")] = None,
 ) -> Response:
     context = house_of(request)
-    facts = await context.service.tasks.get(who, task_id)
+    facts = await context.service.tasks.get(principal, task_id)
     return answer(
         preview_json(preview_of(facts.task, facts.standing, context.clock.now(), number, after), language(request))
     )
@@ -337,13 +337,13 @@ def _conditional_tasks(request: Request, *, dry_run: bool) -> Tasks:
     return acting(request, dry_run=dry_run).tasks.when(as_expected(request))
 
 
-async def _load_expected(request: Request, who: Principal, task_id: str) -> Facts:
+async def _load_expected(request: Request, principal: Principal, task_id: str) -> Facts:
     """Return the task; refuse if it is not the version that `If-Match` names."""
-    facts = await house_of(request).service.tasks.get(who, task_id)
+    facts = await house_of(request).service.tasks.get(principal, task_id)
     expected_version(request, facts.task.version)
     return facts
 
 
-async def _respond(request: Request, who: Principal, facts: Facts, include: str | None) -> Response:
-    data = await shown_task(request, who, facts, language(request), included(include))
+async def _respond(request: Request, principal: Principal, facts: Facts, include: str | None) -> Response:
+    data = await shown_task(request, principal, facts, language(request), included(include))
     return entity(request, data, facts.task.version)

@@ -66,7 +66,7 @@ Count = Annotated[
 @router.get("", **told("list_tasks", "Tasks, in the order of their creation", "TaskPage"))
 async def list_tasks(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    who: Who,
+    principal: Who,
     *,
     owner: Owner = None,
     state: State = None,
@@ -88,33 +88,33 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
 ) -> Response:
     selection = chosen(fields, TASK_FIELDS)
     include_parts = included(include) | selection.included
-    after = read_cursor(request, who, cursor)
+    after = read_cursor(request, principal, cursor)
     task_filter = filtered(
         owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
     )
     tasks = house_of(request).service.tasks
     page = (
-        Page(await soonest(tasks, who, task_filter, limit))
+        Page(await soonest(tasks, principal, task_filter, limit))
         if sort == "next"
-        else await tasks.page(who, task_filter, after, limit)
+        else await tasks.page(principal, task_filter, after, limit)
     )
-    last = await tasks.latest(who, page.items) if "last" in include_parts else {}
+    last = await tasks.latest(principal, page.items) if "last" in include_parts else {}
     lang = language(request)
-    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(who, task_filter), strict=True))
+    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(principal, task_filter), strict=True))
     if selection.names is not None:
         return page_answer(
             request,
-            who,
+            principal,
             page,
             lambda facts: selection.of(task_json(facts, lang, last.get(facts.task.id))),
             **counted,
         )
-    return page_of_texts(request, who, page, lambda facts: task_text(facts, lang, last.get(facts.task.id)), **counted)
+    return page_of_texts(request, principal, page, lambda facts: task_text(facts, lang, last.get(facts.task.id)), **counted)
 
 
-async def _replay_receipt(request: Request, who: Principal, ids: Ids) -> Response:
+async def _replay_receipt(request: Request, principal: Principal, ids: Ids) -> Response:
     include = included(request.query_params.get("include"))
-    return await Maker(request, who, include, dry_run=False).again(ids["id"])
+    return await Maker(request, principal, include, dry_run=False).again(ids["id"])
 
 
 @router.post(
@@ -124,29 +124,29 @@ async def _replay_receipt(request: Request, who: Principal, ids: Ids) -> Respons
         "Create a task; with a key, the task that has it is changed instead",
         "Receipt",
         status=201,
-        takes="NewTask",
+        request_body="NewTask",
         example=NEW_TASK,
         problems=(409,),
-        once=True,
+        idempotent=True,
         description="201 when it was created; 200 when a task with this key existed, which now is what the body says.",
     ),
 )
-@repeatable(Scope.WRITE, _replay_receipt, own=True)
+@repeatable(Scope.WRITE, _replay_receipt, writes_record=True)
 async def create_task(
-    request: Request, who: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
+    request: Request, principal: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
 ) -> Response:
-    order = await ordered(request, who)
-    return await Maker(request, who, included(include), dry_run=dry_run).make(order, paused)
+    order = await ordered(request, principal)
+    return await Maker(request, principal, included(include), dry_run=dry_run).make(order, paused)
 
 
 @router.get(
     "/{task_id}", **told("get_task", "One task with its state", "Task", problems=(404,), headers=(IF_NONE_MATCH,))
 )
 async def get_task(
-    request: Request, who: Who, task_id: TaskId, *, include: Include = None, fields: Fields = None
+    request: Request, principal: Who, task_id: TaskId, *, include: Include = None, fields: Fields = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.get(who, task_id)
-    return await task_entity(request, who, facts, include, fields)
+    facts = await house_of(request).service.tasks.get(principal, task_id)
+    return await task_entity(request, principal, facts, include, fields)
 
 
 @router.put(
@@ -155,20 +155,20 @@ async def get_task(
         "replace_task",
         "Replace a task; absent fields get the defaults of a new task",
         "Receipt",
-        takes="NewTask",
+        request_body="NewTask",
         example=NEW_TASK,
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
     ),
 )
 async def replace_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.get(who, task_id)
-    order = await understood(request, who, await json_body(request), owner=facts.task.owner, exported=True)
+    facts = await house_of(request).service.tasks.get(principal, task_id)
+    order = await understood(request, principal, await json_body(request), owner=facts.task.owner, exported=True)
     task_request, task = order.wish, facts.task
     for name, given, current in (("key", task_request.key, task.key), ("owner", task_request.owner, task.owner)):
-        if given is not None and given != current and (name != "key" or own_key(who, given) != current):
+        if given is not None and given != current and (name != "key" or own_key(principal, given) != current):
             raise refuse("bad_choice", name=name, value=given, allowed=current or "none")
     edits = Edits(
         task_request.name,
@@ -181,7 +181,7 @@ async def replace_task(
         explicit(read_policies(order.schedule, task_request.options)),
         task_request.granted_lane,
     )
-    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run, declared=order.declared)
+    return await _edit(request, principal, facts, edits, included(include), dry_run=dry_run, declared=order.declared)
 
 
 @router.patch(
@@ -190,18 +190,18 @@ async def replace_task(
         "edit_task",
         "Change the given fields only; a new schedule counts from now, and nothing fires for the past",
         "Receipt",
-        takes="TaskEdit",
+        request_body="TaskEdit",
         example=EDIT,
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
     ),
 )
 async def edit_task(
-    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.get(who, task_id)
+    facts = await house_of(request).service.tasks.get(principal, task_id)
     edits = read_edits(await json_body(request))
-    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run)
+    return await _edit(request, principal, facts, edits, included(include), dry_run=dry_run)
 
 
 @router.delete(
@@ -215,15 +215,15 @@ async def edit_task(
         headers=(IF_MATCH,),
     ),
 )
-async def delete_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+async def delete_task(request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     service = acting(request, dry_run=dry_run)
-    await service.tasks.when(as_expected(request)).delete(who, task_id)
+    await service.tasks.when(as_expected(request)).delete(principal, task_id)
     return nothing()
 
 
 async def _edit(  # noqa: PLR0913 - one keyword for each part of an edit
     request: Request,
-    who: Principal,
+    principal: Principal,
     facts: Facts,
     edits: Edits,
     include: frozenset[str],
@@ -234,10 +234,10 @@ async def _edit(  # noqa: PLR0913 - one keyword for each part of an edit
     """Edit the task and respond with its new state, the changed fields, and the removed and added fires."""
     service, now = acting(request, dry_run=dry_run), house_of(request).clock.now()
     expected = expected_version(request, facts.task.version)
-    edited: Edited = await service.tasks.edit(who, facts.task.id, edits, expected=expected)
-    after = facts._replace(task=edited.after) if dry_run else await service.tasks.get(who, facts.task.id)
+    edited: Edited = await service.tasks.edit(principal, facts.task.id, edits, expected=expected)
+    after = facts._replace(task=edited.after) if dry_run else await service.tasks.get(principal, facts.task.id)
     schedule_warnings = lint(edited.after.schedule, now) if edited.after.schedule != edited.before.schedule else ()
-    warnings = (*await service.review(who, edited, edits), *schedule_warnings)
+    warnings = (*await service.review(principal, edited, edits), *schedule_warnings)
     receipt = receipt_json(after, now, warnings, language(request), dry_run=dry_run, declared=declared)
     data = {**receipt, **edited_json(edited)}
     if "agenda" in include:

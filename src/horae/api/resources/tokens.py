@@ -32,15 +32,15 @@ TokenId = Annotated[str, Path(max_length=200, description="The id of a token: `t
 
 @router.get("/tokens", **told("list_tokens", "Tokens, without their secret text", "TokenPage", problems=(404,)))
 async def list_tokens(
-    request: Request, who: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+    request: Request, principal: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    after = read_cursor(request, who, cursor)
-    page = await house_of(request).service.tokens.page(who, owner, after, limit)
-    return page_answer(request, who, page, token_json)
+    after = read_cursor(request, principal, cursor)
+    page = await house_of(request).service.tokens.page(principal, owner, after, limit)
+    return page_answer(request, principal, page, token_json)
 
 
-async def _replay_token(request: Request, who: Principal, ids: Ids) -> Response:
-    token = await house_of(request).service.tokens.get(who, ids["id"])
+async def _replay_token(request: Request, principal: Principal, ids: Ids) -> Response:
+    token = await house_of(request).service.tokens.get(principal, ids["id"])
     return answer({**token_json(token), "text": None}, 201, {"Location": f"/v1/tokens/{token.id}"})
 
 
@@ -51,20 +51,20 @@ async def _replay_token(request: Request, who: Principal, ids: Ids) -> Response:
         "A new token; its text is shown this once (a repeated request shows null)",
         "MadeToken",
         status=201,
-        takes="TokenWish",
+        request_body="TokenWish",
         example=TOKEN,
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_token)
-async def make_token(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
+async def make_token(request: Request, principal: Who, *, dry_run: DryRun = False) -> Response:
     body = check_fields("token", await json_body(request), ("name", "owner", "scopes", "expires", "agent"))
     name = text_or_none("name", body.get("name"))
     if name is None:
         raise refuse("missing_field", name="name")
     token, text = await acting(request, dry_run=dry_run).tokens.make(
-        who,
+        principal,
         owner=text_or_none("owner", body.get("owner")),
         name=name,
         scopes=_parse_scopes(body.get("scopes")),
@@ -78,16 +78,16 @@ async def make_token(request: Request, who: Who, *, dry_run: DryRun = False) -> 
 
 
 @router.get("/tokens/{token_id}", **told("get_token", "One token", "Token", problems=(404,)))
-async def get_token(request: Request, who: Who, token_id: TokenId) -> Response:
-    return answer(token_json(await house_of(request).service.tokens.get(who, token_id)))
+async def get_token(request: Request, principal: Who, token_id: TokenId) -> Response:
+    return answer(token_json(await house_of(request).service.tokens.get(principal, token_id)))
 
 
 @router.delete(
     "/tokens/{token_id}",
     **told("revoke_token", "Revoke a token; it stops working within a second", "Token", problems=(404,)),
 )
-async def revoke_token(request: Request, who: Who, token_id: TokenId, *, dry_run: DryRun = False) -> Response:
-    return answer(token_json(await acting(request, dry_run=dry_run).tokens.revoke(who, token_id)))
+async def revoke_token(request: Request, principal: Who, token_id: TokenId, *, dry_run: DryRun = False) -> Response:
+    return answer(token_json(await acting(request, dry_run=dry_run).tokens.revoke(principal, token_id)))
 
 
 def _parse_scopes(value: object) -> list[Scope] | None:

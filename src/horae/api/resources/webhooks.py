@@ -32,19 +32,19 @@ _CHANGE: Final = {"enabled": False}
 
 
 @router.get("", **told("list_webhooks", "Webhooks", "WebhookPage"))
-async def list_webhooks(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    after = read_cursor(request, who, cursor)
-    page = await house_of(request).service.webhooks.page(who, after, limit)
-    return page_answer(request, who, page, webhook_json)
+async def list_webhooks(request: Request, principal: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    after = read_cursor(request, principal, cursor)
+    page = await house_of(request).service.webhooks.page(principal, after, limit)
+    return page_answer(request, principal, page, webhook_json)
 
 
-async def _replay_webhook(request: Request, who: Principal, ids: Ids) -> Response:
-    webhook = await house_of(request).service.webhooks.get(who, ids["id"])
+async def _replay_webhook(request: Request, principal: Principal, ids: Ids) -> Response:
+    webhook = await house_of(request).service.webhooks.get(principal, ids["id"])
     return answer({**webhook_json(webhook), "secret": None}, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
 
 
-async def _replay_delivery(request: Request, who: Principal, ids: Ids) -> Response:
-    delivery = await house_of(request).service.webhooks.delivery(who, request.path_params["webhook_id"], ids["id"])
+async def _replay_delivery(request: Request, principal: Principal, ids: Ids) -> Response:
+    delivery = await house_of(request).service.webhooks.delivery(principal, request.path_params["webhook_id"], ids["id"])
     return answer(delivery_json(delivery))
 
 
@@ -55,19 +55,19 @@ async def _replay_delivery(request: Request, who: Principal, ids: Ids) -> Respon
         "Create a webhook for events from now on; its signing secret is shown only once",
         "WebhookMade",
         status=201,
-        takes="NewWebhook",
+        request_body="NewWebhook",
         example=_NEW_WEBHOOK,
         problems=(404,),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_webhook)
-async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
+async def create_webhook(request: Request, principal: Who, *, dry_run: DryRun = False) -> Response:
     body = check_fields("webhook", await json_body(request), ("url", "types", "note", "owner"))
     if "url" not in body:
         raise refuse("missing_field", name="url")
     webhook, secret = await acting(request, dry_run=dry_run).webhooks.create(
-        who,
+        principal,
         body["url"],
         body.get("types", ()),
         text_or_none("note", body.get("note")) or "",
@@ -80,8 +80,8 @@ async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False)
 
 
 @router.get("/{webhook_id}", **told("get_webhook", "One webhook", "Webhook", problems=(404,), headers=(IF_NONE_MATCH,)))
-async def get_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
-    webhook = await house_of(request).service.webhooks.get(who, webhook_id)
+async def get_webhook(request: Request, principal: Who, webhook_id: WebhookId) -> Response:
+    webhook = await house_of(request).service.webhooks.get(principal, webhook_id)
     return entity(request, webhook_json(webhook), webhook.version)
 
 
@@ -91,25 +91,25 @@ async def get_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Resp
         "edit_webhook",
         "Change its address, types or note; disable it, or enable it again",
         "Webhook",
-        takes="WebhookChange",
+        request_body="WebhookChange",
         example=_CHANGE,
         problems=(404, 409, 412),
         headers=(IF_MATCH,),
     ),
 )
-async def edit_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+async def edit_webhook(request: Request, principal: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
     webhooks = acting(request, dry_run=dry_run).webhooks
-    expected = expected_version(request, (await webhooks.get(who, webhook_id)).version)
+    expected = expected_version(request, (await webhooks.get(principal, webhook_id)).version)
     fields = _read_changes(await json_body(request))
-    webhook = await webhooks.edit(who, webhook_id, expected, **fields)
+    webhook = await webhooks.edit(principal, webhook_id, expected, **fields)
     return entity(request, webhook_json(webhook), webhook.version)
 
 
 @router.delete(
     "/{webhook_id}", **told("remove_webhook", "Remove a webhook and its secrets", None, status=204, problems=(404,))
 )
-async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
-    await acting(request, dry_run=dry_run).webhooks.remove(who, webhook_id)
+async def remove_webhook(request: Request, principal: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    await acting(request, dry_run=dry_run).webhooks.remove(principal, webhook_id)
     return nothing()
 
 
@@ -120,23 +120,23 @@ async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, d
         "Rotate the secret: the new one is shown only once, and the former one also signs for a day",
         "WebhookMade",
         problems=(404, 409),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_webhook)
-async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
-    webhook, secret = await acting(request, dry_run=dry_run).webhooks.rotate(who, webhook_id)
+async def rotate_webhook(request: Request, principal: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    webhook, secret = await acting(request, dry_run=dry_run).webhooks.rotate(principal, webhook_id)
     remember(request, id=webhook.id)
     return answer({**webhook_json(webhook), "secret": None if dry_run else secret})
 
 
 @router.post(
     "/{webhook_id}/test",
-    **told("test_webhook", "Send a test message now, and return its delivery", "Delivery", problems=(404,), once=True),
+    **told("test_webhook", "Send a test message now, and return its delivery", "Delivery", problems=(404,), idempotent=True),
 )
 @repeatable(Scope.WRITE, _replay_delivery)
-async def test_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
-    delivery = await house_of(request).service.webhooks.test(who, webhook_id)
+async def test_webhook(request: Request, principal: Who, webhook_id: WebhookId) -> Response:
+    delivery = await house_of(request).service.webhooks.test(principal, webhook_id)
     remember(request, id=delivery.id)
     return answer(delivery_json(delivery))
 
@@ -146,18 +146,18 @@ async def test_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Res
     **told("list_deliveries", "Deliveries, newest first; kept for seven days", "DeliveryPage", problems=(404,)),
 )
 async def list_deliveries(
-    request: Request, who: Who, webhook_id: WebhookId, *, limit: Limit = 50, cursor: Cursor = None
+    request: Request, principal: Who, webhook_id: WebhookId, *, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    after = read_cursor(request, who, cursor)
-    page = await house_of(request).service.webhooks.deliveries(who, webhook_id, after, limit)
-    return page_answer(request, who, page, delivery_json)
+    after = read_cursor(request, principal, cursor)
+    page = await house_of(request).service.webhooks.deliveries(principal, webhook_id, after, limit)
+    return page_answer(request, principal, page, delivery_json)
 
 
 @router.get(
     "/{webhook_id}/deliveries/{delivery_id}", **told("get_delivery", "One delivery", "Delivery", problems=(404,))
 )
-async def get_delivery(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
-    delivery = await house_of(request).service.webhooks.delivery(who, webhook_id, delivery_id)
+async def get_delivery(request: Request, principal: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
+    delivery = await house_of(request).service.webhooks.delivery(principal, webhook_id, delivery_id)
     return answer(delivery_json(delivery))
 
 
@@ -168,12 +168,12 @@ async def get_delivery(request: Request, who: Who, webhook_id: WebhookId, delive
         "Send it once more now, under the same webhook-id",
         "Delivery",
         problems=(404, 409),
-        once=True,
+        idempotent=True,
     ),
 )
 @repeatable(Scope.WRITE, _replay_delivery)
-async def redeliver(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
-    delivery = await house_of(request).service.webhooks.redeliver(who, webhook_id, delivery_id)
+async def redeliver(request: Request, principal: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
+    delivery = await house_of(request).service.webhooks.redeliver(principal, webhook_id, delivery_id)
     remember(request, id=delivery.id)
     return answer(delivery_json(delivery))
 

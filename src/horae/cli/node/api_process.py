@@ -61,7 +61,7 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
         async with (
             opened_service(url, order.zone or "UTC", settings, observer) as (service, clock),
             watched(observer, clock),
-            api_of(service, clock, settings, engine=order.engine, looking=looking) as app,
+            api_of(service, clock, settings, engine=order.engine, observability=looking) as app,
             serving(app, door) as address,
             announced(order, service, url, address),
         ):

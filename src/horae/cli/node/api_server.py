@@ -101,7 +101,7 @@ async def api_within(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIte
 
     with socket.socket(fileno=os.dup(order.door)) as line:
         async with (
-            api_of(app.service, app.clock, settings_of(order.store), engine=True, looking=looking) as api,
+            api_of(app.service, app.clock, settings_of(order.store), engine=True, observability=looking) as api,
             serving(api, line) as url,
             announced(order, app.service, app.url, url),
         ):

@@ -74,10 +74,10 @@ class Desk:
             self.zone,
             secrets,
             check=partial(_checked, settings),
-            told=self.told,
-            members=usual_quotas(settings),
+            on_write=self.told,
+            member_quotas=usual_quotas(settings),
             networks=read_networks(settings.value("outgoing_networks")),
-            gate=Gate(frozenset(settings.value("agent_functions") or ())),
+            approval_policy=Gate(frozenset(settings.value("agent_functions") or ())),
         )
 
     def told(self, _due: datetime | None) -> None:
@@ -139,7 +139,7 @@ class Desk:
             seen[:] = made
             return ()
 
-        await self.service.rehearsal.tasks.create(self.who, wish, beside=keep)
+        await self.service.rehearsal.tasks.create(self.who, wish, attach_records=keep)
         return seen[0]
 
     async def owner(self) -> str:

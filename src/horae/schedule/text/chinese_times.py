@@ -142,7 +142,7 @@ class Times(Cursor):
         match = self.match(_HALF)
         if match is None:
             return None
-        return twelve_hour(int(match[1]), int(match[2] or 0), 0, afternoon=match[3].lower() == "pm", place=place)
+        return twelve_hour(int(match[1]), int(match[2] or 0), 0, afternoon=match[3].lower() == "pm", position=place)
 
     def _clock_time(self, part: DayPart | None, place: int) -> time | None:
         match = self.match(_CLOCK)

@@ -54,10 +54,10 @@ def bare_hour(hour: int, place: int) -> time:
     return a_time(hour, 0, 0, place)
 
 
-def twelve_hour(hour: int, minute: int, second: int, *, afternoon: bool, place: int) -> time:
+def twelve_hour(hour: int, minute: int, second: int, *, afternoon: bool, position: int) -> time:
     if not 1 <= hour <= 12:
-        raise refuse("hour_does_not_fit", place, hour=hour)
-    return a_time(hour % 12 + 12 * afternoon, minute, second, place)
+        raise refuse("hour_does_not_fit", position, hour=hour)
+    return a_time(hour % 12 + 12 * afternoon, minute, second, position)
 
 
 def a_time(hour: int, minute: int, second: int, place: int, microsecond: int = 0) -> time:

@@ -120,7 +120,7 @@ class Times(Cursor):
         half = self.take("am", "pm")
         if half is not None:
             self._clear_times += 1
-            return twelve_hour(hour, minute, second, afternoon=half == "pm", place=place)
+            return twelve_hour(hour, minute, second, afternoon=half == "pm", position=place)
         part = self._part_after() or self._part
         if part is None or hour == 0 or (hour > 12 and self._part is None):
             return None

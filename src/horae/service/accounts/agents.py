@@ -44,24 +44,24 @@ class Agents:
         store: Keeping,
         accounts: Accounts,
         audit: Audit,
-        told: Callable[[datetime | None], None] = lambda _due: None,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
         self._accounts = accounts
         self._audit = audit
-        self._on_write = told
+        self._on_write = on_write
         self.on_change: Callable[[], None] = lambda: None
         """Called after limits were changed: cached quotas are out of date."""
         self.on_quotas: Callable[[str], Awaitable[object]] = nothing_to_do
         """Called with the owner's name after limits were changed, so that lowered quotas count at once."""
 
-    async def get(self, who: Principal, agent: str, owner: str | None = None) -> Agent:
+    async def get(self, principal: Principal, agent: str, owner: str | None = None) -> Agent:
         """Return one agent with its quotas and state; under `*`, the limits for all agents of the owner."""
-        refuse_agent(who, "agents")
-        who.must(Scope.READ)
-        account = self._check_agent_owner(who, agent, owner)
+        refuse_agent(principal, "agents")
+        principal.must(Scope.READ)
+        account = self._check_agent_owner(principal, agent, owner)
         if agent != ALL_AGENTS:
-            await check_agent(self._store, who, account, agent, SHOW)
+            await check_agent(self._store, principal, account, agent, SHOW)
         return await self._load_agent(account, agent)
 
     async def is_stopped(self, who: Principal) -> bool:
@@ -69,18 +69,18 @@ class Agents:
         who.must(Scope.READ)
         return who.agent is not None and (await self._load_agent(who.owner, who.agent)).stopped
 
-    async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
+    async def put(self, principal: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         """Change the named limits: a number, a duration, None for no limit, or `usual` for the default."""
-        refuse_agent(who, "agents")
-        who.must(Scope.ADMIN)
-        account = self._check_agent_owner(who, agent, owner)
+        refuse_agent(principal, "agents")
+        principal.must(Scope.ADMIN)
+        account = self._check_agent_owner(principal, agent, owner)
         for _ in range(_TRIES):
             known = await self._store.get_record(AGENT_KIND, agent_key(account, agent))
             before = agent_limits(known)
             after = read_limits(dict(before), quotas)
             if after == before:
                 break
-            row = self._audit.row(who, "agent.put", agent, {"fields": sorted(quotas)}, owner=account)
+            row = self._audit.row(principal, "agent.put", agent, {"fields": sorted(quotas)}, owner=account)
             version = None if known is None else known.version
             sweep = sweep_writing(account, tuple(quotas), await self._store.get_record(SWEEP_KIND, account))
             if await self._store.write_records((Writing(agent_record(account, agent, after), version), *row, *sweep)):
@@ -127,10 +127,10 @@ class Agents:
             runs = (await self.quotas(owner, name)).concurrent_runs
             await unless_changed(self._store.set_lane(agent_lane(owner, name), MOST_IN_LANE if runs is None else runs))
 
-    def _check_agent_owner(self, who: Principal, agent: str, owner: str | None) -> str:
+    def _check_agent_owner(self, principal: Principal, agent: str, owner: str | None) -> str:
         """Return the owner whose agent is meant; refuses foreign owners and bad agent names."""
-        account = who.owner if owner is None else owner
-        if account != who.owner and who.scope is not None:
+        account = principal.owner if owner is None else owner
+        if account != principal.owner and principal.scope is not None:
             raise refuse("no_such_owner", name=account)
         if agent != ALL_AGENTS and not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)

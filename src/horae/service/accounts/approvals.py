@@ -37,100 +37,100 @@ class Approvals:
         store: Keeping,
         clock: Clock,
         *,
-        commit: Committing,
-        seats: Seats,
+        writer: Committing,
+        quota: Seats,
         audit: Audit,
-        gate: Gate = STRICT,
-        told: Callable[[datetime | None], None] = lambda _due: None,
+        approval_policy: Gate = STRICT,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
-        self._policy = gate
+        self._policy = approval_policy
         self._clock = clock
-        self._writer = commit
-        self._quota = seats
+        self._writer = writer
+        self._quota = quota
         self._audit = audit
-        self._on_write = told
+        self._on_write = on_write
 
-    async def approve(self, who: Principal, task_id: str, digest: str) -> Facts:
+    async def approve(self, principal: Principal, task_id: str, digest: str) -> Facts:
         """Approve the task with this digest: it may run exactly as it is. Refused if the digest is another one."""
-        refuse_agent(who, "approvals")
-        who.must(Scope.WRITE)
-        await self._check_secrets(who, task_id)
+        refuse_agent(principal, "approvals")
+        principal.must(Scope.WRITE)
+        await self._check_secrets(principal, task_id)
         now = self._clock.now()
         action = Deed("task.approve", lambda _facts, _change: {"digest": digest})
         facts = await self._writer.change(
-            who, task_id, lambda facts: self._approve_change(who, facts, digest, now), action
+            principal, task_id, lambda facts: self._approve_change(principal, facts, digest, now), action
         )
         self._on_write(None)
         return facts
 
-    async def _check_secrets(self, who: Principal, task_id: str) -> None:
+    async def _check_secrets(self, principal: Principal, task_id: str) -> None:
         """Check the grants of its secrets. If the task changes after this check, its digest no longer matches."""
         check_id(task_id, "no_such_task")
-        facts = await self._store.facts(task_id, who.scope)
+        facts = await self._store.facts(task_id, principal.scope)
         if facts is not None and self._policy.is_closed(facts.task):
             await SecretGrants(self._store).check_tasks([facts.task])
 
-    async def stop_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
+    async def stop_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
         """Pause all tasks of the agent and refuse its writes until it is restarted; return how many were paused."""
-        return await self._stop_or_restart(who, agent, owner, _stop_change, stopped=True)
+        return await self._stop_or_restart(principal, agent, owner, _stop_change, stopped=True)
 
-    async def restart_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
+    async def restart_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
         """Allow the agent's writes again and resume the tasks that were paused with it; return how many."""
-        return await self._stop_or_restart(who, agent, owner, self._restart_change, stopped=False)
+        return await self._stop_or_restart(principal, agent, owner, self._restart_change, stopped=False)
 
-    async def pause_revoked(self, who: Principal, owner: str, agent: str) -> int:
+    async def pause_revoked(self, principal: Principal, owner: str, agent: str) -> int:
         """Pause the tasks of an agent whose last token was revoked; return how many were paused."""
         action = Deed("task.pause", lambda _facts, _change: {"cause": "token.revoke"})
         changed = await self._change_all(
-            who, TaskFilter(owner, GOING, labels=((AGENT_LABEL, agent),)), _revoke_change, action
+            principal, TaskFilter(owner, GOING, labels=((AGENT_LABEL, agent),)), _revoke_change, action
         )
         self._on_write(None)
         return changed
 
     async def _stop_or_restart(
         self,
-        who: Principal,
+        principal: Principal,
         agent: str,
         owner: str | None,
         decide: Callable[[Facts, datetime], Change],
         *,
         stopped: bool,
     ) -> int:
-        refuse_agent(who, "agents")
-        who.must(Scope.WRITE)
-        account = who.owner if owner is None else owner
-        if account != who.owner and who.scope is not None:
+        refuse_agent(principal, "agents")
+        principal.must(Scope.WRITE)
+        account = principal.owner if owner is None else owner
+        if account != principal.owner and principal.scope is not None:
             raise refuse("no_such_owner", name=account)
         if not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
-        await check_agent(self._store, who, account, agent, STOP if stopped else RESTART)
+        await check_agent(self._store, principal, account, agent, STOP if stopped else RESTART)
         if not stopped and json.loads((await seat_of(self._store, account, agent))[0].body).get("revoked"):
             raise refuse("agent_revoked", agent=agent, owner=account)
         audit_action = "agent.stop" if stopped else "agent.restart"
-        row = self._audit.row(who, audit_action, agent, owner=account)
+        row = self._audit.row(principal, audit_action, agent, owner=account)
         # First the stop record, then the tasks: a task made in between is found, and none is made afterwards.
         await self._quota.stop(account, agent, row, stopped=stopped)
         task_action = Deed("task.pause" if stopped else "task.resume", lambda _facts, _change: {"cause": audit_action})
         changed = await self._change_all(
-            who, TaskFilter(account, GOING, labels=((AGENT_LABEL, agent),)), decide, task_action
+            principal, TaskFilter(account, GOING, labels=((AGENT_LABEL, agent),)), decide, task_action
         )
         self._on_write(None)
         return changed
 
     async def _change_all(
-        self, who: Principal, task_filter: TaskFilter, decide: Callable[[Facts, datetime], Change], action: Deed
+        self, principal: Principal, task_filter: TaskFilter, decide: Callable[[Facts, datetime], Change], action: Deed
     ) -> int:
         now, changed, after = self._clock.now(), 0, None
         while True:
-            page = await self._store.tasks(seen_by(who, task_filter), after, LARGEST_PAGE)
+            page = await self._store.tasks(seen_by(principal, task_filter), after, LARGEST_PAGE)
             for facts in page.items:
-                changed += await self._change_one(who, facts.task.id, lambda current: decide(current, now), action)
+                changed += await self._change_one(principal, facts.task.id, lambda current: decide(current, now), action)
             after = page.after
             if after is None:
                 return changed
 
-    async def _change_one(self, who: Principal, task_id: str, decide: ControlDecision, action: Deed) -> bool:
+    async def _change_one(self, principal: Principal, task_id: str, decide: ControlDecision, action: Deed) -> bool:
         """Return whether anything changed; a task that ended meanwhile needs no change."""
         is_changed: list[bool] = [False]
 
@@ -140,12 +140,12 @@ class Approvals:
             return change
 
         try:
-            await self._writer.change(who, task_id, decide_and_note, action)
+            await self._writer.change(principal, task_id, decide_and_note, action)
         except Refusal:
             return False
         return is_changed[0]
 
-    def _approve_change(self, who: Principal, facts: Facts, digest: str, now: datetime) -> Change:
+    def _approve_change(self, principal: Principal, facts: Facts, digest: str, now: datetime) -> Change:
         task = facts.task
         if not self._policy.needs_approval(task):
             raise refuse("nothing_to_approve", id=task.id)
@@ -157,8 +157,8 @@ class Approvals:
         pause = facts.standing.pause
         if pause is None or pause.cause is not PauseCause.AWAITING_APPROVAL:
             return change
-        if task.owner == who.owner:
-            check_schedule(who, task.schedule, now, facts.standing.counted)
+        if task.owner == principal.owner:
+            check_schedule(principal, task.schedule, now, facts.standing.counted)
         return followed(facts, change, lambda after: control.resume(after, now))
 
     def _restart_change(self, facts: Facts, now: datetime) -> Change:

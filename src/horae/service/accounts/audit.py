@@ -90,7 +90,7 @@ class Audit:
 
     def row(
         self,
-        who: Principal,
+        principal: Principal,
         action: str,
         subject: str,
         detail: Mapping[str, Any] = _NO_DETAIL,
@@ -101,37 +101,37 @@ class Audit:
 
         `owner` is the owner of the subject, if it is not the caller's own. Put no payload and no secret into `detail`.
         """
-        if not who.actor:
+        if not principal.actor:
             return ()
         now = self._clock.now()
-        subject_owner = who.owner if owner is None else owner
+        subject_owner = principal.owner if owner is None else owner
         body = {
             "at": now.isoformat(),
             "action": action,
             "subject": subject,
             "owner": subject_owner,
-            "by": who.owner,
-            "actor": who.actor,
-            "via": who.via,
-            "request": who.request,
-            "agent": who.agent,
+            "by": principal.owner,
+            "actor": principal.actor,
+            "via": principal.via,
+            "request": principal.request,
+            "agent": principal.agent,
             "detail": dict(detail),
         }
         # The counter keeps the order of calls within a process, also while the clock stands still.
         key = f"{max(0, microseconds(now)):020d}-{next(self._counter):010d}-{self._entropy(6).hex()}"
         return (Writing(Record(OPEN, key, subject_owner, _canonical(body))),)
 
-    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
         """Return rows, newest first: all for an admin, for others the rows about their own subjects."""
-        refuse_agent(who, "audit rows")
-        who.must(Scope.READ)
+        refuse_agent(principal, "audit rows")
+        principal.must(Scope.READ)
         check_page(after, limit)
         # Seal first, so that the newest rows are shown too; the janitor seals only once a second. A full store can still
         # be read.
         with suppress(StoreFull):
             await self.seal()
         try:
-            page = await self._records.records(SEALED, who.scope, after, limit, newest=True)
+            page = await self._records.records(SEALED, principal.scope, after, limit, newest=True)
         except (ValueError, OverflowError):
             raise refuse_task("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
         return Page(tuple(_parse_row(record) for record in page.items), page.after)
@@ -158,9 +158,9 @@ class Audit:
         self._is_stuck = True
         return sealed
 
-    async def verify(self, who: Principal) -> Verdict:
+    async def verify(self, principal: Principal) -> Verdict:
         """Check the whole chain, row by row, including rows that are sealed meanwhile."""
-        who.must(Scope.ADMIN)
+        principal.must(Scope.ADMIN)
         start = await self._head()
         walk = _ChainWalk(start.first - 1, start.before)
         while True:

@@ -31,21 +31,21 @@ class KeyBudget:
         self._clock = clock
         self._blocks: dict[str, _Block] = {}
 
-    async def take(self, who: Principal) -> None:
+    async def take(self, principal: Principal) -> None:
         """Count one more key for this owner today; refused beyond the quota.
 
         Keys that a stopped process had reserved and not used are lost for the day.
         """
-        most = who.quotas.idempotency_keys
+        most = principal.quotas.idempotency_keys
         if most is None:
             return
         now = self._clock.now().astimezone(UTC)
-        block = self._blocks.get(who.owner)
+        block = self._blocks.get(principal.owner)
         if block is None or block.day != now.date() or block.left < 1:
-            block = _Block(now.date(), await self._reserve(who.owner, most, now))
+            block = _Block(now.date(), await self._reserve(principal.owner, most, now))
         if len(self._blocks) >= _MAX_OWNERS:
             self._blocks.clear()
-        self._blocks[who.owner] = block._replace(left=block.left - 1)
+        self._blocks[principal.owner] = block._replace(left=block.left - 1)
 
     async def _reserve(self, owner: str, most: int, now: datetime) -> int:
         """Reserve keys in the owner's record, which all processes share; return how many were reserved."""

@@ -31,7 +31,7 @@ class _Name(NamedTuple):
     agent: str
 
 
-async def check_agent(store: AgentStore, who: Principal, owner: str, agent: str, command: str) -> None:
+async def check_agent(store: AgentStore, principal: Principal, owner: str, agent: str, command: str) -> None:
     """Refuse an agent that the owner does not have. `command` is the one that the hint repeats with the nearest name.
 
     A token and every write of an agent leave its quota record; `horae agent set` leaves its settings, a local MCP
@@ -45,7 +45,7 @@ async def check_agent(store: AgentStore, who: Principal, owner: str, agent: str,
     lane = agent_lane(owner, agent)
     if any(each.name == lane for each in await store.lanes()):
         return
-    raise _build_refusal(await _load_names(store, who.scope), who, _Name(owner, agent), command)
+    raise _build_refusal(await _load_names(store, principal.scope), principal, _Name(owner, agent), command)
 
 
 async def _load_names(store: AgentStore, owner: str | None) -> list[_Name]:
@@ -59,17 +59,17 @@ async def _load_names(store: AgentStore, owner: str | None) -> list[_Name]:
     return sorted(names)
 
 
-def _build_refusal(known: Sequence[_Name], who: Principal, missing: _Name, command: str) -> Refusal:
+def _build_refusal(known: Sequence[_Name], principal: Principal, missing: _Name, command: str) -> Refusal:
     nearest = _nearest(known, missing)
     if nearest is not None:
-        option = "" if nearest.owner == who.owner else f" --owner {nearest.owner}"
+        option = "" if nearest.owner == principal.owner else f" --owner {nearest.owner}"
         full_command = command.format(name=nearest.agent) + option
         hint, hint_zh = f"Did you mean: {full_command}", f"是不是：{full_command}"
     elif own := [each.agent for each in known if each.owner == missing.owner]:
         listed = ", ".join(own[:_MAX_LISTED]) + (", …" if len(own) > _MAX_LISTED else "")
         hint, hint_zh = f"Its agents are: {listed}.", f"它的智能体有：{listed}。"
     else:
-        option = "" if missing.owner == who.owner else f" --owner {missing.owner}"
+        option = "" if missing.owner == principal.owner else f" --owner {missing.owner}"
         full_command = f"horae token make {missing.agent} --agent {missing.agent}{option}"
         hint, hint_zh = (
             f"It has no agents. A token makes one: {full_command}",

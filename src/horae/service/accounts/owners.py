@@ -82,35 +82,35 @@ class Accounts:
         clock: Clock,
         audit: Audit,
         *,
-        members: Quotas = MEMBER_QUOTAS,
-        told: Callable[[datetime | None], None] = lambda _due: None,
+        member_quotas: Quotas = MEMBER_QUOTAS,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._audit = audit
-        self._on_write = told
-        self.members = members
+        self._on_write = on_write
+        self.members = member_quotas
         self.on_change: Callable[[], None] = lambda: None
         """Called after an owner was changed: cached accounts are out of date."""
         self.on_quotas: Callable[[str], Awaitable[object]] = nothing_to_do
         """Called with the owner's name after a change, so that lowered quotas count at once."""
 
-    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
         """Return accounts by name: all for an admin, for others their own."""
-        refuse_agent(who, "accounts")
-        who.must(Scope.READ)
+        refuse_agent(principal, "accounts")
+        principal.must(Scope.READ)
         check_page(after, limit)
-        page = await self._store.records(OWNER_KIND, who.scope, after, limit)
+        page = await self._store.records(OWNER_KIND, principal.scope, after, limit)
         return Page(tuple(self.read(record) for record in page.items), page.after)
 
-    async def get(self, who: Principal, name: str) -> Owner:
-        refuse_agent(who, "accounts")
-        who.must(Scope.READ)
-        return self.read(await self._get_record(who, name))
+    async def get(self, principal: Principal, name: str) -> Owner:
+        refuse_agent(principal, "accounts")
+        principal.must(Scope.READ)
+        return self.read(await self._get_record(principal, name))
 
     async def put(  # noqa: PLR0913 - fields of an owner, each by its name
         self,
-        who: Principal,
+        principal: Principal,
         name: str,
         *,
         role: Role | None = None,
@@ -126,31 +126,31 @@ class Accounts:
         """
         limits = quotas._asdict() if isinstance(quotas, Quotas) else quotas
         request = Wanted(role, zone, limits, note, expected)
-        self._check(who, name, request)
+        self._check(principal, name, request)
         for _ in range(_TRIES):
             known = await self._store.get_record(OWNER_KIND, name)
             before = None if known is None else self.read(known)
-            after = self._apply(who, name, before, request)
+            after = self._apply(principal, name, before, request)
             after = after._replace(demoted=await self._is_demoted(before, after))
             if before is not None and after == before:
                 return before
-            if await self._write(who, before, after, changed_limits(before, after, request.quotas or {})):
+            if await self._write(principal, before, after, changed_limits(before, after, request.quotas or {})):
                 self.on_change()
                 await self.on_quotas(name)
                 return after._replace(version=1 if before is None else before.version + 1)
         raise refuse_task("record_changed", kind=OWNER_KIND, key=name)
 
-    async def revoke(self, who: Principal, name: str) -> Owner:
+    async def revoke(self, principal: Principal, name: str) -> Owner:
         """Block all runs of an owner and invalidate its tokens. Its data stays."""
-        who.must(Scope.ADMIN)
-        if name == who.owner:
+        principal.must(Scope.ADMIN)
+        if name == principal.owner:
             raise refuse("own_account", name=name)
-        return await self._set_revoked(who, name, self._clock.now(), "owner.revoke")
+        return await self._set_revoked(principal, name, self._clock.now(), "owner.revoke")
 
-    async def restore(self, who: Principal, name: str) -> Owner:
+    async def restore(self, principal: Principal, name: str) -> Owner:
         """Lift a revocation; occurrences that came due meanwhile are recorded as skipped."""
-        who.must(Scope.ADMIN)
-        return await self._set_revoked(who, name, None, "owner.restore")
+        principal.must(Scope.ADMIN)
+        return await self._set_revoked(principal, name, None, "owner.restore")
 
     async def exhaust(self, owner: Owner, now: datetime) -> Owner | None:
         """Block an owner that has used up its runs of this day until the next. None if another writer was faster."""
@@ -197,13 +197,13 @@ class Accounts:
     def read(self, record: Record) -> Owner:
         return owner_from(record, self.members)
 
-    async def _set_revoked(self, who: Principal, name: str, revoked: datetime | None, action: str) -> Owner:
+    async def _set_revoked(self, principal: Principal, name: str, revoked: datetime | None, action: str) -> Owner:
         for _ in range(_TRIES):
-            before = self.read(await self._get_record(who, name))
+            before = self.read(await self._get_record(principal, name))
             if (before.revoked is None) is (revoked is None):
                 return before
             after = before._replace(revoked=revoked)
-            row = self._audit.row(who, action, name, owner=name)
+            row = self._audit.row(principal, action, name, owner=name)
             if await self._write_block(after, _block_reason(after), before.version, row):
                 return after._replace(version=before.version + 1)
         raise refuse_task("record_changed", kind=OWNER_KIND, key=name)
@@ -218,22 +218,22 @@ class Accounts:
     ) -> bool:
         writing = Writing(owner_record(owner), version)
         is_written = await unless_changed(
-            self._store.bar(blocked_name or owner.name, reason, beside=(writing, *attached))
+            self._store.bar(blocked_name or owner.name, reason, attached_records=(writing, *attached))
         )
         if is_written:
             self._on_write(None)
         return is_written
 
-    async def _get_record(self, who: Principal, name: str) -> Record:
-        record = await self._store.get_record(OWNER_KIND, name, who.scope) if is_owner_name(name) else None
+    async def _get_record(self, principal: Principal, name: str) -> Record:
+        record = await self._store.get_record(OWNER_KIND, name, principal.scope) if is_owner_name(name) else None
         if record is None:
             raise refuse("no_such_owner", name=name)
         return record
 
-    def _check(self, who: Principal, name: str, request: Wanted) -> None:
-        refuse_agent(who, "accounts")
-        own_zone = name == who.owner and (request.role, request.quotas, request.note) == (None, None, None)
-        who.must(Scope.WRITE if own_zone and request.zone is not None else Scope.ADMIN)
+    def _check(self, principal: Principal, name: str, request: Wanted) -> None:
+        refuse_agent(principal, "accounts")
+        own_zone = name == principal.owner and (request.role, request.quotas, request.note) == (None, None, None)
+        principal.must(Scope.WRITE if own_zone and request.zone is not None else Scope.ADMIN)
         if not is_owner_name(name):
             raise refuse("bad_owner_name", name=name, most=OWNER_CHARACTERS)
         if request.role is not None:
@@ -243,15 +243,15 @@ class Accounts:
         if request.note is not None and not (request.note.isprintable() and len(request.note) <= NOTE_CHARACTERS):
             raise refuse_task("bad_text", name="note", value=request.note, most=NOTE_CHARACTERS)
 
-    def _apply(self, who: Principal, name: str, before: Owner | None, request: Wanted) -> Owner:
-        if before is None and (who.scope is not None or request.expected is not None):
+    def _apply(self, principal: Principal, name: str, before: Owner | None, request: Wanted) -> Owner:
+        if before is None and (principal.scope is not None or request.expected is not None):
             # Only an admin creates owners, and an expected version needs an existing owner.
             raise refuse("no_such_owner", name=name)
         if before is not None and request.expected not in (None, before.version):
             raise refuse("stale_owner", name=name, version=before.version, expected=request.expected)
         base = before or Owner(name, Role.MEMBER, self._clock.now())
         role = base.role if request.role is None else Role(request.role)
-        if name == who.owner and before is not None and role is not Role.ADMIN and base.role is Role.ADMIN:
+        if name == principal.owner and before is not None and role is not Role.ADMIN and base.role is Role.ADMIN:
             raise refuse("own_account", name=name)
         chosen = read_limits(dict(base.chosen), request.quotas or {})
         return base._replace(
@@ -278,14 +278,14 @@ class Accounts:
             return True
         return bool((await self._store.tasks(TaskFilter(after.name, GOING), limit=1)).items)
 
-    async def _write(self, who: Principal, before: Owner | None, after: Owner, changed: Collection[str]) -> bool:
+    async def _write(self, principal: Principal, before: Owner | None, after: Owner, changed: Collection[str]) -> bool:
         fields = [field for field in ("role", "zone", "note", "chosen") if _differs(field, before, after)]
-        row = self._audit.row(who, "owner.put", after.name, {"fields": fields, "role": after.role}, owner=after.name)
+        row = self._audit.row(principal, "owner.put", after.name, {"fields": fields, "role": after.role}, owner=after.name)
         known = await self._store.get_record(SWEEP_KIND, after.name) if changed else None
         sweep = sweep_writing(after.name, changed, known)
         attached = (Writing(owner_record(after), None if before is None else before.version), *row, *sweep)
         if after.demoted is not (before is not None and before.demoted):
-            is_written = await unless_changed(self._store.bar(after.name, _block_reason(after), beside=attached))
+            is_written = await unless_changed(self._store.bar(after.name, _block_reason(after), attached_records=attached))
             if not is_written:
                 return False
             self._on_write(None)
@@ -295,7 +295,7 @@ class Accounts:
         if unlimited or (before is not None and most == before.quotas.concurrent_runs):
             return not attached or await self._store.write_records(attached)
         slots = MOST_IN_LANE if most is None else most
-        is_written = await unless_changed(self._store.set_lane(owner_lane(after.name), slots, beside=attached))
+        is_written = await unless_changed(self._store.set_lane(owner_lane(after.name), slots, attached_records=attached))
         if is_written:
             # A higher limit may have freed lane slots.
             self._on_write(None)

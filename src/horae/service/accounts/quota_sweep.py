@@ -31,13 +31,13 @@ class QuotaSweep:
         clock: Clock,
         accounts: Accounts,
         agents: Agents,
-        told: Callable[[datetime | None], None] = lambda _due: None,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._accounts = accounts
         self._agents = agents
-        self._on_write = told
+        self._on_write = on_write
 
     async def sweep(self, owner: str) -> int:
         """Do the pending sweep of this owner; return how many tasks were paused or resumed."""

@@ -19,47 +19,47 @@ LOCAL_ACTORS: Final = frozenset({"", "local"})
 Labels = Mapping[str, str] | None
 
 
-def sees(who: Principal, task: Task) -> bool:
+def sees(principal: Principal, task: Task) -> bool:
     """Whether the principal sees a task: an agent sees only tasks that it made itself."""
-    return who.agent is None or (task.owner == who.owner and (AGENT_LABEL, who.agent) in task.labels)
+    return principal.agent is None or (task.owner == principal.owner and (AGENT_LABEL, principal.agent) in task.labels)
 
 
-def seen_by(who: Principal, task_filter: TaskFilter) -> TaskFilter:
+def seen_by(principal: Principal, task_filter: TaskFilter) -> TaskFilter:
     """Restrict a filter to tasks that the principal may see."""
-    owner = task_filter.owner if who.scope is None else who.scope
-    lane = None if task_filter.lane is None else lane_of(who, who.owner, task_filter.lane)
-    labels = task_filter.labels if who.agent is None else (*task_filter.labels, (AGENT_LABEL, who.agent))
+    owner = task_filter.owner if principal.scope is None else principal.scope
+    lane = None if task_filter.lane is None else lane_of(principal, principal.owner, task_filter.lane)
+    labels = task_filter.labels if principal.agent is None else (*task_filter.labels, (AGENT_LABEL, principal.agent))
     return task_filter._replace(owner=owner, lane=lane, labels=labels)
 
 
-def is_foreign(who: Principal, owner: str | None) -> bool:
+def is_foreign(principal: Principal, owner: str | None) -> bool:
     """Whether the principal names another owner whose data it may not see.
 
     The result is then empty; it must not be taken for a query without an owner.
     """
-    return owner is not None and who.scope not in (None, owner)
+    return owner is not None and principal.scope not in (None, owner)
 
 
-def refuse_agent(who: Principal, what: str) -> None:
-    if who.agent is not None:
+def refuse_agent(principal: Principal, what: str) -> None:
+    if principal.agent is not None:
         raise refuse("not_for_agents", what=what)
 
 
 # --- lanes -------------------------------------------------------------------------------------------------------
 
 
-def lane_of(who: Principal, owner: str, name: str) -> str:
+def lane_of(principal: Principal, owner: str, name: str) -> str:
     """Return the full name of a lane.
 
     Shared lanes are for admins; other owners name lanes of their own, so that they cannot block others.
     """
-    if who.scope is None or name.startswith((own_lanes(owner), OWNER_LANE)):
+    if principal.scope is None or name.startswith((own_lanes(owner), OWNER_LANE)):
         return name
     return own_lanes(owner) + name
 
 
 def task_lane(
-    who: Principal, owner: str, name: str | None, before: Task | None = None, granted: str | None = None
+    principal: Principal, owner: str, name: str | None, before: Task | None = None, granted: str | None = None
 ) -> str | None:
     """Return the lane for a task; repeating its current lane changes nothing.
 
@@ -67,38 +67,38 @@ def task_lane(
     """
     if before is not None and name == before.lane:
         return name
-    if who.agent is not None:
-        lane = agent_lane(who.owner, who.agent)
+    if principal.agent is not None:
+        lane = agent_lane(principal.owner, principal.agent)
         if name not in (None, lane, granted):
             raise refuse_task("bad_choice", name="lane", value=name, allowed=lane)
         return lane
-    return name if name in (None, granted) else lane_of(who, owner, name)
+    return name if name in (None, granted) else lane_of(principal, owner, name)
 
 
 # --- keys --------------------------------------------------------------------------------------------------------
 
 
-def own_key(who: Principal, key: str) -> str:
+def own_key(principal: Principal, key: str) -> str:
     """Return the natural key as stored: keys of an agent become `agent:NAME/key`.
 
     So an agent cannot probe which keys its owner, or another agent, has.
     """
-    prefix = "" if who.agent is None else f"agent:{who.agent}/"
+    prefix = "" if principal.agent is None else f"agent:{principal.agent}/"
     return key if key.startswith(prefix) else prefix + key
 
 
 # --- labels ------------------------------------------------------------------------------------------------------
 
 
-def task_labels(who: Principal, labels: Labels, before: Task | None = None) -> Labels:
+def task_labels(principal: Principal, labels: Labels, before: Task | None = None) -> Labels:
     """Merge requested labels with those that only Horae writes: the origin of a new task, or the existing ones.
 
     Sending back labels as shown changes nothing. A caller with direct access to the store restores exported labels.
     """
-    horae_labels = stamps(who) if before is None else reserved(before)
+    horae_labels = stamps(principal) if before is None else reserved(before)
     if not labels:
         return horae_labels or labels
-    may_restore = before is None and who.agent is None and who.scope is None and who.actor in LOCAL_ACTORS
+    may_restore = before is None and principal.agent is None and principal.scope is None and principal.actor in LOCAL_ACTORS
     for name, value in labels.items():
         if is_reserved(name) and not may_restore and horae_labels.get(name) != value:
             raise refuse("reserved_label", name=name)
@@ -113,10 +113,10 @@ def reserved(task: Task) -> dict[str, str]:
     return {name: value for name, value in task.labels if is_reserved(name)}
 
 
-def stamps(who: Principal) -> dict[str, str]:
+def stamps(principal: Principal) -> dict[str, str]:
     """Return the labels for the origin of a task that an agent made; an agent cannot choose them."""
-    if who.agent is None:
+    if principal.agent is None:
         return {}
-    token = who.actor if who.actor.startswith(TOKEN_PREFIX) else ""
-    labels = {AGENT_LABEL: who.agent, VIA_LABEL: who.via, TOKEN_LABEL: token}
+    token = principal.actor if principal.actor.startswith(TOKEN_PREFIX) else ""
+    labels = {AGENT_LABEL: principal.agent, VIA_LABEL: principal.via, TOKEN_LABEL: token}
     return {name: value for name, value in labels.items() if value}

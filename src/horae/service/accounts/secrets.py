@@ -71,11 +71,11 @@ class SecretBox:
         """Return the same service on other records."""
         return SecretBox(records, self._key, self._clock)
 
-    async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
+    async def set(self, principal: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
         """Create a secret, or replace its value; an admin may do so for another owner."""
-        refuse_agent(who, "secrets")
-        who.must(Scope.WRITE)
-        owner = _check_owner(who, owner)
+        refuse_agent(principal, "secrets")
+        principal.must(Scope.WRITE)
+        owner = _check_owner(principal, owner)
         _check_name(name)
         content = _encode_value(name, value)
         for _ in range(_TRIES):
@@ -86,7 +86,7 @@ class SecretBox:
             now = self._clock.now()
             agents = () if known is None else granted_agents(known)
             record = self._seal_record(owner, name, content, now, agents)
-            row = self._audit.row(who, "secret.set", name, owner=owner)
+            row = self._audit.row(principal, "secret.set", name, owner=owner)
             writing = Writing(record, None if known is None else known.version)
             is_written = await self._records.write_records((writing, *row))
             # A value written after the last pass of a rotation would be lost with the old key.
@@ -94,27 +94,27 @@ class SecretBox:
                 return SecretName(name, owner, now, agents)
         raise refuse("secret_contested", name=name)
 
-    async def grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+    async def grant(self, principal: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
         """Allow the tasks of this agent to reference the secret. Idempotent."""
-        return await self._set_grant(who, name, agent, owner, granted=True)
+        return await self._set_grant(principal, name, agent, owner, granted=True)
 
-    async def revoke_grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+    async def revoke_grant(self, principal: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
         """Forbid the tasks of this agent to reference the secret: its runs fail from now on, with that reason."""
-        return await self._set_grant(who, name, agent, owner, granted=False)
+        return await self._set_grant(principal, name, agent, owner, granted=False)
 
     async def _set_grant(
-        self, who: Principal, name: str, agent: str, owner: str | None, *, granted: bool
+        self, principal: Principal, name: str, agent: str, owner: str | None, *, granted: bool
     ) -> SecretName:
-        refuse_agent(who, "secrets")
-        who.must(Scope.WRITE)
+        refuse_agent(principal, "secrets")
+        principal.must(Scope.WRITE)
         _check_name(name)
         if not is_agent_name(agent):
             raise refuse_account("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
-        if owner not in (None, who.owner) and who.scope is not None:
+        if owner not in (None, principal.owner) and principal.scope is not None:
             raise refuse("no_such_secret", name=name)
         if owner is not None:
             check_text("owner", owner, KEY_CHARACTERS)
-        key = secret_key(who.owner if owner is None else owner, name)
+        key = secret_key(principal.owner if owner is None else owner, name)
         for _ in range(_TRIES):
             known = await self._records.get_record(KIND, key)
             if known is None:
@@ -129,39 +129,39 @@ class SecretBox:
             new_agents = sorted(agents | {agent} if granted else agents - {agent})
             changed = known._replace(body=json.dumps({**json.loads(known.body), "agents": new_agents}))
             action = "secret.grant" if granted else "secret.revoke"
-            row = self._audit.row(who, action, name, {"agent": agent}, owner=known.owner)
+            row = self._audit.row(principal, action, name, {"agent": agent}, owner=known.owner)
             if await self._records.write_records((Writing(changed, known.version), *row)):
                 return _describe(changed)
         raise refuse("secret_contested", name=name)
 
     async def names(
-        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+        self, principal: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[SecretName]:
         """Return names by owner and name: the caller's own; for an admin all, or those of the named owner."""
-        refuse_agent(who, "secrets")
-        who.must(Scope.READ)
-        scope = who.scope if owner is None else _check_owner(who, owner)
+        refuse_agent(principal, "secrets")
+        principal.must(Scope.READ)
+        scope = principal.scope if owner is None else _check_owner(principal, owner)
         check_page(after, limit, _MAX_KEY_CHARACTERS)
         page = await self._records.records(KIND, scope, after, limit)
         # The signing secrets of webhooks are stored here too, and are never listed.
         listed = (record for record in page.items if not record.owner.startswith(RESERVED_OWNERS))
         return Page(tuple(_describe(record) for record in listed), page.after)
 
-    async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
+    async def remove(self, principal: Principal, name: str, owner: str | None = None) -> None:
         """Remove a secret for good. A foreign secret answers like an absent one."""
-        refuse_agent(who, "secrets")
-        who.must(Scope.WRITE)
+        refuse_agent(principal, "secrets")
+        principal.must(Scope.WRITE)
         _check_name(name)
-        if owner not in (None, who.owner) and who.scope is not None:
+        if owner not in (None, principal.owner) and principal.scope is not None:
             raise refuse("no_such_secret", name=name)
         if owner is not None:
             check_text("owner", owner, KEY_CHARACTERS)
-        key = secret_key(who.owner if owner is None else owner, name)
+        key = secret_key(principal.owner if owner is None else owner, name)
         for _ in range(_TRIES):
             known = await self._records.get_record(KIND, key)
             if known is None:
                 raise refuse("no_such_secret", name=name)
-            row = self._audit.row(who, "secret.remove", name, owner=known.owner)
+            row = self._audit.row(principal, "secret.remove", name, owner=known.owner)
             if await self._records.write_records((Writing(known, known.version, dropped=True), *row)):
                 return
         raise refuse("secret_contested", name=name)
@@ -252,10 +252,10 @@ async def renew_key(box: SecretBox, file: KeyFile) -> int:
     return changed
 
 
-def _check_owner(who: Principal, owner: str | None) -> str:
-    if owner is None or owner == who.owner:
-        return who.owner
-    if who.scope is not None:
+def _check_owner(principal: Principal, owner: str | None) -> str:
+    if owner is None or owner == principal.owner:
+        return principal.owner
+    if principal.scope is not None:
         raise refuse_task("foreign_owner", owner=owner)
     check_text("owner", owner, KEY_CHARACTERS)
     return owner

@@ -107,7 +107,7 @@ class Tokens:
 
     async def make(
         self,
-        who: Principal,
+        principal: Principal,
         *,
         owner: str | None = None,
         name: str,
@@ -119,73 +119,73 @@ class Tokens:
 
         Without `scopes` it gets all that are allowed.
         """
-        refuse_agent(who, "tokens")
-        who.must(Scope.WRITE)
-        account_name = who.owner if owner is None else owner
-        if account_name != who.owner and who.scope is not None:
+        refuse_agent(principal, "tokens")
+        principal.must(Scope.WRITE)
+        account_name = principal.owner if owner is None else owner
+        if account_name != principal.owner and principal.scope is not None:
             raise refuse("no_such_owner", name=account_name)
         check_text("name", name, NAME_CHARACTERS)
         if agent is not None and not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
         for _ in range(_TRIES):
-            new = await self._own_account(who, account_name)
+            new = await self._own_account(principal, account_name)
             account = await self._account(account_name) if new is None else new
             # The counter record is read first: of two concurrent calls, the slower one finds it replaced.
             counter = await self._counter_writing(account_name)
-            await self._check_count(who, account)
-            chosen = _check_scopes(who, account, scopes, agent)
-            token, text = self._generate(account_name, name, chosen, agent, await self._check_expiry(who, expires))
+            await self._check_count(principal, account)
+            chosen = _check_scopes(principal, account, scopes, agent)
+            token, text = self._generate(account_name, name, chosen, agent, await self._check_expiry(principal, expires))
             extra = () if new is None else (Writing(owner_record(new)),)
-            if await self._write_new(who, token, account, (counter, *extra)):
+            if await self._write_new(principal, token, account, (counter, *extra)):
                 return token, text
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=account_name)
 
-    async def _own_account(self, who: Principal, owner: str) -> Owner | None:
+    async def _own_account(self, principal: Principal, owner: str) -> Owner | None:
         """Return a new account for the local owner, which needed none so far; None if it exists, or for other owners."""
-        if owner != LOCAL_OWNER or who.scope is not None or who.actor not in LOCAL_ACTORS:
+        if owner != LOCAL_OWNER or principal.scope is not None or principal.actor not in LOCAL_ACTORS:
             return None
         known = await self._store.get_record(OWNER_KIND, LOCAL_OWNER)
         return None if known is not None else Owner(LOCAL_OWNER, Role.ADMIN, self._clock.now())
 
     async def page(
-        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+        self, principal: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[Token]:
         """Return tokens, oldest first: the caller's own, for an admin all or those of the named owner."""
-        refuse_agent(who, "tokens")
-        who.must(Scope.READ)
+        refuse_agent(principal, "tokens")
+        principal.must(Scope.READ)
         check_page(after, limit)
         if owner is not None and not is_owner_name(owner):
             raise refuse("no_such_owner", name=owner)
-        page = await self._store.records(TOKEN_KIND, owner if who.scope is None else who.scope, after, limit)
-        is_allowed = owner is None or who.scope in (None, owner)
+        page = await self._store.records(TOKEN_KIND, owner if principal.scope is None else principal.scope, after, limit)
+        is_allowed = owner is None or principal.scope in (None, owner)
         return Page(tuple(map(token_from, page.items)), page.after) if is_allowed else Page(())
 
-    async def get(self, who: Principal, token_id: str) -> Token:
-        refuse_agent(who, "tokens")
-        who.must(Scope.READ)
-        return await self._get_token(who, token_id)
+    async def get(self, principal: Principal, token_id: str) -> Token:
+        refuse_agent(principal, "tokens")
+        principal.must(Scope.READ)
+        return await self._get_token(principal, token_id)
 
-    async def revoke(self, who: Principal, token_id: str) -> Token:
+    async def revoke(self, principal: Principal, token_id: str) -> Token:
         """Revoke a token: in this process at once, in others within `CACHED_SECONDS`."""
-        refuse_agent(who, "tokens")
-        who.must(Scope.WRITE)
+        refuse_agent(principal, "tokens")
+        principal.must(Scope.WRITE)
         for _ in range(_TRIES):
-            token = await self._get_token(who, token_id)
+            token = await self._get_token(principal, token_id)
             if token.revoked is not None:
                 return token
             revoked_token = token._replace(revoked=self._clock.now())
-            row = self._audit.row(who, "token.revoke", token.id, {"name": token.name}, owner=token.owner)
+            row = self._audit.row(principal, "token.revoke", token.id, {"name": token.name}, owner=token.owner)
             writings = (Writing(token_record(revoked_token), token.version), *row)
             if await (
                 self._store.write_records(writings)
                 if token.agent is None
-                else self._write_agent_revocation(who, token, writings)
+                else self._write_agent_revocation(principal, token, writings)
             ):
                 self._cache.clear()
                 return revoked_token._replace(version=token.version + 1)
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=token_id)
 
-    async def _write_agent_revocation(self, who: Principal, token: Token, writings: tuple[Writing, ...]) -> bool:
+    async def _write_agent_revocation(self, principal: Principal, token: Token, writings: tuple[Writing, ...]) -> bool:
         """Block the agent in the same transaction, if this was its last valid token."""
         agent = str(token.agent)
         # The quota record is read before the tokens: of two concurrent revocations, the second write fails and retries.
@@ -194,10 +194,10 @@ class Tokens:
             return await self._store.write_records((*writings, Writing(quota_record, version)))
         revoked = quota_record._replace(body=json.dumps({**json.loads(quota_record.body), "revoked": True}))
         lane = agent_lane(token.owner, agent)
-        block = self._store.bar(lane, Reason.OWNER_REVOKED, beside=(*writings, Writing(revoked, version)))
+        block = self._store.bar(lane, Reason.OWNER_REVOKED, attached_records=(*writings, Writing(revoked, version)))
         if not await unless_changed(block):
             return False
-        await self.on_agent_revoked(who, token.owner, agent)
+        await self.on_agent_revoked(principal, token.owner, agent)
         return True
 
     async def _has_other_token(self, token: Token) -> bool:
@@ -276,18 +276,18 @@ class Tokens:
         known = await self._store.get_record(_COUNTER_KIND, owner)
         return Writing(Record(_COUNTER_KIND, owner, owner, "{}"), None if known is None else known.version)
 
-    async def _check_count(self, who: Principal, account: Owner) -> None:
+    async def _check_count(self, principal: Principal, account: Owner) -> None:
         records = (await self._store.records(TOKEN_KIND, account.name, limit=MOST_TOKENS)).items
         if len(records) >= MOST_TOKENS:
             raise refuse("too_many_tokens", owner=account.name, most=MOST_TOKENS)
         most = account.quotas.tokens
-        if most is None or (who.scope is None and who.owner != account.name):
+        if most is None or (principal.scope is None and principal.owner != account.name):
             return
         now = self._clock.now()
         if sum(token_from(record).valid(now) for record in records) >= most:
             raise refuse("too_many_valid_tokens", owner=account.name, most=most)
 
-    async def _check_expiry(self, who: Principal, expires: datetime | None) -> datetime | None:
+    async def _check_expiry(self, principal: Principal, expires: datetime | None) -> datetime | None:
         """Return the expiry of a new token: a token cannot create one that outlives it."""
         if expires is not None:
             if expires.tzinfo is None:
@@ -295,7 +295,7 @@ class Tokens:
             expires = expires.astimezone(UTC)
             if expires <= self._clock.now():
                 raise refuse("expires_past", value=expires.isoformat())
-        maker = await self._store.get_record(TOKEN_KIND, who.actor) if who.actor.startswith(TOKEN_PREFIX) else None
+        maker = await self._store.get_record(TOKEN_KIND, principal.actor) if principal.actor.startswith(TOKEN_PREFIX) else None
         limits = [expires, None if maker is None else token_from(maker).expires]
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -313,20 +313,20 @@ class Tokens:
         token = Token(token_id, owner, name, scopes, now, _hash(secret), agent, expires)
         return token, f"horae_{token_id.removeprefix(TOKEN_PREFIX)}_{secret}"
 
-    async def _write_new(self, who: Principal, token: Token, account: Owner, extra: tuple[Writing, ...]) -> bool:
+    async def _write_new(self, principal: Principal, token: Token, account: Owner, extra: tuple[Writing, ...]) -> bool:
         detail = {"name": token.name, "scopes": sorted(token.scopes), "agent": token.agent}
-        row = self._audit.row(who, "token.make", token.id, detail, owner=token.owner)
+        row = self._audit.row(principal, "token.make", token.id, detail, owner=token.owner)
         writings = (Writing(token_record(token)), *extra, *row)
         if token.agent is None:
             return await self._store.write_records(writings)
         return await self._write_agent_token(token, token.agent, account, writings)
 
-    async def _resolve_id(self, who: Principal, token_id: str) -> str | None:
+    async def _resolve_id(self, principal: Principal, token_id: str) -> str | None:
         """Return the whole id; None if there is no such token."""
         if not isinstance(token_id, str):
             return None
         prefix = TOKEN_PREFIX.rstrip("_")
-        whole_id = await resolve_record(self._store, who.scope, TOKEN_KIND, prefix, token_id)
+        whole_id = await resolve_record(self._store, principal.scope, TOKEN_KIND, prefix, token_id)
         return whole_id if _is_token_id(whole_id) else None
 
     async def _write_agent_token(self, token: Token, agent: str, account: Owner, writings: tuple[Writing, ...]) -> bool:
@@ -338,17 +338,17 @@ class Tokens:
         runs = (await self._agents.quotas(account.name, agent, account.quotas)).concurrent_runs
         lane, slots = agent_lane(token.owner, agent), MOST_IN_LANE if runs is None else runs
         if not body.get("revoked"):
-            return await unless_changed(self._store.set_lane(lane, slots, beside=attached))
+            return await unless_changed(self._store.set_lane(lane, slots, attached_records=attached))
         is_spent = dict(account.spent).get(agent) == self._clock.now().astimezone(UTC).date()
-        unblock = self._store.bar(lane, Reason.AGENT_QUOTA if is_spent else None, beside=attached)
+        unblock = self._store.bar(lane, Reason.AGENT_QUOTA if is_spent else None, attached_records=attached)
         if not await unless_changed(unblock):
             return False
         await self._store.set_lane(lane, slots)
         return True
 
-    async def _get_token(self, who: Principal, token_id: str) -> Token:
-        whole_id = await self._resolve_id(who, token_id)
-        record = None if whole_id is None else await self._store.get_record(TOKEN_KIND, whole_id, who.scope)
+    async def _get_token(self, principal: Principal, token_id: str) -> Token:
+        whole_id = await self._resolve_id(principal, token_id)
+        record = None if whole_id is None else await self._store.get_record(TOKEN_KIND, whole_id, principal.scope)
         if record is None:
             raise refuse("no_such_token", id=token_id)
         return token_from(record)
@@ -377,12 +377,12 @@ def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: 
 
 
 def _check_scopes(
-    who: Principal, account: Owner, requested: Collection[Scope] | None, agent: str | None
+    principal: Principal, account: Owner, requested: Collection[Scope] | None, agent: str | None
 ) -> frozenset[Scope]:
     allowed = SCOPES_OF[account.role]
-    if who.scope is not None or account.role is Role.ADMIN:
+    if principal.scope is not None or account.role is Role.ADMIN:
         # A caller without all admin scopes cannot create a token with them.
-        allowed &= who.scopes
+        allowed &= principal.scopes
     if agent is not None:
         allowed -= {Scope.ADMIN}
     if requested is None:

@@ -46,17 +46,17 @@ def networks_of(settings: Settings) -> Networks:
     return read_networks(settings.value("outgoing_networks"))
 
 
-async def watch(service: Service, clock: Clock, watches: Watches, courier: Courier | None = None) -> None:
+async def watch(service: Service, clock: Clock, settings: Watches, dispatcher: Courier | None = None) -> None:
     """Run all background work until cancelled."""
-    webhook_dispatcher = courier or Courier(service.store, service.webhooks.postman, service.telling, clock)
+    webhook_dispatcher = dispatcher or Courier(service.store, service.webhooks.postman, service.telling, clock)
     service.webhooks.changed = webhook_dispatcher.ring
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(keep_going("webhook delivery", webhook_dispatcher.run, clock))
-            overdue = partial(watch_overdue, service.store, clock, watches.grace)
+            overdue = partial(watch_overdue, service.store, clock, settings.grace)
             group.create_task(keep_going("alarm for missed runs", overdue, clock))
-            if watches.url:
-                ping = partial(watch_ping, service.store, clock, watches)
+            if settings.url:
+                ping = partial(watch_ping, service.store, clock, settings)
                 group.create_task(keep_going("heartbeat", ping, clock))
     finally:
         await service.webhooks.close()

@@ -14,27 +14,27 @@ class Events:
     def __init__(self, feed: Feed) -> None:
         self.log = OwnerEvents(feed)
 
-    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
+    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
         """Return the next events after a cursor, oldest first.
 
         An owner's cursors count its own events, an admin's all events.
         """
-        _check(who)
+        _check(principal)
         check_page(None, limit)
         check_position("after", number)
-        return await self.log.after(who.scope, number, limit)
+        return await self.log.after(principal.scope, number, limit)
 
-    async def last(self, who: Principal) -> int:
+    async def last(self, principal: Principal) -> int:
         """Return the cursor after which only new events follow."""
-        _check(who)
-        return await self.log.last(who.scope)
+        _check(principal)
+        return await self.log.last(principal.scope)
 
-    async def gap(self, who: Principal, number: int) -> Gap | None:
+    async def gap(self, principal: Principal, number: int) -> Gap | None:
         """Return a gap if events after that cursor may have been removed, or the cursor was never issued; else None."""
-        _check(who)
-        return await self.log.gap(who.scope, number)
+        _check(principal)
+        return await self.log.gap(principal.scope, number)
 
 
-def _check(who: Principal) -> None:
-    refuse_agent(who, "events")
-    who.must(Scope.READ)
+def _check(principal: Principal) -> None:
+    refuse_agent(principal, "events")
+    principal.must(Scope.READ)

@@ -70,18 +70,18 @@ class Batch:
 class CutOff(Exception):  # noqa: N818 - names the event, not an error
     """The listener was closed. `cursor` is where it can resume."""
 
-    def __init__(self, why: str, cursor: int) -> None:
-        self.why = why
+    def __init__(self, reason: str, cursor: int) -> None:
+        self.why = reason
         self.cursor = cursor
-        super().__init__(f"{why} after {cursor}")
+        super().__init__(f"{reason} after {cursor}")
 
 
 class Listener:
     """One event stream. `next` returns the next batch, or None when the stream should send a keep-alive."""
 
-    def __init__(self, tail: Tail, scope: str | None, wanted: Wanted, position: int, cursor: int) -> None:
+    def __init__(self, tail: Tail, scope: str | None, event_filter: Wanted, position: int, cursor: int) -> None:
         self.scope = scope
-        self.wanted = wanted
+        self.wanted = event_filter
         self.position = position
         """Log position of the last event that it received or skipped."""
         self.cursor = cursor
@@ -152,9 +152,9 @@ class Listener:
     def _move_to(self, last: Told) -> None:
         self.position, self.cursor = last.position, last.cursor(self.scope)
 
-    def end(self, why: str) -> None:
+    def end(self, reason: str) -> None:
         """Close the listener; it receives nothing more."""
-        self._close_reason = self._close_reason or why
+        self._close_reason = self._close_reason or reason
         self._queue.clear()
         self._wake_up.set()
 
@@ -215,14 +215,14 @@ class Tail:
     """The shared reader. `encoder` encodes events. It polls only while there are listeners."""
 
     def __init__(
-        self, feed: Feed, telling: Telling, clock: Clock, look_every: float = LOOK_EVERY, log: OwnerEvents | None = None
+        self, feed: Feed, encoder: Telling, clock: Clock, poll_seconds: float = LOOK_EVERY, log: OwnerEvents | None = None
     ) -> None:
         self.feed = feed
         self._log = log or OwnerEvents(feed)
         self._sequence = OwnerSequence(feed)
-        self._encoder = telling
+        self._encoder = encoder
         self._clock = clock
-        self._poll_seconds = look_every
+        self._poll_seconds = poll_seconds
         self.position = 0
         """Log position up to which the shared reader has read."""
         self._listeners: Members = {}
@@ -238,19 +238,19 @@ class Tail:
 
     @asynccontextmanager
     async def listen(
-        self, who: Principal, wanted: Wanted = EVERYTHING, after: int | None = None
+        self, principal: Principal, event_filter: Wanted = EVERYTHING, after: int | None = None
     ) -> AsyncIterator[Listener]:
         """Register a listener from that cursor on, in the numbering of the principal's scope; None: from new events on."""
-        refuse_agent(who, "events")
-        who.must(Scope.READ)
+        refuse_agent(principal, "events")
+        principal.must(Scope.READ)
         if after is not None:
             check_position("after", after)
         self._count += 1
         listener: Listener | None = None
         try:
             await self._start_reader()
-            position, cursor = await self._find_start(who.scope, after)
-            listener = Listener(self, who.scope, wanted, position, cursor)
+            position, cursor = await self._find_start(principal.scope, after)
+            listener = Listener(self, principal.scope, event_filter, position, cursor)
             if after is None:
                 self.join(listener)
             yield listener
@@ -322,7 +322,7 @@ class Tail:
                 self._reader = asyncio.ensure_future(self._read_loop())
 
     async def _read_loop(self) -> None:
-        retry = StoreRetry("reading of events for streams", self._clock, longest=LONGEST_PAUSE)
+        retry = StoreRetry("reading of events for streams", self._clock, max_backoff=LONGEST_PAUSE)
         while self._count:
             self._wake_up.clear()
             try:

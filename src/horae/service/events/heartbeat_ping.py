@@ -43,13 +43,13 @@ class Pulse(Protocol):
 class Ping:
     """Sends pings. The URL may contain a secret: it is never logged."""
 
-    def __init__(self, store: Keeping, clock: Clock, pulse: Pulse) -> None:
+    def __init__(self, store: Keeping, clock: Clock, settings: Pulse) -> None:
         self._store = store
         self._clock = clock
-        self._grace = pulse.grace
-        self._success_url = check_url(pulse.url, pulse.allowed)
+        self._grace = settings.grace
+        self._success_url = check_url(settings.url, settings.allowed)
         self._report_url = _failure_url(self._success_url)
-        self._client = Client(pulse.allowed)
+        self._client = Client(settings.allowed)
 
     async def step(self, lag: float = 0.0) -> Reply:
         """Send one ping; `lag` is by how many seconds it comes too late."""
@@ -84,10 +84,10 @@ class Ping:
         return None
 
 
-async def watch_ping(store: Keeping, clock: Clock, pulse: Pulse) -> None:
+async def watch_ping(store: Keeping, clock: Clock, settings: Pulse) -> None:
     """Send pings until cancelled; an unreachable URL is tried again with the next ping."""
-    ping = Ping(store, clock, pulse)
-    every, lag, was_reached = pulse.every.total_seconds(), 0.0, True
+    ping = Ping(store, clock, settings)
+    every, lag, was_reached = settings.every.total_seconds(), 0.0, True
     try:
         while True:
             reply = await ping.step(lag)

@@ -17,16 +17,16 @@ MOST_TYPES: Final = 50
 _TYPE_CHARACTERS: Final = 100
 
 
-def must(who: Principal, scope: Scope) -> None:
-    refuse_agent(who, "webhooks")
-    who.must(scope)
+def must(principal: Principal, scope: Scope) -> None:
+    refuse_agent(principal, "webhooks")
+    principal.must(scope)
 
 
-def acting_for(who: Principal, owner: str | None) -> str:
+def acting_for(principal: Principal, owner: str | None) -> str:
     """Return the owner to act for; only an admin may name another one."""
-    if owner is None or owner == who.owner:
-        return who.owner
-    if not who.admin:
+    if owner is None or owner == principal.owner:
+        return principal.owner
+    if not principal.admin:
         raise refuse_task("foreign_owner", owner=owner)
     check_text("owner", owner, KEY_CHARACTERS)
     return owner

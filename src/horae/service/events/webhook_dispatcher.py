@@ -53,18 +53,18 @@ class Place(NamedTuple):
 
 
 class Courier:
-    def __init__(self, store: Keeping, postman: Postman, telling: Telling, clock: Clock) -> None:
+    def __init__(self, store: Keeping, client: Postman, encoder: Telling, clock: Clock) -> None:
         self.name = token_hex(8)
         self.endpoints: dict[str, Endpoint] = {}
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         """Called after each attempt with whether it succeeded."""
         self._store = store
-        self._client = postman
-        self._encoder = telling
+        self._client = client
+        self._encoder = encoder
         self._sequence = OwnerSequence(store)
         self._clock = clock
         self._wake_up = asyncio.Event()
-        self._retry = StoreRetry("webhook delivery", clock, longest=IDLE_SECONDS)
+        self._retry = StoreRetry("webhook delivery", clock, max_backoff=IDLE_SECONDS)
         self._sender_tasks: dict[str, asyncio.Task[None]] = {}
         self._rights: dict[str, tuple[float, bool]] = {}
 

@@ -60,10 +60,10 @@ class Keeping(Book, Records, Protocol):
 class Endpoint:
     webhook: Webhook
 
-    def __init__(self, store: Keeping, postman: Postman, clock: Clock) -> None:
+    def __init__(self, store: Keeping, client: Postman, clock: Clock) -> None:
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         self._store = store
-        self._client = postman
+        self._client = client
         self._clock = clock
         self._wake_up = asyncio.Event()
         # The dispatcher logs the same outage for all endpoints.
@@ -168,11 +168,11 @@ class Endpoint:
         elif now - since >= GIVES_UP_AFTER:
             await self._disable(Disabled.FAILING, delivery)
 
-    async def _disable(self, why: Disabled, delivery: Delivery) -> None:
+    async def _disable(self, reason: Disabled, delivery: Delivery) -> None:
         now = self._clock.now()
-        event = _webhook_event(EventKind.WEBHOOK_DISABLED, now, delivery, why.value)
-        if await self._change(lambda webhook: webhook._replace(disabled=why, disabled_at=now), event):
-            LOG.warning("the webhook %s is disabled: %s", self.webhook.id, why.value)
+        event = _webhook_event(EventKind.WEBHOOK_DISABLED, now, delivery, reason.value)
+        if await self._change(lambda webhook: webhook._replace(disabled=reason, disabled_at=now), event):
+            LOG.warning("the webhook %s is disabled: %s", self.webhook.id, reason.value)
 
     async def _block(self, attempt: Attempt, delivery: Delivery) -> None:
         """Record that this node may not call the address, and which networks an operator would have to allow."""
@@ -224,8 +224,8 @@ class Endpoint:
         return facts is not None or await self._store.write_records([writing])
 
 
-def _webhook_event(kind: EventKind, now: datetime, delivery: Delivery, why: str) -> Event:
-    return Event(kind, now, delivery.owner, delivery.task_id, None, f"{delivery.webhook} {why}")
+def _webhook_event(kind: EventKind, now: datetime, delivery: Delivery, reason: str) -> Event:
+    return Event(kind, now, delivery.owner, delivery.task_id, None, f"{delivery.webhook} {reason}")
 
 
 def _apply_attempt(delivery: Delivery, attempt: Attempt, now: datetime) -> Delivery:

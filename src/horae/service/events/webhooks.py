@@ -64,12 +64,12 @@ class Webhooks:
     def __init__(
         self,
         store: Keeping,
-        postman: Postman,
+        client: Postman,
         audit: Audit,
         clock: Clock,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        self.postman = postman
+        self.postman = client
         self.changed: Callable[[], None] = lambda: None
         self._store = store
         self._events = OwnerEvents(store)
@@ -78,11 +78,11 @@ class Webhooks:
         self._entropy = entropy
 
     async def create(
-        self, who: Principal, url: object, types: object = (), note: str = "", owner: str | None = None
+        self, principal: Principal, url: object, types: object = (), note: str = "", owner: str | None = None
     ) -> tuple[Webhook, str]:
         """Return the webhook and its secret, which is shown only here. It receives events from now on."""
-        must(who, Scope.WRITE)
-        owner_name = acting_for(who, owner)
+        must(principal, Scope.WRITE)
+        owner_name = acting_for(principal, owner)
         checked = self.postman.checked(url).text
         event_types = checked_types(types)
         check_note(note)
@@ -93,7 +93,7 @@ class Webhooks:
             name, owner_name, checked, now, since, event_types, note, after=await self._events.count(owner_name, since)
         )
         secret = new_secret(self._entropy(_SECRET_BYTES))
-        row = self._audit.row(who, "webhook.create", name, owner=owner_name)
+        row = self._audit.row(principal, "webhook.create", name, owner=owner_name)
         for _ in range(_TRIES):
             counter = await self._counter_writing(owner_name)
             await self.postman.keep(name, webhook.secret, secret)
@@ -103,28 +103,28 @@ class Webhooks:
             await self.postman.forget(name, webhook.secret)
         raise refuse("webhook_contested", id=name)
 
-    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
-        must(who, Scope.READ)
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
+        must(principal, Scope.READ)
         check_page(after, limit)
-        page = await self._store.records(WEBHOOK, who.scope, after, limit)
+        page = await self._store.records(WEBHOOK, principal.scope, after, limit)
         return Page(tuple(webhook_from(record) for record in page.items), page.after)
 
-    async def get(self, who: Principal, name: str) -> Webhook:
-        must(who, Scope.READ)
-        return await self._get_webhook(who, name)
+    async def get(self, principal: Principal, name: str) -> Webhook:
+        must(principal, Scope.READ)
+        return await self._get_webhook(principal, name)
 
-    async def edit(self, who: Principal, name: str, expected: int | None = None, **fields: Any) -> Webhook:
+    async def edit(self, principal: Principal, name: str, expected: int | None = None, **fields: Any) -> Webhook:
         """Change the given fields: `url`, `types`, `note`, `enabled`.
 
         A webhook that is enabled again receives events from then on.
         """
-        must(who, Scope.WRITE)
+        must(principal, Scope.WRITE)
         if "url" in fields:
             fields["url"] = self.postman.checked(fields["url"]).text
         if "types" in fields:
             fields["types"] = checked_types(fields["types"])
         check_note(fields.get("note", ""))
-        owner = (await self._get_webhook(who, name)).owner
+        owner = (await self._get_webhook(principal, name)).owner
         since = await self._store.last_event()
         after = await self._events.count(owner, since) if fields.get("enabled") else 0
 
@@ -134,29 +134,29 @@ class Webhooks:
                 changes["blocked"] = ()
             return self._set_enabled(webhook._replace(**changes), fields.get("enabled"), since, after)
 
-        return await self._change(who, name, "webhook.edit", change, expected, {"fields": sorted(fields)})
+        return await self._change(principal, name, "webhook.edit", change, expected, {"fields": sorted(fields)})
 
-    async def remove(self, who: Principal, name: str) -> None:
+    async def remove(self, principal: Principal, name: str) -> None:
         """Remove the webhook for good, with its secrets; its deliveries can no longer be read."""
-        must(who, Scope.WRITE)
+        must(principal, Scope.WRITE)
         for _ in range(_TRIES):
-            webhook = await self._get_webhook(who, name)
+            webhook = await self._get_webhook(principal, name)
             removal = Writing(webhook_record(webhook), webhook.version, dropped=True)
-            row = self._audit.row(who, "webhook.remove", webhook.id, owner=webhook.owner)
+            row = self._audit.row(principal, "webhook.remove", webhook.id, owner=webhook.owner)
             if await self._store.write_records([removal, *row]):
                 await self.postman.forget(webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None))
                 self.changed()
                 return
         raise refuse("webhook_contested", id=name)
 
-    async def rotate(self, who: Principal, name: str) -> tuple[Webhook, str]:
+    async def rotate(self, principal: Principal, name: str) -> tuple[Webhook, str]:
         """Replace the secret and return the new one, shown only here.
 
         Both sign for a day, so that receivers can switch.
         """
-        must(who, Scope.WRITE)
+        must(principal, Scope.WRITE)
         for _ in range(_TRIES):
-            before = await self._get_webhook(who, name)
+            before = await self._get_webhook(principal, name)
             secret = new_secret(self._entropy(_SECRET_BYTES))
             # A random number, so that a concurrent rotation does not overwrite the secret that is shown here.
             number = before.secret + 1 + int.from_bytes(self._entropy(_NUMBER_BYTES))
@@ -164,7 +164,7 @@ class Webhooks:
             await self.postman.keep(before.id, number, secret)
             until = self._clock.now() + ROTATION
             after = before._replace(secret=number, former=before.secret, former_until=until)
-            if await self._write(who, before, after, "webhook.rotate"):
+            if await self._write(principal, before, after, "webhook.rotate"):
                 if before.former is not None:
                     await self.postman.forget(before.id, before.former)
                 return after._replace(version=before.version + 1), secret
@@ -173,25 +173,25 @@ class Webhooks:
 
     # --- deliveries --------------------------------------------------------------------------------------------------
 
-    async def deliveries(self, who: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
+    async def deliveries(self, principal: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
         """Return the deliveries of one webhook, newest first."""
-        must(who, Scope.READ)
+        must(principal, Scope.READ)
         check_page(after, limit)
-        webhook = await self._get_webhook(who, name)
+        webhook = await self._get_webhook(principal, name)
         begin = delivery_key(webhook.id, "~" if after is None else after)
         page = await self._store.records(DELIVERY, webhook.owner, begin, limit + 1, newest=True)
         own = [record for record in page.items if record.key.startswith(f"{webhook.id}/")]
         shown = tuple(delivery_from(record) for record in own[:limit])
         return Page(shown, shown[-1].id if len(own) > limit else None)
 
-    async def delivery(self, who: Principal, name: str, delivery: str) -> Delivery:
-        must(who, Scope.READ)
-        return await self._delivery(await self._get_webhook(who, name), delivery)
+    async def delivery(self, principal: Principal, name: str, delivery: str) -> Delivery:
+        must(principal, Scope.READ)
+        return await self._delivery(await self._get_webhook(principal, name), delivery)
 
-    async def test(self, who: Principal, name: str) -> Delivery:
+    async def test(self, principal: Principal, name: str) -> Delivery:
         """Send a test message now and return the delivery with its result. It is not retried."""
-        must(who, Scope.WRITE)
-        webhook = await self._get_webhook(who, name)
+        must(principal, Scope.WRITE)
+        webhook = await self._get_webhook(principal, name)
         now = self._clock.now()
         suffix = self._entropy(6).hex()
         message = f"evt_test_{suffix}"
@@ -208,19 +208,19 @@ class Webhooks:
         )
         attempt = await self.postman.bring(webhook, delivery)
         tested = _add_attempt(delivery, attempt)
-        row = self._audit.row(who, "webhook.test", webhook.id, owner=webhook.owner)
+        row = self._audit.row(principal, "webhook.test", webhook.id, owner=webhook.owner)
         await self._store.write_records([*made(tested), *row])
         return tested
 
-    async def redeliver(self, who: Principal, name: str, delivery: str) -> Delivery:
+    async def redeliver(self, principal: Principal, name: str, delivery: str) -> Delivery:
         """Send a delivery once more, now, with the same message id; a planned retry stays planned."""
-        must(who, Scope.WRITE)
-        webhook = await self._get_webhook(who, name)
+        must(principal, Scope.WRITE)
+        webhook = await self._get_webhook(principal, name)
         if not webhook.enabled:
             raise refuse("webhook_disabled", id=name)
         original = await self._delivery(webhook, delivery)
         attempt = await self.postman.bring(webhook, original)
-        row = self._audit.row(who, "webhook.redeliver", webhook.id, {"delivery": original.id}, owner=webhook.owner)
+        row = self._audit.row(principal, "webhook.redeliver", webhook.id, {"delivery": original.id}, owner=webhook.owner)
         for _ in range(_TRIES):
             before = await self._delivery(webhook, original.id)
             after = _add_attempt(before, attempt)
@@ -243,19 +243,19 @@ class Webhooks:
 
     # --- lookup and change of one webhook ----------------------------------------------------------------------------
 
-    async def _get_webhook(self, who: Principal, name: str) -> Webhook:
-        whole_id = await self._resolve_id(who, name)
-        record = None if whole_id is None else await self._store.get_record(WEBHOOK, whole_id, who.scope)
+    async def _get_webhook(self, principal: Principal, name: str) -> Webhook:
+        whole_id = await self._resolve_id(principal, name)
+        record = None if whole_id is None else await self._store.get_record(WEBHOOK, whole_id, principal.scope)
         if record is None:
             raise refuse("no_such_webhook", id=name)
         return webhook_from(record)
 
-    async def _resolve_id(self, who: Principal, name: str) -> str | None:
-        return await resolve_record(self._store, who.scope, WEBHOOK, "whk", name) if might_be(name) else None
+    async def _resolve_id(self, principal: Principal, name: str) -> str | None:
+        return await resolve_record(self._store, principal.scope, WEBHOOK, "whk", name) if might_be(name) else None
 
     async def _change(
         self,
-        who: Principal,
+        principal: Principal,
         name: str,
         action: str,
         change: Callable[[Webhook], Webhook],
@@ -263,18 +263,18 @@ class Webhooks:
         detail: dict[str, Any],
     ) -> Webhook:
         for _ in range(_TRIES):
-            before = await self._get_webhook(who, name)
+            before = await self._get_webhook(principal, name)
             if expected is not None and before.version != expected:
                 raise refuse("stale_webhook", id=name, version=before.version, expected=expected)
             after = change(before)
-            if await self._write(who, before, after, action, detail):
+            if await self._write(principal, before, after, action, detail):
                 return after._replace(version=before.version + 1)
         raise refuse("webhook_contested", id=name)
 
     async def _write(
-        self, who: Principal, before: Webhook, after: Webhook, action: str, detail: dict[str, Any] | None = None
+        self, principal: Principal, before: Webhook, after: Webhook, action: str, detail: dict[str, Any] | None = None
     ) -> bool:
-        row = self._audit.row(who, action, before.id, detail or {}, owner=before.owner)
+        row = self._audit.row(principal, action, before.id, detail or {}, owner=before.owner)
         is_written = await self._store.write_records([Writing(webhook_record(after), before.version), *row])
         if is_written:
             self.changed()

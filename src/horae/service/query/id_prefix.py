@@ -25,29 +25,29 @@ CANDIDATES: Final = 5
 """Number of candidates that a refusal of an ambiguous prefix lists."""
 
 
-async def resolve_task(book: Book, who: Principal, text: str) -> str:
+async def resolve_task(book: Book, principal: Principal, text: str) -> str:
     """Return the id of the task with this prefix, or the text itself if there is none; an ambiguous prefix is refused."""
     if not is_shortened(TASK, text):
         return text
-    tasks = [facts.task for facts in await tasks_by_prefix(book, who, text)]
+    tasks = [facts.task for facts in await tasks_by_prefix(book, principal, text)]
     if len(tasks) > 1:
         raise refuse("ambiguous_name", name=text, found=list_tasks(tasks))
     return tasks[0].id if tasks else text
 
 
-async def tasks_by_prefix(book: Book, who: Principal, prefix: str) -> list[Facts]:
+async def tasks_by_prefix(book: Book, principal: Principal, prefix: str) -> list[Facts]:
     """Return the first few visible tasks with this prefix; a task with exactly this id is returned alone."""
-    ids = await book.task_ids(prefix, who.scope, _candidate_limit(who))
-    return await _load_visible(book, who, (prefix,) if prefix in ids else ids)
+    ids = await book.task_ids(prefix, principal.scope, _candidate_limit(principal))
+    return await _load_visible(book, principal, (prefix,) if prefix in ids else ids)
 
 
-async def resolve_run(book: Book, who: Principal, text: str) -> str:
+async def resolve_run(book: Book, principal: Principal, text: str) -> str:
     """Return the id of the run with this prefix, or the text itself if there is none; an ambiguous prefix is refused."""
     if not is_shortened(RUN, text):
         return text
-    ids = await book.run_ids(text, who.scope, _candidate_limit(who))
-    if who.agent is not None:
-        ids = tuple([each for each in ids if await _sees_run(book, who, each)])
+    ids = await book.run_ids(text, principal.scope, _candidate_limit(principal))
+    if principal.agent is not None:
+        ids = tuple([each for each in ids if await _sees_run(book, principal, each)])
     return _require_unique(text, ids)
 
 
@@ -85,20 +85,20 @@ def _key_before(text: str) -> str:
     return text[:-1] + chr(ord(text[-1]) - 1) + "~"
 
 
-def _candidate_limit(who: Principal) -> int:
+def _candidate_limit(principal: Principal) -> int:
     """An agent sees a part of its owner's tasks, so for an agent all candidates are read and then filtered."""
-    return CANDIDATES + 1 if who.agent is None else LARGEST_PAGE
+    return CANDIDATES + 1 if principal.agent is None else LARGEST_PAGE
 
 
-async def _load_visible(book: Book, who: Principal, ids: Iterable[str]) -> list[Facts]:
+async def _load_visible(book: Book, principal: Principal, ids: Iterable[str]) -> list[Facts]:
     visible: list[Facts] = []
     for each in ids:
-        facts = await book.facts(each, who.scope)
-        if facts is not None and sees(who, facts.task):
+        facts = await book.facts(each, principal.scope)
+        if facts is not None and sees(principal, facts.task):
             visible.append(facts)
     return visible
 
 
-async def _sees_run(book: Book, who: Principal, run_id: str) -> bool:
-    run = await book.run(run_id, who.scope)
-    return run is not None and bool(await _load_visible(book, who, (run.task_id,)))
+async def _sees_run(book: Book, principal: Principal, run_id: str) -> bool:
+    run = await book.run(run_id, principal.scope)
+    return run is not None and bool(await _load_visible(book, principal, (run.task_id,)))

@@ -17,9 +17,9 @@ from ..tasks.task_quota import SEATS, guest_key
 
 
 class FireRights:
-    def __init__(self, records: Records, gate: Gate) -> None:
+    def __init__(self, records: Records, approval_policy: Gate) -> None:
         self._records = records
-        self._policy = gate
+        self._policy = approval_policy
         self._grants = SecretGrants(records)
 
     async def refused(self, task: Task) -> Outcome | None:

@@ -29,42 +29,42 @@ class Lanes:
     """Shared lanes and the quotas of owners are for admins only; other owners have lanes of their own."""
 
     def __init__(
-        self, store: Keeping, clock: Clock, told: Callable[[datetime | None], None] = lambda _due: None
+        self, store: Keeping, clock: Clock, on_write: Callable[[datetime | None], None] = lambda _due: None
     ) -> None:
         self._store = store
         self._audit = Audit(store, clock)
-        self._on_write = told
+        self._on_write = on_write
 
-    async def all(self, who: Principal) -> tuple[LaneUse, ...]:
+    async def all(self, principal: Principal) -> tuple[LaneUse, ...]:
         """Return every lane that has a limit or a live run, by name; for owners that are no admins, their own."""
-        refuse_agent(who, "lanes")
-        who.must(Scope.READ)
-        return tuple(each for each in await self._store.lanes() if _sees(who, each.name))
+        refuse_agent(principal, "lanes")
+        principal.must(Scope.READ)
+        return tuple(each for each in await self._store.lanes() if _sees(principal, each.name))
 
-    async def limit(self, who: Principal, name: str, limit: int) -> LaneUse:
+    async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
         """Limit the runs of this lane that go on at once, across all nodes; with 0 none starts."""
-        refuse_agent(who, "lanes")
-        who.must(Scope.WRITE)
+        refuse_agent(principal, "lanes")
+        principal.must(Scope.WRITE)
         check_lane(name)
         check_number("limit", limit, 0, MOST_IN_LANE)
-        lane = lane_of(who, who.owner, name)
-        if not _sees(who, lane):
-            who.must(Scope.ADMIN)
+        lane = lane_of(principal, principal.owner, name)
+        if not _sees(principal, lane):
+            principal.must(Scope.ADMIN)
         check_lane(lane)
-        await self._check_count(who, lane)
-        await self._store.set_lane(lane, limit, beside=self._audit.row(who, "lane.limit", lane, {"limit": limit}))
+        await self._check_count(principal, lane)
+        await self._store.set_lane(lane, limit, attached_records=self._audit.row(principal, "lane.limit", lane, {"limit": limit}))
         # A higher limit may have freed lane slots.
         self._on_write(None)
         return next((each for each in await self._store.lanes() if each.name == lane), LaneUse(lane, limit, 0))
 
-    async def _check_count(self, who: Principal, lane: str) -> None:
+    async def _check_count(self, principal: Principal, lane: str) -> None:
         """Bound the number of lanes per owner, because the store reads the lanes of all owners together."""
-        if who.scope is None:
+        if principal.scope is None:
             return
-        own = [each.name for each in await self._store.lanes() if _sees(who, each.name)]
+        own = [each.name for each in await self._store.lanes() if _sees(principal, each.name)]
         if len(own) >= MOST_LANES and lane not in own:
             raise refuse("too_many_lanes", most=MOST_LANES)
 
 
-def _sees(who: Principal, lane: str) -> bool:
-    return who.scope is None or lane.startswith(own_lanes(who.owner))
+def _sees(principal: Principal, lane: str) -> bool:
+    return principal.scope is None or lane.startswith(own_lanes(principal.owner))

@@ -76,23 +76,23 @@ class Ledger:
         self._clock = clock
         self._outages = outages
 
-    async def why(self, who: Principal, task_id: str, at: datetime) -> Explanation:
+    async def why(self, principal: Principal, task_id: str, at: datetime) -> Explanation:
         """Return what became of the occurrence at that instant, as one sentence with the rows that prove it."""
-        return (await self.explained(who, task_id, at)).explanation
+        return (await self.explained(principal, task_id, at)).explanation
 
-    async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+    async def explained(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
         """Explain any instant: of a day, its last occurrence up to now; for None, the newest occurrence.
 
         `zone` is that of the caller, in which times without a zone are read; None: the zone of the task.
         """
-        facts = await self._load_facts(who, task_id)
+        facts = await self._load_facts(principal, task_id)
         now = self._clock.now()
         if at is None:
-            instant = await self._find_newest(who, facts, now)
+            instant = await self._find_newest(principal, facts, now)
         else:
             span = asked_stretch(at, zone or facts.task.schedule.zone or "UTC", now)
-            instant = await self._find_occurrence(who, facts, span, now, _typed_precision(at))
-        rows = await self._book.runs(RunFilter(who.scope, facts.task.id, since=instant, until=instant), limit=_MAX_ROWS)
+            instant = await self._find_occurrence(principal, facts, span, now, _typed_precision(at))
+        rows = await self._book.runs(RunFilter(principal.scope, facts.task.id, since=instant, until=instant), limit=_MAX_ROWS)
         explanation, nodes = explain(facts, rows.items, instant, now), None
         if explanation.verdict in _NEEDS_NODE:
             nodes = await self._load_nodes(now)
@@ -157,15 +157,15 @@ class Ledger:
             tuple(each.id for each in nodes if not each.draining), tuple(each.id for each in nodes if each.draining)
         )
 
-    async def _load_facts(self, who: Principal, task_id: str) -> Facts:
-        who.must(Scope.READ)
+    async def _load_facts(self, principal: Principal, task_id: str) -> Facts:
+        principal.must(Scope.READ)
         check_id(task_id, "no_such_task")
-        facts = await self._book.facts(await resolve_task(self._book, who, task_id), who.scope)
-        if facts is None or not sees(who, facts.task):
+        facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.scope)
+        if facts is None or not sees(principal, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
 
-    async def _find_newest(self, who: Principal, facts: Facts, now: datetime) -> datetime:
+    async def _find_newest(self, principal: Principal, facts: Facts, now: datetime) -> datetime:
         """Return the newest occurrence: due and not started, else the newest row, else the first agenda entry.
 
         A waiting occurrence comes first, so that an earlier success does not hide it.
@@ -178,20 +178,20 @@ class Ledger:
         ]
         if due:
             return min(due)
-        rows = await self._book.runs(RunFilter(who.scope, facts.task.id), limit=1)
+        rows = await self._book.runs(RunFilter(principal.scope, facts.task.id), limit=1)
         if rows.items:
             return _last_instant(rows.items[0])
         return min((entry.planned for entry in facts.entries), default=now)
 
     async def _find_occurrence(
-        self, who: Principal, facts: Facts, span: Stretch, now: datetime, precision: timedelta = _EXACT
+        self, principal: Principal, facts: Facts, span: Stretch, now: datetime, precision: timedelta = _EXACT
     ) -> datetime:
         """Return the last occurrence of a span that has a row, else the last one that was planned, up to now.
 
         A typed 07:16:32 means that whole second: if the exact instant is no occurrence, the search covers as much time
         as `precision` says.
         """
-        run_filter = RunFilter(who.scope, facts.task.id, since=span.first, until=span.last)
+        run_filter = RunFilter(principal.scope, facts.task.id, since=span.first, until=span.last)
         rows = await self._book.runs(run_filter, limit=1)
         planned = _find_planned(facts, span, now)
         if rows.items:
@@ -203,7 +203,7 @@ class Ledger:
             return first if planned is None else max(first, planned)
         if not span.exact or planned is not None or not precision:
             return span.first if planned is None else planned
-        return await self._find_occurrence(who, facts, Stretch(span.first, span.first + precision - MICROSECOND), now)
+        return await self._find_occurrence(principal, facts, Stretch(span.first, span.first + precision - MICROSECOND), now)
 
     async def _find_outage(self, explanation: Explanation, at: datetime) -> Outage | None:
         if self._outages is None or not _may_follow_outage(explanation.runs):

@@ -49,17 +49,17 @@ class Keeping(Book, Records, Protocol):
 
 class Nodes:
     def __init__(
-        self, store: Keeping, clock: Clock, told: Callable[[datetime | None], None] = lambda _due: None
+        self, store: Keeping, clock: Clock, on_write: Callable[[datetime | None], None] = lambda _due: None
     ) -> None:
         self._store = store
         self._clock = clock
-        self._on_write = told
+        self._on_write = on_write
         self._audit = Audit(store, clock)
         self._functions = Functions(store, clock)
 
-    async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
+    async def all(self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
         """Return every node that holds a lease, by id; `is_gone` may know that a process is certainly dead."""
-        who.must(Scope.ADMIN)
+        principal.must(Scope.ADMIN)
         lease = await agreed_lease(self._store)
         now = self._clock.now()
         steps = {step.host: step for step in await clock_steps(self._store, now)}
@@ -71,27 +71,27 @@ class Nodes:
             for node in await self._store.nodes()
         )
 
-    async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
+    async def drain(self, principal: Principal, name: str, *, draining: bool = True) -> Node:
         """Let a node claim nothing more, or undo that; a prefix of its id is enough."""
-        who.must(Scope.ADMIN)
+        principal.must(Scope.ADMIN)
         node = await self._find_by_prefix(name)
-        return (await self._set_draining(who, (node,), name, draining=draining))[0]
+        return (await self._set_draining(principal, (node,), name, draining=draining))[0]
 
-    async def drain_host(self, who: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
+    async def drain_host(self, principal: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
         """Drain all nodes of one machine, or undo that."""
-        who.must(Scope.ADMIN)
+        principal.must(Scope.ADMIN)
         nodes = [node for node in await self._store.nodes() if node.host == host]
-        return await self._set_draining(who, nodes, host, draining=draining)
+        return await self._set_draining(principal, nodes, host, draining=draining)
 
     async def _set_draining(
-        self, who: Principal, nodes: Sequence[Node], name: str, *, draining: bool
+        self, principal: Principal, nodes: Sequence[Node], name: str, *, draining: bool
     ) -> tuple[Node, ...]:
         """Nodes that have left meanwhile are skipped; refused if none is left."""
         action = "node.drain" if draining else "node.undrain"
         changed = [
             node
             for node in nodes
-            if await self._store.drain(node.id, draining=draining, beside=self._audit.row(who, action, node.id))
+            if await self._store.drain(node.id, draining=draining, attached_records=self._audit.row(principal, action, node.id))
         ]
         if not changed:
             raise refuse("no_such_node", id=name)

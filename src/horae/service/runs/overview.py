@@ -89,11 +89,11 @@ class Overviews:
         self._book = book
         self._clock = clock
 
-    async def now(self, who: Principal) -> Overview:
+    async def now(self, principal: Principal) -> Overview:
         """Return the current overview, with a fixed number of indexed reads. Only an admin sees lanes and nodes."""
-        refuse_agent(who, "overviews")
-        who.must(Scope.READ)
-        book, scope, now = self._book, who.scope, self._clock.now()
+        refuse_agent(principal, "overviews")
+        principal.must(Scope.READ)
+        book, scope, now = self._book, principal.scope, self._clock.now()
         hour = hour_of(now)
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
         upcoming = await book.upcoming(scope, _MAX_SHOWN)

@@ -51,76 +51,76 @@ class Runs:
         store: Keeping,
         journal: Journal,
         clock: Clock,
-        told: Callable[[datetime | None], None] = lambda _due: None,
-        commit: Committing | None = None,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
+        writer: Committing | None = None,
         *,
-        gate: Gate = STRICT,
+        approval_policy: Gate = STRICT,
     ) -> None:
         self._store = store
-        self._policy = gate
-        self._writer = commit or Committing(store, Seats(store, clock), Audit(store, clock))
+        self._policy = approval_policy
+        self._writer = writer or Committing(store, Seats(store, clock), Audit(store, clock))
         self._journal = journal
         self._clock = clock
-        self._on_write = told
+        self._on_write = on_write
 
     async def page(
-        self, who: Principal, wanted: RunFilter = _ALL_RUNS, after: str | None = None, limit: int = 100
+        self, principal: Principal, run_filter: RunFilter = _ALL_RUNS, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
         """Return runs, newest planned instant first, restricted to what the principal may see.
 
         An agent gets only runs of its own tasks, up to `limit` of them if there are so many.
         """
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         check_page(after, limit)
-        check_wanted(wanted)
-        if is_foreign(who, wanted.owner):
+        check_wanted(run_filter)
+        if is_foreign(principal, run_filter.owner):
             return Page(())
-        visible = wanted if who.scope is None else wanted._replace(owner=who.scope)
+        visible = run_filter if principal.scope is None else run_filter._replace(owner=principal.scope)
         if visible.task_id is not None:
-            visible = visible._replace(task_id=await resolve_task(self._store, who, visible.task_id))
+            visible = visible._replace(task_id=await resolve_task(self._store, principal, visible.task_id))
         try:
-            if who.agent is None:
+            if principal.agent is None:
                 return await self._store.runs(visible, after, limit)
-            return await self._agent_page(who, visible, after, limit)
+            return await self._agent_page(principal, visible, after, limit)
         except (ValueError, OverflowError):
             # Not a cursor of this store.
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
-    async def _agent_page(self, who: Principal, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
+    async def _agent_page(self, principal: Principal, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
         """Read pages until `limit` runs are the agent's own; the last page again, up to the run that ends the result."""
         own: tuple[Run, ...] = ()
         for _ in range(_MAX_PAGES):
             page = await self._store.runs(run_filter, after, max(limit, _SCAN_PAGE_SIZE))
-            matching = await self._filter_agent_runs(who, page.items)
+            matching = await self._filter_agent_runs(principal, page.items)
             missing = limit - len(own)
             if len(matching) > missing or (len(matching) == missing and matching[-1] != page.items[-1]):
                 last = page.items.index(matching[missing - 1]) + 1
                 page = await self._store.runs(run_filter, after, last)
-                matching = await self._filter_agent_runs(who, page.items)
+                matching = await self._filter_agent_runs(principal, page.items)
             own += matching
             if page.after is None or len(own) >= limit:
                 return Page(own, page.after)
             after = page.after
         return Page(own, after)
 
-    async def _filter_agent_runs(self, who: Principal, runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    async def _filter_agent_runs(self, principal: Principal, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         """Return the runs of tasks that the agent made itself."""
         is_visible: dict[str, bool] = {}
         for task_id in {run.task_id for run in runs}:
-            facts = await self._store.facts(task_id, who.scope)
-            is_visible[task_id] = facts is not None and sees(who, facts.task)
+            facts = await self._store.facts(task_id, principal.scope)
+            is_visible[task_id] = facts is not None and sees(principal, facts.task)
         return tuple(run for run in runs if is_visible[run.task_id])
 
-    async def get(self, who: Principal, run_id: str) -> Run:
-        who.must(Scope.READ)
-        return await self._get_run(who, run_id)
+    async def get(self, principal: Principal, run_id: str) -> Run:
+        principal.must(Scope.READ)
+        return await self._get_run(principal, run_id)
 
-    async def _get_run(self, who: Principal, run_id: str) -> Run:
+    async def _get_run(self, principal: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")
-        run = await self._store.run(await resolve_run(self._store, who, run_id), who.scope)
+        run = await self._store.run(await resolve_run(self._store, principal, run_id), principal.scope)
         if run is None:
-            await self._refuse_if_requested(who, run_id)
-        if run is None or (who.agent is not None and not await self._filter_agent_runs(who, (run,))):
+            await self._refuse_if_requested(principal, run_id)
+        if run is None or (principal.agent is not None and not await self._filter_agent_runs(principal, (run,))):
             raise refuse("no_such_run", id=run_id)
         return run
 
@@ -143,24 +143,24 @@ class Runs:
         return None
 
     async def lines(
-        self, who: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
+        self, principal: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
     ) -> tuple[NumberedLine, ...]:
         """Return the log lines of a visible run, including the line that marks a cut."""
         check_position("after", after)
         if limit != _ALL_LINES:
             check_page(None, limit)
-        run = await self.get(who, run_id)
+        run = await self.get(principal, run_id)
         return await self._journal.lines(run.id, after, limit)
 
-    async def cancel(self, who: Principal, run_id: str) -> Run:
+    async def cancel(self, principal: Principal, run_id: str) -> Run:
         """Ask a run to end; a run that no node holds ends at once."""
-        who.must(Scope.RUN)
-        task_id, name = await self._find_stoppable(who, run_id)
+        principal.must(Scope.RUN)
+        task_id, name = await self._find_stoppable(principal, run_id)
         now = self._clock.now()
         action = Deed("run.cancel", lambda _facts, _change: {"run": name})
-        await self._writer.change(who, task_id, lambda facts: control.cancel_run(facts, name, now), action)
+        await self._writer.change(principal, task_id, lambda facts: control.cancel_run(facts, name, now), action)
         self._on_write(None)
-        return await self._get_run(who, name)
+        return await self._get_run(principal, name)
 
     async def _find_stoppable(self, who: Principal, run_id: str) -> tuple[str, str]:
         """Return the task and the id of a run that has not ended, or not started."""
@@ -174,22 +174,22 @@ class Runs:
             raise refuse("run_over", task=run.task_id, state=run.state.value)
         return run.task_id, run.id
 
-    async def retry(self, who: Principal, run_id: str) -> Facts:
+    async def retry(self, principal: Principal, run_id: str) -> Facts:
         """Attempt the occurrence of this run once more, with the same idempotency key."""
-        who.must(Scope.RUN)
-        run = await self._get_run(who, run_id)
-        last = await self._last_attempt(who, run)
+        principal.must(Scope.RUN)
+        run = await self._get_run(principal, run_id)
+        last = await self._last_attempt(principal, run)
         for _ in range(_MAX_RETRY_READS):
-            facts, entry = await self._add_retry(who, last)
-            newest = await self._last_attempt(who, run)
-            if entry is None or not _is_superseded(entry, newest, await self._store.facts(run.task_id, who.scope)):
+            facts, entry = await self._add_retry(principal, last)
+            newest = await self._last_attempt(principal, run)
+            if entry is None or not _is_superseded(entry, newest, await self._store.facts(run.task_id, principal.scope)):
                 self._on_write(None)
                 return facts
             # Another attempt started and ended meanwhile: retry that one.
             last = newest
         raise nothing_to_retry(last)
 
-    async def _add_retry(self, who: Principal, last: Run) -> tuple[Facts, Entry | None]:
+    async def _add_retry(self, principal: Principal, last: Run) -> tuple[Facts, Entry | None]:
         """Return the facts after it, and the new entry, unless one was waiting already."""
         now = self._clock.now()
         new_entries: list[Entry] = []
@@ -204,25 +204,25 @@ class Runs:
 
         try:
             action = Deed("run.retry", lambda _facts, _change: {"run": last.id})
-            facts = await self._writer.change(who, last.task_id, decide, action)
+            facts = await self._writer.change(principal, last.task_id, decide, action)
         except NotFound:
             raise refuse("no_such_run", id=last.id) from None
         except Refusal:
-            await self._drop_stale_entries(who, last)
+            await self._drop_stale_entries(principal, last)
             raise
         return facts, new_entries[0] if new_entries else None
 
-    async def _drop_stale_entries(self, who: Principal, last: Run) -> None:
+    async def _drop_stale_entries(self, principal: Principal, last: Run) -> None:
         """Remove entries from the agenda that were added too late."""
         await self._store.change(
             last.task_id,
-            who.scope,
+            principal.scope,
             lambda facts: Change(dropped=tuple(each.slot for each in facts.entries if _is_stale(each, last))),
         )
 
-    async def _last_attempt(self, who: Principal, run: Run) -> Run:
+    async def _last_attempt(self, principal: Principal, run: Run) -> Run:
         page = await self._store.runs(
-            RunFilter(who.scope, run.task_id, since=run.planned, until=run.planned), limit=LARGEST_PAGE
+            RunFilter(principal.scope, run.task_id, since=run.planned, until=run.planned), limit=LARGEST_PAGE
         )
         same = [each for each in page.items if (each.origin, each.planned) == (run.origin, run.planned)]
         return max(same, key=lambda each: each.attempt, default=run)

@@ -32,7 +32,7 @@ class BulkReport(NamedTuple):
 class Listing(Protocol):
     """Reads tasks by filter, page by page."""
 
-    async def page(self, who: Principal, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]: ...
+    async def page(self, principal: Principal, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]: ...
 
 
 class Bulk:
@@ -41,8 +41,8 @@ class Bulk:
 
     async def each(
         self,
-        who: Principal,
-        wanted: TaskFilter,
+        principal: Principal,
+        task_filter: TaskFilter,
         action: Action,
         *,
         dry_run: bool = False,
@@ -54,7 +54,7 @@ class Bulk:
         """
         matched = 0
         refused: list[Refused] = []
-        async for refusal in in_turn(self._tasks, who, wanted, _do_nothing if dry_run else action):
+        async for refusal in in_turn(self._tasks, principal, task_filter, _do_nothing if dry_run else action):
             matched += 1
             if refusal is not None:
                 refused.append(refusal)
@@ -63,11 +63,11 @@ class Bulk:
         return BulkReport(matched, done, tuple(refused[:_MAX_REFUSALS]))
 
 
-async def in_turn(tasks: Listing, who: Principal, wanted: TaskFilter, action: Action) -> AsyncIterator[Refused | None]:
+async def in_turn(tasks: Listing, principal: Principal, task_filter: TaskFilter, action: Action) -> AsyncIterator[Refused | None]:
     """Apply the action to each task and yield its result: None, or the refusal."""
     after: str | None = None
     while True:
-        page = await tasks.page(who, wanted, after, LARGEST_PAGE)
+        page = await tasks.page(principal, task_filter, after, LARGEST_PAGE)
         for facts in page.items:
             try:
                 await action(facts.task)

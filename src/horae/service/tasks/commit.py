@@ -49,9 +49,9 @@ def whatever_it_is(_found: Facts | None) -> None:
 class Committing:
     """`condition` is checked within the transaction, so that no other write comes in between."""
 
-    def __init__(self, book: Book, seats: Seats, audit: Audit, condition: Condition = whatever_it_is) -> None:
+    def __init__(self, book: Book, quota: Seats, audit: Audit, condition: Condition = whatever_it_is) -> None:
         self._book = book
-        self._quota = seats
+        self._quota = quota
         self._audit = audit
         self._condition = condition
 
@@ -59,26 +59,26 @@ class Committing:
         """Return a writer that also checks this condition."""
         return Committing(self._book, self._quota, self._audit, condition)
 
-    async def change(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> Facts:
+    async def change(self, principal: Principal, task_id: str, decide: ControlDecision, action: Deed) -> Facts:
         """Decide on one task and write the change; a foreign task is refused like an absent one."""
         check_id(task_id, "no_such_task")
-        task_id = await resolve_task(self._book, who, task_id)
+        task_id = await resolve_task(self._book, principal, task_id)
 
         is_deletion = False
 
         async def write(quota_check: Pass) -> Facts | None:
             def decide_with_records(facts: Facts) -> Change:
                 nonlocal is_deletion
-                if not sees(who, facts.task):
+                if not sees(principal, facts.task):
                     raise refuse("no_such_task", id=task_id)
                 self._condition(facts)
-                change = self._with_records(who, quota_check, facts, decide(facts), deed)
+                change = self._with_records(principal, quota_check, facts, decide(facts), action)
                 is_deletion = change.deleted
                 return change
 
-            return await self._book.change(task_id, who.scope, decide_with_records)
+            return await self._book.change(task_id, principal.scope, decide_with_records)
 
-        facts = await self._quota.within(who, write)
+        facts = await self._quota.within(principal, write)
         if facts is None:
             raise refuse("no_such_task", id=task_id)
         if is_deletion:
@@ -86,32 +86,32 @@ class Committing:
         return facts
 
     async def upsert(
-        self, who: Principal, owner: str, key: str, decide: Callable[[Facts | None], Change], beside: Beside
+        self, principal: Principal, owner: str, key: str, decide: Callable[[Facts | None], Change], attach_records: Beside
     ) -> Facts:
         """Create or edit the task with this key; a task that the principal may not see is refused as a taken key."""
 
         async def write(quota_check: Pass) -> Facts:
             def decide_with_records(current: Facts | None) -> Change:
-                if current is not None and not sees(who, current.task):
+                if current is not None and not sees(principal, current.task):
                     raise refuse("key_taken", key=key)
                 self._condition(current)
-                change = self._with_records(who, quota_check, current, decide(current), _upsert_action(current))
+                change = self._with_records(principal, quota_check, current, decide(current), _upsert_action(current))
                 after = _facts_after(current, change)
-                return change if after is None else _attach(change, beside((after,)))
+                return change if after is None else _attach(change, attach_records((after,)))
 
             return await self._book.upsert(owner, key, decide_with_records)
 
-        return await self._quota.within(who, write)
+        return await self._quota.within(principal, write)
 
-    async def check_room(self, who: Principal, wanted: int) -> None:
+    async def check_room(self, principal: Principal, number: int) -> None:
         """Refuse so many new tasks if `add` would refuse them for the quota."""
-        await self._quota.check(who, wanted)
+        await self._quota.check(principal, number)
 
     async def add(
         self,
-        who: Principal,
+        principal: Principal,
         changes: Sequence[Change],
-        beside: Beside,
+        attach_records: Beside,
         add: Callable[[Sequence[Change]], Any] | None = None,
     ) -> None:
         """Insert new tasks, all or none, with one audit row per owner."""
@@ -121,26 +121,26 @@ class Committing:
             quota_writings = quota_check.admit(
                 Move(_task_id(change), None, change.standing or FRESH, _growth(None, change.task)) for change in changes
             )
-            attached = (*quota_writings, *self._audit_rows(who, tasks), *_build_attached(beside, changes))
+            attached = (*quota_writings, *self._audit_rows(principal, tasks), *_build_attached(attach_records, changes))
             first, *rest = changes
             await (add or self._book.add)([_attach(first, attached), *rest])
 
-        await self._quota.within(who, write)
+        await self._quota.within(principal, write)
 
-    def _audit_rows(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
-        if not who.actor:
+    def _audit_rows(self, principal: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
+        if not principal.actor:
             return ()
         by_owner: dict[str, list[Task]] = {}
         for task in tasks:
             by_owner.setdefault(task.owner, []).append(task)
-        return tuple(row for owner_tasks in by_owner.values() for row in self._audit_row(who, owner_tasks))
+        return tuple(row for owner_tasks in by_owner.values() for row in self._audit_row(principal, owner_tasks))
 
-    def _audit_row(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
+    def _audit_row(self, principal: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
         detail = {} if len(tasks) == 1 else {"tasks": len(tasks), "last": tasks[-1].id}
-        return self._audit.row(who, _CREATE, tasks[0].id, detail, owner=tasks[0].owner)
+        return self._audit.row(principal, _CREATE, tasks[0].id, detail, owner=tasks[0].owner)
 
     def _with_records(
-        self, who: Principal, quota_check: Pass, current: Facts | None, change: Change, action: Deed
+        self, principal: Principal, quota_check: Pass, current: Facts | None, change: Change, action: Deed
     ) -> Change:
         """Attach the quota record and the audit row to a change; an empty change stays empty."""
         if change == Change():
@@ -154,7 +154,7 @@ class Committing:
             growth = _growth(None if current is None else current.task, None if change.deleted else task)
             after = _DELETED if change.deleted else change.standing or before or FRESH
             quota_writings = quota_check.admit([Move(task.id, before, after, growth)])
-        row = self._audit.row(who, action.action, task.id, action.detail(current, change), owner=task.owner)
+        row = self._audit.row(principal, action.action, task.id, action.detail(current, change), owner=task.owner)
         return _attach(change, (*quota_writings, *row))
 
 
@@ -168,11 +168,11 @@ def _attach(change: Change, writings: Sequence[Writing]) -> Change:
     return change._replace(beside=(*change.beside, *writings)) if writings else change
 
 
-def _build_attached(beside: Beside, changes: Sequence[Change]) -> Sequence[Writing]:
+def _build_attached(attach_records: Beside, changes: Sequence[Change]) -> Sequence[Writing]:
     """Build attached records only if requested: for many tasks, computing the facts costs time."""
-    if beside is nothing_beside:
+    if attach_records is nothing_beside:
         return ()
-    return beside([after for change in changes if (after := _facts_after(None, change)) is not None])
+    return attach_records([after for change in changes if (after := _facts_after(None, change)) is not None])
 
 
 def _facts_after(current: Facts | None, change: Change) -> Facts | None:

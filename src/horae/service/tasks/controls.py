@@ -41,16 +41,16 @@ class Controls(Finding):
         self,
         store: Keeping,
         clock: Clock,
-        told: Callable[[datetime | None], None],
-        drafting: Drafting,
-        commit: Committing,
+        on_write: Callable[[datetime | None], None],
+        drafts: Drafting,
+        writer: Committing,
         functions: Functions,
     ) -> None:
         super().__init__(store)
         self._clock = clock
-        self._on_write = told
-        self.drafting = drafting
-        self._writer = commit
+        self._on_write = on_write
+        self.drafting = drafts
+        self._writer = writer
         self._grants = SecretGrants(store)
         self._functions = functions
 
@@ -62,13 +62,13 @@ class Controls(Finding):
         return conditional
 
     async def edit(
-        self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
+        self, principal: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
     ) -> Edited:
         """Change only the given fields. `expected` is the version that the caller has read; another one is refused."""
-        who.must(Scope.WRITE)
-        await self._check_secrets_of_edit(who, task_id, edits)
+        principal.must(Scope.WRITE)
+        await self._check_secrets_of_edit(principal, task_id, edits)
         if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
-            before = (await self.get(who, task_id)).task
+            before = (await self.get(principal, task_id)).task
             await self._functions.check_edits(before.target, before.payload, edits)
             edits = await self._functions.complete_edits(before.target, edits)
         now = self._clock.now()
@@ -78,21 +78,21 @@ class Controls(Finding):
             before = facts.task
             if expected is not None and expected != before.version:
                 raise refuse_task("stale_version", version=before.version, expected=expected)
-            change = self.drafting.edited(who, facts, edits, now)
+            change = self.drafting.edited(principal, facts, edits, now)
             after = change.task or before
             results[:] = [Edited(before, after, fire_changes(before, after, facts.standing, now))]
             return change
 
         if dry_run:
-            decide(await self.get(who, task_id))
+            decide(await self.get(principal, task_id))
         else:
-            await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
+            await self._change(principal, task_id, decide, Deed("task.edit", changed_fields))
         return results[0]
 
-    async def rename_declared(self, who: Principal, task_id: str, key: str, former: FormerName) -> None:
+    async def rename_declared(self, principal: Principal, task_id: str, key: str, former: FormerName) -> None:
         """Give the declared task of a renamed function the key, target and name of the new function name."""
-        refuse_agent(who, "declared functions")
-        who.must(Scope.WRITE)
+        refuse_agent(principal, "declared functions")
+        principal.must(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
@@ -106,20 +106,20 @@ class Controls(Finding):
                 return Change(task=renamed._replace(version=task.version + 1))
             return edit.edit(facts, renamed, now)
 
-        await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
+        await self._change(principal, task_id, decide, Deed("task.edit", changed_fields))
 
-    async def _check_secrets_of_edit(self, who: Principal, task_id: str, edits: Edits) -> None:
+    async def _check_secrets_of_edit(self, principal: Principal, task_id: str, edits: Edits) -> None:
         """Check that a task of an agent references only secrets granted to it, also if its owner edits it."""
         if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
             return
-        task = (await self.get(who, task_id)).task
+        task = (await self.get(principal, task_id)).task
         target = task.target if isinstance(edits.target, Keep) else edits.target
         payload = task.payload if isinstance(edits.payload, Keep) else edits.payload
         await self._grants.check(task.owner, agent_of(task), target, payload)
 
     async def pause(
         self,
-        who: Principal,
+        principal: Principal,
         task_id: str,
         *,
         cause: PauseCause = PauseCause.REQUESTED,
@@ -127,133 +127,133 @@ class Controls(Finding):
         until: datetime | None = None,
     ) -> Facts:
         """Pause a task; one that waits for approval, or was stopped with its agent, stays as it is."""
-        who.must(Scope.WRITE)
+        principal.must(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            if cause is PauseCause.REQUESTED and _is_locked_pause(who, facts.standing.pause):
+            if cause is PauseCause.REQUESTED and _is_locked_pause(principal, facts.standing.pause):
                 if until is not None:
-                    self._check_may_run(who, facts)
+                    self._check_may_run(principal, facts)
                 return Change()
             if until is not None:
                 self.drafting.check_carried(facts.task)
             return control.pause(facts, now, cause=cause, note=note, until=until)
 
-        return await self._change(who, task_id, decide, Deed("task.pause", _pause_detail))
+        return await self._change(principal, task_id, decide, Deed("task.pause", _pause_detail))
 
-    async def resume(self, who: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
-        who.must(Scope.WRITE)
+    async def resume(self, principal: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
+        principal.must(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            self._check_may_run(who, facts)
+            self._check_may_run(principal, facts)
             change = control.resume(facts, now, missed)
             if change != Change():
                 self.drafting.check_carried(facts.task)
-            if change != Change() and facts.task.owner == who.owner:
-                check_schedule(who, facts.task.schedule, now, facts.standing.counted)
+            if change != Change() and facts.task.owner == principal.owner:
+                check_schedule(principal, facts.task.schedule, now, facts.standing.counted)
             return change
 
-        return await self._change(who, task_id, decide, Deed("task.resume", lambda _facts, _change: {"missed": missed}))
+        return await self._change(principal, task_id, decide, Deed("task.resume", lambda _facts, _change: {"missed": missed}))
 
-    async def cancel(self, who: Principal, task_id: str) -> Facts:
-        who.must(Scope.WRITE)
+    async def cancel(self, principal: Principal, task_id: str) -> Facts:
+        principal.must(Scope.WRITE)
         now = self._clock.now()
-        return await self._change(who, task_id, lambda facts: control.cancel(facts, now), Deed("task.cancel"))
+        return await self._change(principal, task_id, lambda facts: control.cancel(facts, now), Deed("task.cancel"))
 
-    async def delete(self, who: Principal, task_id: str) -> None:
-        who.must(Scope.WRITE)
+    async def delete(self, principal: Principal, task_id: str) -> None:
+        principal.must(Scope.WRITE)
         now = self._clock.now()
-        await self._change(who, task_id, lambda facts: control.delete(facts, now), Deed("task.delete"))
+        await self._change(principal, task_id, lambda facts: control.delete(facts, now), Deed("task.delete"))
 
-    async def run_now(self, who: Principal, task_id: str) -> str:
+    async def run_now(self, principal: Principal, task_id: str) -> str:
         """Add one extra occurrence; return the id that its first run will have."""
-        task_id = await resolve_task(self._book, who, task_id)
-        planned = await self.queue_now(who, task_id)
+        task_id = await resolve_task(self._book, principal, task_id)
+        planned = await self.queue_now(principal, task_id)
         return run_id(task_id, Origin.MANUAL, planned, 1)
 
-    async def queue_now(self, who: Principal, task_id: str) -> datetime:
+    async def queue_now(self, principal: Principal, task_id: str) -> datetime:
         """Add one extra occurrence; return its planned instant."""
-        who.must(Scope.RUN)
+        principal.must(Scope.RUN)
         now = self._clock.now()
         planned: list[datetime] = []
 
         def decide(facts: Facts) -> Change:
-            self._check_may_run(who, facts)
+            self._check_may_run(principal, facts)
             self.drafting.check_carried(facts.task)
             refuse_when_used_up(facts)
             change = control.run_now(facts, now)
             planned[:] = [entry.planned for entry in change.put]
             return change
 
-        await self._change(who, task_id, decide, Deed("task.run"))
+        await self._change(principal, task_id, decide, Deed("task.run"))
         return planned[0]
 
-    async def skip_next(self, who: Principal, task_id: str, wanted: int = 1) -> Facts:
-        who.must(Scope.RUN)
-        action = Deed("task.skip", lambda _facts, _change: {"skips": wanted})
-        return await self._change(who, task_id, lambda facts: control.skip_next(facts, wanted), action)
+    async def skip_next(self, principal: Principal, task_id: str, number: int = 1) -> Facts:
+        principal.must(Scope.RUN)
+        action = Deed("task.skip", lambda _facts, _change: {"skips": number})
+        return await self._change(principal, task_id, lambda facts: control.skip_next(facts, number), action)
 
     async def backfill(
-        self, who: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
+        self, principal: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
     ) -> Facts:
         """Add occurrences for a past range, executed one by one.
 
         Occurrences that were backfilled before stay as they are, or (`again`) are attempted once more.
         """
-        who.must(Scope.RUN)
+        principal.must(Scope.RUN)
         now = self._clock.now()
-        task_id = await resolve_task(self._book, who, task_id)
-        last_attempt = await self._last_backfill_attempt(who, task_id, first, last) if again else 0
+        task_id = await resolve_task(self._book, principal, task_id)
+        last_attempt = await self._last_backfill_attempt(principal, task_id, first, last) if again else 0
 
         def decide(facts: Facts) -> Change:
-            self._check_may_run(who, facts)
+            self._check_may_run(principal, facts)
             self.drafting.check_carried(facts.task)
             refuse_when_used_up(facts)
             return edit.backfill(facts, first, last, now, last_attempt)
 
         span = {"first": first.isoformat(), "last": last.isoformat()}
-        return await self._change(who, task_id, decide, Deed("task.backfill", lambda _facts, _change: span))
+        return await self._change(principal, task_id, decide, Deed("task.backfill", lambda _facts, _change: span))
 
-    async def _last_backfill_attempt(self, who: Principal, task_id: str, first: datetime, last: datetime) -> int:
+    async def _last_backfill_attempt(self, principal: Principal, task_id: str, first: datetime, last: datetime) -> int:
         """Return the highest attempt of a backfilled occurrence in this range."""
         highest, after = 0, None
         while True:
-            page = await self._book.runs(RunFilter(who.scope, task_id, None, first, last), after, LARGEST_PAGE)
+            page = await self._book.runs(RunFilter(principal.scope, task_id, None, first, last), after, LARGEST_PAGE)
             highest = max([highest, *(run.attempt for run in page.items if run.origin is Origin.BACKFILL)])
             after = page.after
             if after is None:
                 return highest
 
-    async def cancel_run(self, who: Principal, task_id: str, run_id: str) -> Facts:
-        who.must(Scope.RUN)
+    async def cancel_run(self, principal: Principal, task_id: str, run_id: str) -> Facts:
+        principal.must(Scope.RUN)
         now = self._clock.now()
-        run_id = await resolve_run(self._book, who, run_id)
+        run_id = await resolve_run(self._book, principal, run_id)
         action = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
-        return await self._change(who, task_id, lambda facts: control.cancel_run(facts, run_id, now), action)
+        return await self._change(principal, task_id, lambda facts: control.cancel_run(facts, run_id, now), action)
 
-    def _check_may_run(self, who: Principal, facts: Facts) -> None:
+    def _check_may_run(self, principal: Principal, facts: Facts) -> None:
         """Refuse to run a task that waits for approval, or was stopped or revoked with its agent."""
         self.drafting.gate.check_open(facts.task)
         pause = facts.standing.pause
         if pause is None:
             return
-        if who.agent is not None and pause.cause is PauseCause.AGENT_STOPPED:
-            raise refuse("agent_stopped", agent=who.agent)
-        if pause.cause is PauseCause.OWNER_REVOKED and (who.agent is not None or not _is_restored(facts)):
+        if principal.agent is not None and pause.cause is PauseCause.AGENT_STOPPED:
+            raise refuse("agent_stopped", agent=principal.agent)
+        if pause.cause is PauseCause.OWNER_REVOKED and (principal.agent is not None or not _is_restored(facts)):
             raise refuse("agent_revoked", agent=agent_of(facts.task) or "", owner=facts.task.owner)
 
-    async def _change(self, who: Principal, task_id: str, decide: ControlDecision, action: Deed) -> Facts:
-        facts = await self._writer.change(who, task_id, decide, action)
+    async def _change(self, principal: Principal, task_id: str, decide: ControlDecision, action: Deed) -> Facts:
+        facts = await self._writer.change(principal, task_id, decide, action)
         self._on_write(None)
         return facts
 
 
-def _is_locked_pause(who: Principal, pause: Pause | None) -> bool:
+def _is_locked_pause(principal: Principal, pause: Pause | None) -> bool:
     """Whether the principal may not change this pause, because another person must act first."""
     if pause is None:
         return False
-    is_stopped = pause.cause in (PauseCause.AGENT_STOPPED, PauseCause.QUOTA) and who.agent is not None
+    is_stopped = pause.cause in (PauseCause.AGENT_STOPPED, PauseCause.QUOTA) and principal.agent is not None
     return is_stopped or pause.cause in (PauseCause.AWAITING_APPROVAL, PauseCause.OWNER_REVOKED)
 
 

@@ -37,7 +37,7 @@ class Code:
 
     async def started(
         self,
-        who: Principal,
+        principal: Principal,
         declared: Mapping[str, Iterable[str]],
         *,
         elsewhere: Collection[str] = (),
@@ -50,87 +50,87 @@ class Code:
         `elsewhere` are the functions of other running nodes: a task of one of those is not orphaned, and a later start
         checks again. `former_modules` are identities of a module in earlier versions.
         """
-        refuse_agent(who, "declared functions")
-        who.must(Scope.WRITE)
+        refuse_agent(principal, "declared functions")
+        principal.must(Scope.WRITE)
         orphaned: list[str] = []
         by_module = {module: set(names) for module, names in declared.items()}
         # A declaration that moved to another module is still there.
         declared_somewhere = set().union(*by_module.values())
         for module, names in by_module.items():
-            before = await self._read_names(who, module)
+            before = await self._read_names(principal, module)
             for former in former_modules.get(module, ()):
-                before |= await self._read_names(who, former)
+                before |= await self._read_names(principal, former)
             running = before & set(elsewhere)
             missing = before - names - running - declared_somewhere
-            orphaned += [name for name in sorted(missing) if await self._orphan(who, name)]
+            orphaned += [name for name in sorted(missing) if await self._orphan(principal, name)]
             # Written last: after a crash before this, the next start finds the same names missing.
-            await self._write_names(who, module, names | running)
+            await self._write_names(principal, module, names | running)
             for former in former_modules.get(module, ()):
-                await self._drop_names(who, former)
+                await self._drop_names(principal, former)
         return tuple(orphaned)
 
-    async def rename(self, who: Principal, former: FormerName) -> None:
+    async def rename(self, principal: Principal, former: FormerName) -> None:
         """Move the declared task of a function to its new name.
 
         If tasks of both names exist, the former one is paused as orphaned, so that the function is not run twice.
         """
-        refuse_agent(who, "declared functions")
-        who.must(Scope.WRITE)
-        facts = await self._book.find(who.owner, CODE_KEY + former.name)
-        if facts is None or not await self._is_declared_by(who, facts.task, former):
+        refuse_agent(principal, "declared functions")
+        principal.must(Scope.WRITE)
+        facts = await self._book.find(principal.owner, CODE_KEY + former.name)
+        if facts is None or not await self._is_declared_by(principal, facts.task, former):
             return
-        if await self._book.find(who.owner, CODE_KEY + former.current) is None:
-            await self._tasks.rename_declared(who, facts.task.id, CODE_KEY + former.current, former)
+        if await self._book.find(principal.owner, CODE_KEY + former.current) is None:
+            await self._tasks.rename_declared(principal, facts.task.id, CODE_KEY + former.current, former)
         else:
-            await self._orphan(who, former.name, f"it is declared as {former.current} now")
+            await self._orphan(principal, former.name, f"it is declared as {former.current} now")
 
-    async def _is_declared_by(self, who: Principal, task: Task, former: FormerName) -> bool:
+    async def _is_declared_by(self, principal: Principal, task: Task, former: FormerName) -> bool:
         if function_of(task.target) != former.name:
             return False
-        recorded = [await self._read_names(who, module) for module in former.modules]
+        recorded = [await self._read_names(principal, module) for module in former.modules]
         return any(former.name in names for names in recorded) or (
             (await self._functions.load()).aliases.get(former.name) == former.current
         )
 
-    async def found_again(self, who: Principal, name: str) -> None:
+    async def found_again(self, principal: Principal, name: str) -> None:
         """Resume the orphaned task of a function that is declared again."""
-        refuse_agent(who, "declared functions")
-        who.must(Scope.WRITE)
-        facts = await self._book.find(who.owner, CODE_KEY + name)
+        refuse_agent(principal, "declared functions")
+        principal.must(Scope.WRITE)
+        facts = await self._book.find(principal.owner, CODE_KEY + name)
         pause = None if facts is None else facts.standing.pause
         if facts is not None and pause is not None and pause.cause is PauseCause.ORPHANED:
-            await self._tasks.resume(who, facts.task.id)
+            await self._tasks.resume(principal, facts.task.id)
 
-    async def _read_names(self, who: Principal, module: str) -> set[str]:
-        record = await self._records.get_record(_KIND, _key(who, module), who.owner)
+    async def _read_names(self, principal: Principal, module: str) -> set[str]:
+        record = await self._records.get_record(_KIND, _key(principal, module), principal.owner)
         return set() if record is None else set(json.loads(record.body))
 
-    async def _write_names(self, who: Principal, module: str, names: set[str]) -> None:
+    async def _write_names(self, principal: Principal, module: str, names: set[str]) -> None:
         body = json.dumps(sorted(names))
         while True:
-            record = await self._records.get_record(_KIND, _key(who, module), who.owner)
+            record = await self._records.get_record(_KIND, _key(principal, module), principal.owner)
             if record is not None and record.body == body:
                 return
             version = None if record is None else record.version
-            fresh = Record(_KIND, _key(who, module), who.owner, body)
+            fresh = Record(_KIND, _key(principal, module), principal.owner, body)
             if await self._records.put_record(fresh, replacing=version):
                 return
 
-    async def _drop_names(self, who: Principal, module: str) -> None:
-        record = await self._records.get_record(_KIND, _key(who, module), who.owner)
+    async def _drop_names(self, principal: Principal, module: str) -> None:
+        record = await self._records.get_record(_KIND, _key(principal, module), principal.owner)
         if record is not None:
             await self._records.drop_record(_KIND, record.key, record.version)
 
-    async def _orphan(self, who: Principal, name: str, note: str = _ORPHAN_NOTE) -> bool:
-        facts = await self._book.find(who.owner, CODE_KEY + name)
+    async def _orphan(self, principal: Principal, name: str, note: str = _ORPHAN_NOTE) -> bool:
+        facts = await self._book.find(principal.owner, CODE_KEY + name)
         if facts is None or facts.standing.state is not TaskState.ACTIVE:
             return False
         try:
-            await self._tasks.pause(who, facts.task.id, cause=PauseCause.ORPHANED, note=note)
+            await self._tasks.pause(principal, facts.task.id, cause=PauseCause.ORPHANED, note=note)
         except Refusal:
             return False
         return True
 
 
-def _key(who: Principal, module: str) -> str:
-    return f"{who.owner}/{module}"
+def _key(principal: Principal, module: str) -> str:
+    return f"{principal.owner}/{module}"

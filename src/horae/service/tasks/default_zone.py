@@ -52,23 +52,23 @@ def zone_of_deployment(owner: str, zone: str | None) -> AssumedZone:
     return AssumedZone(zone, (f"{owner} has none and it is this server's", f"{owner} 没有默认时区，这是服务器的时区"))
 
 
-async def assumed_zone(service: Service, who: Principal, owner: str | None = None) -> AssumedZone:
+async def assumed_zone(service: Service, principal: Principal, owner: str | None = None) -> AssumedZone:
     """Return the default zone of the owner of the task, else the deployment's; `owner` None: the caller."""
-    owner_name = who.owner if owner is None else owner
-    zone = who.zone if owner_name == who.owner else await _zone_of_account(service, who, owner_name)
+    owner_name = principal.owner if owner is None else owner
+    zone = principal.zone if owner_name == principal.owner else await _zone_of_account(service, principal, owner_name)
     if zone is not None:
-        return zone_of_owner(owner_name, zone, own=owner_name == who.owner)
+        return zone_of_owner(owner_name, zone, own=owner_name == principal.owner)
     return zone_of_deployment(owner_name, service.zone)
 
 
-async def _zone_of_account(service: Service, who: Principal, owner: str) -> str | None:
+async def _zone_of_account(service: Service, principal: Principal, owner: str) -> str | None:
     """Return None if there is no such account, or the caller may not see it."""
     try:
-        return (await service.accounts.get(who, owner)).zone
+        return (await service.accounts.get(principal, owner)).zone
     except Refusal:
         return None
 
 
-async def own_zone(service: Service, who: Principal) -> str | None:
+async def own_zone(service: Service, principal: Principal) -> str | None:
     """Return the default zone of the caller."""
-    return await _zone_of_account(service, who, who.owner)
+    return await _zone_of_account(service, principal, principal.owner)

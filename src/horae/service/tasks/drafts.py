@@ -64,9 +64,9 @@ class Drafting:
         zone: str | None = None,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         entropy: Callable[[int], bytes] = entropy,
-        gate: Gate = STRICT,
+        approval_policy: Gate = STRICT,
     ) -> None:
-        self.gate = gate
+        self.gate = approval_policy
         self._clock = clock
         self._zone = zone
         self._check = check
@@ -75,14 +75,14 @@ class Drafting:
     def new_id(self, now: datetime) -> str:
         return named("tsk", now, self.entropy(ENTROPY))
 
-    def planned(self, who: Principal, wish: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
+    def planned(self, principal: Principal, request: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
         """Plan a new task from a request."""
-        draft = self.draft(who, wish, now, paused)
-        return self.planned_from(who, draft, task_id, now, paused, granted_lane=wish.granted_lane)
+        draft = self.draft(principal, request, now, paused)
+        return self.planned_from(principal, draft, task_id, now, paused, granted_lane=request.granted_lane)
 
     def planned_from(
         self,
-        who: Principal,
+        principal: Principal,
         draft: Draft,
         task_id: str,
         now: datetime,
@@ -91,29 +91,29 @@ class Drafting:
         granted_lane: str | None = None,
     ) -> Change:
         """Plan a new task from a checked draft."""
-        lane = task_lane(who, draft.owner, draft.lane, granted=granted_lane)
-        change = plan(draft._replace(lane=lane, labels=task_labels(who, draft.labels)), task_id, now)
+        lane = task_lane(principal, draft.owner, draft.lane, granted=granted_lane)
+        change = plan(draft._replace(lane=lane, labels=task_labels(principal, draft.labels)), task_id, now)
         if change.task is not None:
-            check_task(who, change.task, None, now)
+            check_task(principal, change.task, None, now)
         checked = self.gate.gated(change, now)
         return checked if checked is not change or paused is None else control.made_paused(change, now, paused)
 
-    async def planned_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Change]:
+    async def planned_many(self, principal: Principal, requests: Iterable[Wish]) -> list[Change]:
         """Plan tasks at one instant, so that the same words mean the same; due runs can start in between."""
         now = self._clock.now()
         names = rising("tsk", now, self.entropy)
         schedules: dict[tuple[str, str | None], Schedule] = {}
         changes: list[Change] = []
-        loop_yield = _LoopYield(self._clock, is_slow=who.quotas != NO_QUOTAS)
+        loop_yield = _LoopYield(self._clock, is_slow=principal.quotas != NO_QUOTAS)
         try:
-            for request in wishes:
+            for request in requests:
                 await loop_yield.after_task(len(changes))
                 if isinstance(request.when, str):
-                    words = request.when, self.zone_of(who) if request.zone is None else request.zone
+                    words = request.when, self.zone_of(principal) if request.zone is None else request.zone
                     if words not in schedules:
                         schedules[words] = read_when(*words, now)
                     request = request._replace(when=schedules[words])
-                changes.append(self.planned(who, request, next(names), now))
+                changes.append(self.planned(principal, request, next(names), now))
         except Refusal as refusal:
             refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
             refusal.facts["number"] = len(changes) + 1
@@ -122,11 +122,11 @@ class Drafting:
 
     def declared(  # noqa: PLR0913 - each by its name
         self,
-        who: Principal,
+        principal: Principal,
         draft: Draft,
         current: Facts | None,
         now: datetime,
-        made: Callable[[], Change],
+        plan_new: Callable[[], Change],
         *,
         is_new: bool = False,
         granted_lane: str | None = None,
@@ -136,11 +136,11 @@ class Drafting:
         `is_new`: the caller wants a running task, so that a cancelled one is refused even if nothing would change.
         """
         if current is None:
-            return made()
+            return plan_new()
         before = current.task
         draft = draft._replace(
-            lane=task_lane(who, draft.owner, draft.lane, before, granted_lane),
-            labels=task_labels(who, draft.labels, before),
+            lane=task_lane(principal, draft.owner, draft.lane, before, granted_lane),
+            labels=task_labels(principal, draft.labels, before),
         )
         requested = drafted(draft, before.id, before.created)._replace(version=before.version)
         if current.standing.state is TaskState.CANCELLED and (is_new or requested != before):
@@ -151,26 +151,26 @@ class Drafting:
                 id=before.id,
                 other=another_key(before.key or "", before.id),
             )
-        return self._plan_edit(who, current, requested, now)
+        return self._plan_edit(principal, current, requested, now)
 
-    def edited(self, who: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
+    def edited(self, principal: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
         """Plan an edit: only the given fields change."""
         before = facts.task
         if not isinstance(edits.lane, Keep):
-            edits = edits._replace(lane=task_lane(who, before.owner, edits.lane, before, edits.granted_lane))
+            edits = edits._replace(lane=task_lane(principal, before.owner, edits.lane, before, edits.granted_lane))
         if not isinstance(edits.labels, Keep):
-            edits = edits._replace(labels=task_labels(who, edits.labels, before))
-        requested = edited_task(before, edits, self.zone_of(who), now)
+            edits = edits._replace(labels=task_labels(principal, edits.labels, before))
+        requested = edited_task(before, edits, self.zone_of(principal), now)
         is_same_target = requested.target == before.target
         requested = requested._replace(
             target=self._check_target(requested.target, requested.payload, may_wait=is_same_target)
         )
-        return self._plan_edit(who, facts, requested, now)
+        return self._plan_edit(principal, facts, requested, now)
 
-    def _plan_edit(self, who: Principal, facts: Facts, edited: Task, now: datetime) -> Change:
+    def _plan_edit(self, principal: Principal, facts: Facts, edited: Task, now: datetime) -> Change:
         if edited == facts.task:
             return Change()
-        check_task(who, edited, facts.task, now)
+        check_task(principal, edited, facts.task, now)
         return self.gate.gated(edit.edit(facts, edited, now), now, facts)
 
     def _check_target(self, target: Target, payload: str, *, may_wait: bool) -> Target:
@@ -193,20 +193,20 @@ class Drafting:
             if refusal.code == NOT_CARRIED:
                 raise
 
-    def draft(self, who: Principal, wish: Wish, now: datetime, paused: str | None = None) -> Draft:
+    def draft(self, principal: Principal, request: Wish, now: datetime, paused: str | None = None) -> Draft:
         """Parse and check a request."""
-        owner = who.owner if wish.owner is None else wish.owner
-        if owner != who.owner and who.scope is not None:
+        owner = principal.owner if request.owner is None else request.owner
+        if owner != principal.owner and principal.scope is not None:
             raise refuse("foreign_owner", owner=owner)
         # Owner and key are used for lookups before the other fields are checked.
         check_text("owner", owner, KEY_CHARACTERS)
-        if wish.key is not None:
-            check_text("key", wish.key, KEY_CHARACTERS)
-        schedule = read_when(wish.when, self.zone_of(who) if wish.zone is None else wish.zone, now)
-        policies = read_policies(schedule, wish.options)
-        target = self._check_target(wish.target, wish.payload, may_wait=paused is not None)
-        return Draft(owner, wish.name, schedule, target, wish.payload, policies, wish.key, wish.lane, wish.labels)
+        if request.key is not None:
+            check_text("key", request.key, KEY_CHARACTERS)
+        schedule = read_when(request.when, self.zone_of(principal) if request.zone is None else request.zone, now)
+        policies = read_policies(schedule, request.options)
+        target = self._check_target(request.target, request.payload, may_wait=paused is not None)
+        return Draft(owner, request.name, schedule, target, request.payload, policies, request.key, request.lane, request.labels)
 
-    def zone_of(self, who: Principal) -> str | None:
+    def zone_of(self, principal: Principal) -> str | None:
         """Return the caller's own zone, else the deployment's."""
-        return who.zone or self._zone
+        return principal.zone or self._zone

@@ -96,17 +96,17 @@ class Catalogue(NamedTuple):
         alias = self.aliases.get(name)
         return alias if alias in self.functions else complete_name(name, self.functions)
 
-    def resolve(self, wish: Wish) -> Resolved:
+    def resolve(self, request: Wish) -> Resolved:
         """Apply the declaration of its function to a request; refused if the arguments certainly do not fit."""
-        name = function_of(wish.target)
-        if name is None or wish.resolved:
-            return Resolved(wish)
+        name = function_of(request.target)
+        if name is None or request.resolved:
+            return Resolved(request)
         known = self.find(name)
-        warnings = self.check(wish.target, wish.payload)
+        warnings = self.check(request.target, request.payload)
         if known is None:
-            return Resolved(wish._replace(resolved=True), (), warnings)
-        filled, declared = apply_defaults(wish, known.registration.defaults)
-        return Resolved(filled._replace(resolved=True, target=self.complete(wish.target)), declared, warnings)
+            return Resolved(request._replace(resolved=True), (), warnings)
+        filled, declared = apply_defaults(request, known.registration.defaults)
+        return Resolved(filled._replace(resolved=True, target=self.complete(request.target)), declared, warnings)
 
     def complete(self, target: Target) -> Target:
         """Return the target with the registered name of its function."""
@@ -183,15 +183,15 @@ class Functions:
     # --- registration ----------------------------------------------------------------------------------------------
 
     async def register(
-        self, who: Principal, registrations: Sequence[Registration], former: Iterable[FormerName] = ()
+        self, principal: Principal, registrations: Sequence[Registration], former: Iterable[FormerName] = ()
     ) -> None:
         """Store the declarations of this process; the newest registration of a name counts.
 
         A name that its module no longer declares, and that no running node has, is dropped, unless it is a former name
         of a declared function: then it stays as an alias, because stored tasks use it.
         """
-        refuse_agent(who, "declared functions")
-        who.must(Scope.ADMIN)
+        refuse_agent(principal, "declared functions")
+        principal.must(Scope.ADMIN)
         if not registrations:
             return
         self._cache = None
@@ -268,29 +268,29 @@ class Functions:
             functions[record.key] = functions[body["home"]] = names
         return functions
 
-    async def all(self, who: Principal) -> tuple[KnownFunction, ...]:
+    async def all(self, principal: Principal) -> tuple[KnownFunction, ...]:
         """Return every registered function, by name. Functions belong to the deployment, so every owner sees them."""
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         functions = (await self.load(fresh=True)).functions
         return tuple(functions[name] for name in sorted(functions))
 
-    async def get(self, who: Principal, name: str) -> KnownFunction:
+    async def get(self, principal: Principal, name: str) -> KnownFunction:
         """Return one function; a unique name without its module is enough."""
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         function = (await self.load(fresh=True)).find(name)
         if function is None:
             raise refuse("no_such_function", name=name)
         return function
 
-    async def resolve(self, wish: Wish) -> Resolved:
+    async def resolve(self, request: Wish) -> Resolved:
         """Apply the declaration of its function to a request; reads nothing for other targets."""
-        if wish.resolved or function_of(wish.target) is None:
-            return Resolved(wish)
+        if request.resolved or function_of(request.target) is None:
+            return Resolved(request)
         try:
-            resolved = (await self.load()).resolve(wish)
+            resolved = (await self.load()).resolve(request)
         except Refusal:
-            return (await self.load(fresh=True)).resolve(wish)
-        return (await self.load(fresh=True)).resolve(wish) if resolved.warnings else resolved
+            return (await self.load(fresh=True)).resolve(request)
+        return (await self.load(fresh=True)).resolve(request) if resolved.warnings else resolved
 
     async def check_edits(self, target: Target, payload: str, edits: Edits) -> tuple[Advisory, ...]:
         """Return warnings for a task that gets another target or payload; refused if its arguments cannot fit."""
@@ -438,7 +438,7 @@ def function_of(target: Target) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def apply_defaults(wish: Wish, defaults: Defaults) -> tuple[Wish, tuple[str, ...]]:
+def apply_defaults(request: Wish, defaults: Defaults) -> tuple[Wish, tuple[str, ...]]:
     """Fill fields that the caller left out with the declared ones.
 
     Labels are one field: the caller's replace the declared.
@@ -446,14 +446,14 @@ def apply_defaults(wish: Wish, defaults: Defaults) -> tuple[Wish, tuple[str, ...
     filled: dict[str, Any] = {}
     for name in ("zone", "lane", "labels"):
         declared = getattr(defaults, name)
-        if declared is not None and getattr(wish, name) is None and name not in wish.cleared:
+        if declared is not None and getattr(request, name) is None and name not in request.cleared:
             filled[name] = declared
     if "lane" in filled:
         filled["granted_lane"] = filled["lane"]
-    options = wish.options.over(defaults.options)
-    policies = _defaulted_policies(wish.options, defaults.options)
+    options = request.options.over(defaults.options)
+    policies = _defaulted_policies(request.options, defaults.options)
     named = [name for name in filled if name in ("zone", "lane", "labels")]
-    return wish._replace(options=options, **filled), (*named, *policies)
+    return request._replace(options=options, **filled), (*named, *policies)
 
 
 def _defaulted_policies(chosen: Options, declared: Options) -> list[str]:

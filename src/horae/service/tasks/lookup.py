@@ -40,49 +40,49 @@ class Finding:
     def __init__(self, store: Keeping) -> None:
         self._book = store
 
-    async def get(self, who: Principal, task_id: str) -> Facts:
-        who.must(Scope.READ)
+    async def get(self, principal: Principal, task_id: str) -> Facts:
+        principal.must(Scope.READ)
         check_id(task_id, "no_such_task")
-        facts = await self._book.facts(await resolve_task(self._book, who, task_id), who.scope)
-        if facts is None or not sees(who, facts.task):
+        facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.scope)
+        if facts is None or not sees(principal, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
 
-    async def keyed(self, who: Principal, key: str, owner: str | None = None) -> Facts | None:
+    async def keyed(self, principal: Principal, key: str, owner: str | None = None) -> Facts | None:
         """Return the task with this natural key; None if there is none, or the principal may not see it."""
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         check_id(key, "no_such_task")
-        owner_name = who.owner if owner is None else owner
-        if who.scope not in (None, owner_name):
+        owner_name = principal.owner if owner is None else owner
+        if principal.scope not in (None, owner_name):
             return None
-        for name in dict.fromkeys((own_key(who, key), key)):
+        for name in dict.fromkeys((own_key(principal, key), key)):
             facts = await self._book.find(owner_name, name)
-            if facts is not None and sees(who, facts.task):
+            if facts is not None and sees(principal, facts.task):
                 return facts
         return None
 
     async def page(
-        self, who: Principal, wanted: TaskFilter = _ALL_TASKS, after: str | None = None, limit: int = 100
+        self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
         """Return tasks in the order of creation, restricted to what the principal may see."""
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         check_page(after, limit)
-        check_wanted(wanted)
-        if is_foreign(who, wanted.owner):
+        check_wanted(task_filter)
+        if is_foreign(principal, task_filter.owner):
             return Page(())
         try:
-            return await self._book.tasks(seen_by(who, wanted), after, limit)
+            return await self._book.tasks(seen_by(principal, task_filter), after, limit)
         except (ValueError, OverflowError):
             # Not a cursor of this store.
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
-    async def count(self, who: Principal, wanted: TaskFilter = _ALL_TASKS) -> Counted:
+    async def count(self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS) -> Counted:
         """Count the tasks of a filter: from counters for owner and state alone, else one by one up to a limit."""
-        who.must(Scope.READ)
-        check_wanted(wanted)
-        if is_foreign(who, wanted.owner):
+        principal.must(Scope.READ)
+        check_wanted(task_filter)
+        if is_foreign(principal, task_filter.owner):
             return Counted(0)
-        visible = seen_by(who, wanted)
+        visible = seen_by(principal, task_filter)
         if visible == TaskFilter(visible.owner, visible.states) and visible.owner != EVERYBODY:
             counts = await self._book.counts(visible.owner, [NO_HOUR])
             states = TaskState if visible.states is None else visible.states
@@ -99,39 +99,39 @@ class Finding:
                 return Counted(number)
         return Counted(number, bool((await self._book.tasks(task_filter, after, 1)).items))
 
-    async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
+    async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """Return the tasks with the soonest due entries, soonest first."""
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         check_page(None, limit)
-        if who.agent is None:
-            return await self._book.upcoming(who.scope, limit)
+        if principal.agent is None:
+            return await self._book.upcoming(principal.scope, limit)
         # An agent has few tasks, so they are read and sorted here.
-        page = await self._book.tasks(seen_by(who, _ACTIVE_TASKS), None, LARGEST_PAGE)
+        page = await self._book.tasks(seen_by(principal, _ACTIVE_TASKS), None, LARGEST_PAGE)
         scheduled = [facts for facts in page.items if first_due(facts) is not None]
         return tuple(sorted(scheduled, key=lambda facts: (first_due(facts), facts.task.id))[:limit])
 
-    async def latest(self, who: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
+    async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one and is visible."""
-        who.must(Scope.READ)
-        visible = (each.task for each in listed if who.scope in (None, each.task.owner) and sees(who, each.task))
+        principal.must(Scope.READ)
+        visible = (each.task for each in listed if principal.scope in (None, each.task.owner) and sees(principal, each.task))
         return await self._book.latest([task.id for task in visible])
 
-    async def named(self, who: Principal, name: str) -> Facts:
+    async def named(self, principal: Principal, name: str) -> Facts:
         """Find a task by id, key, name, or unique part of the id or name.
 
         An unfinished task wins over finished ones; of several finished tasks with one name, the newest is taken.
         """
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         check_id(name, "no_such_task")
-        facts = await self._book.facts(name, who.scope)
-        if facts is not None and sees(who, facts.task):
+        facts = await self._book.facts(name, principal.scope)
+        if facts is not None and sees(principal, facts.task):
             return facts
-        keyed = await self.keyed(who, name)
+        keyed = await self.keyed(principal, name)
         if keyed is not None and keyed.standing.state not in FINISHED:
             return keyed
         searches = (self._unfinished_named, self._finished_named, self._by_id_prefix, self._by_name_prefix)
         for number, search in enumerate(searches):
-            matches = await search(who, name)
+            matches = await search(principal, name)
             if len(matches) == 1:
                 return matches[0]
             if matches:
@@ -141,24 +141,24 @@ class Finding:
         listed, _, _ = name.partition(" ")
         if listed != name and (is_shortened(TASK, listed) or is_shortened(TASK, listed[:-1])):
             # A candidate as a refusal lists it: id, name and owner.
-            return await self.named(who, listed)
+            return await self.named(principal, listed)
         raise refuse("no_such_task", id=name)
 
-    async def _unfinished_named(self, who: Principal, name: str) -> list[Facts]:
-        return await self._first_matches(seen_by(who, TaskFilter(name=name, states=_UNFINISHED))) if name else []
+    async def _unfinished_named(self, principal: Principal, name: str) -> list[Facts]:
+        return await self._first_matches(seen_by(principal, TaskFilter(name=name, states=_UNFINISHED))) if name else []
 
-    async def _finished_named(self, who: Principal, name: str) -> list[Facts]:
-        return await self._newest_matches(seen_by(who, TaskFilter(name=name, states=FINISHED))) if name else []
+    async def _finished_named(self, principal: Principal, name: str) -> list[Facts]:
+        return await self._newest_matches(seen_by(principal, TaskFilter(name=name, states=FINISHED))) if name else []
 
-    async def _by_id_prefix(self, who: Principal, prefix: str) -> list[Facts]:
-        return await tasks_by_prefix(self._book, who, prefix) if prefix else []
+    async def _by_id_prefix(self, principal: Principal, prefix: str) -> list[Facts]:
+        return await tasks_by_prefix(self._book, principal, prefix) if prefix else []
 
-    async def _by_name_prefix(self, who: Principal, prefix: str) -> list[Facts]:
+    async def _by_name_prefix(self, principal: Principal, prefix: str) -> list[Facts]:
         if not prefix:
             return []
         task_filter = TaskFilter(text=prefix)
-        unfinished = await self._first_matches(seen_by(who, task_filter._replace(states=_UNFINISHED)))
-        return unfinished or await self._newest_matches(seen_by(who, task_filter._replace(states=FINISHED)))
+        unfinished = await self._first_matches(seen_by(principal, task_filter._replace(states=_UNFINISHED)))
+        return unfinished or await self._newest_matches(seen_by(principal, task_filter._replace(states=FINISHED)))
 
     async def _first_matches(self, task_filter: TaskFilter) -> list[Facts]:
         return (await self._matching(task_filter, _MAX_CANDIDATES))[:_MAX_CANDIDATES]

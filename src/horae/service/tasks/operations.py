@@ -88,64 +88,64 @@ class Operations:
         self._background_tasks: set[asyncio.Task[None]] = set()
 
     async def begin(
-        self, who: Principal, order: Order, wanted: TaskFilter, action: Action, allowed: Permission = _always_allowed
+        self, principal: Principal, order: Order, task_filter: TaskFilter, action: Action, allowed: Permission = _always_allowed
     ) -> Operation:
         """Write the operation and start it in the background; refused while another one of this owner runs."""
-        who.must(scope_for(order.action))
-        check_wanted(wanted)
+        principal.must(scope_for(order.action))
+        check_wanted(task_filter)
         now = self._clock.now()
         name = named("opn", now, self._entropy(ENTROPY))
-        operation = Operation(name, who.owner, who.agent, *_shorten(order), created=now, updated=now)
-        row = self._audit.row(who, "operation.begin", name, {"action": order.action})
+        operation = Operation(name, principal.owner, principal.agent, *_shorten(order), created=now, updated=now)
+        row = self._audit.row(principal, "operation.begin", name, {"action": order.action})
         for _ in range(_TRIES):
-            owner_record = await self._records.get_record(SEAT, who.owner)
+            owner_record = await self._records.get_record(SEAT, principal.owner)
             await self._check_none_running(owner_record)
             if await self._records.write_records(
                 [Writing(operation_record(operation)), seat_of(operation, owner_record), *row]
             ):
-                self._start_worker(operation, Work(self._tasks, who, wanted, action, allowed))
+                self._start_worker(operation, Work(self._tasks, principal, task_filter, action, allowed))
                 return operation
         raise refuse("operation_contested", id=name)
 
-    async def get(self, who: Principal, name: str) -> Operation:
-        who.must(Scope.READ)
-        return await self._get_operation(who, name)
+    async def get(self, principal: Principal, name: str) -> Operation:
+        principal.must(Scope.READ)
+        return await self._get_operation(principal, name)
 
-    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Operation]:
+    async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Operation]:
         """Return operations, newest first. An agent gets only its own, up to `limit` of them if there are so many."""
-        who.must(Scope.READ)
+        principal.must(Scope.READ)
         check_page(after, limit)
         try:
-            return await self._visible_page(who, after, limit)
+            return await self._visible_page(principal, after, limit)
         except (ValueError, OverflowError):
             raise refuse_task("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
-    async def _visible_page(self, who: Principal, after: str | None, limit: int) -> Page[Operation]:
+    async def _visible_page(self, principal: Principal, after: str | None, limit: int) -> Page[Operation]:
         """Read pages of records until the result is full; after `_MAX_PAGES` the cursor leads on."""
         own: tuple[Operation, ...] = ()
         for _ in range(_MAX_PAGES):
-            page = await self._records.records(OPERATION, who.scope, after, limit, newest=True)
+            page = await self._records.records(OPERATION, principal.scope, after, limit, newest=True)
             missing = limit - len(own)
-            visible = [number for number, record in enumerate(page.items) if _sees(who, self._read(record))]
+            visible = [number for number, record in enumerate(page.items) if _sees(principal, self._read(record))]
             if len(visible) > missing or (len(visible) == missing and visible[-1] != len(page.items) - 1):
-                page = await self._records.records(OPERATION, who.scope, after, visible[missing - 1] + 1, newest=True)
-            own += tuple(each for each in map(self._read, page.items) if _sees(who, each))
+                page = await self._records.records(OPERATION, principal.scope, after, visible[missing - 1] + 1, newest=True)
+            own += tuple(each for each in map(self._read, page.items) if _sees(principal, each))
             after = page.after
             if after is None or len(own) >= limit:
                 break
         return Page(own, after)
 
-    async def cancel(self, who: Principal, name: str) -> Operation:
+    async def cancel(self, principal: Principal, name: str) -> Operation:
         """End an operation after its current task, on whatever process it runs; completed actions stay."""
-        if Scope.RUN not in who.scopes:
-            who.must(Scope.WRITE)
+        if Scope.RUN not in principal.scopes:
+            principal.must(Scope.WRITE)
         for _ in range(_TRIES):
-            operation = await self._get_operation(who, name)
-            who.must(scope_for(operation.action))
+            operation = await self._get_operation(principal, name)
+            principal.must(scope_for(operation.action))
             if operation.state is not OperationState.RUNNING:
                 raise refuse("operation_over", id=name, state=operation.state.value)
             cancelling = operation._replace(cancelling=True)
-            row = self._audit.row(who, "operation.cancel", operation.id, owner=operation.owner)
+            row = self._audit.row(principal, "operation.cancel", operation.id, owner=operation.owner)
             if await self._records.write_records([Writing(operation_record(cancelling), operation.version), *row]):
                 if operation.id in self._workers:
                     self._workers[operation.id].end(OperationState.CANCELLED)
@@ -185,15 +185,15 @@ class Operations:
     def _read(self, record: Record) -> Operation:
         return operation_from(record).as_of(self._clock.now())
 
-    async def _get_operation(self, who: Principal, name: str) -> Operation:
-        whole_id = await resolve_record(self._records, who.scope, OPERATION, "opn", name) if might_be(name) else None
-        record = None if whole_id is None else await self._records.get_record(OPERATION, whole_id, who.scope)
+    async def _get_operation(self, principal: Principal, name: str) -> Operation:
+        whole_id = await resolve_record(self._records, principal.scope, OPERATION, "opn", name) if might_be(name) else None
+        record = None if whole_id is None else await self._records.get_record(OPERATION, whole_id, principal.scope)
         operation = None if record is None else self._read(record)
-        if operation is None or not _sees(who, operation):
+        if operation is None or not _sees(principal, operation):
             raise refuse("no_such_operation", id=name, days=KEPT.days)
         return operation
 
 
-def _sees(who: Principal, operation: Operation) -> bool:
+def _sees(principal: Principal, operation: Operation) -> bool:
     """Whether the principal sees the operation: an agent sees only its own."""
-    return who.agent is None or who.agent == operation.agent
+    return principal.agent is None or principal.agent == operation.agent

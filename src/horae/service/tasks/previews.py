@@ -63,12 +63,12 @@ class Question(NamedTuple):
     fold: Fold | None = None
 
 
-def understand(when: object, zone: str | None, usual: AssumedZone, now: datetime) -> Understood:
+def understand(when: object, zone: str | None, default_zone: AssumedZone, now: datetime) -> Understood:
     """Parse a schedule as a task would; a warning reports an assumed zone and its reason."""
-    schedule, notes, named = _read(when, zone or usual.name, now)
+    schedule, notes, named = _read(when, zone or default_zone.name, now)
     warnings = list(_find_warnings(schedule, now, notes))
     if zone is None and not named and _is_local(when, schedule, now):
-        warnings.insert(0, usual.warning())
+        warnings.insert(0, default_zone.warning())
     return Understood(schedule, tuple(warnings))
 
 

@@ -40,27 +40,27 @@ _LEAST_BYTES: Final = 1024 * 1024
 """The smallest limit of stored bytes that a hint recommends."""
 
 
-def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -> None:
+def check_task(principal: Principal, task: Task, before: Task | None, now: datetime) -> None:
     """Refuse a task beyond the caller's quotas; of an edit, check only the changed fields."""
-    quotas = who.quotas
-    if quotas == NO_QUOTAS or (task.owner != who.owner and who.scope is None):
+    quotas = principal.quotas
+    if quotas == NO_QUOTAS or (task.owner != principal.owner and principal.scope is None):
         return
     if before is None or before.payload != task.payload:
         check_payload(quotas, task.payload)
     if before is None or before.target != task.target:
         _check_target(quotas, task.target.spec)
     if before is None or before.schedule != task.schedule:
-        check_schedule(who, task.schedule, now)
+        check_schedule(principal, task.schedule, now)
     if before is None or before.policies != task.policies:
-        _check_retry(who, task.policies)
+        _check_retry(principal, task.policies)
 
 
-def _check_retry(who: Principal, policies: Policies) -> None:
+def _check_retry(principal: Principal, policies: Policies) -> None:
     """Limit the back-off of retries: a failing task with immediate retries would run more often than allowed.
 
     The default back-off is always allowed, although the shortest interval of an agent is much longer.
     """
-    quotas, retry = who.quotas, policies.retry
+    quotas, retry = principal.quotas, policies.retry
     if quotas.shortest_interval is None or retry.attempts == 1 or policies.guarantee == "at_most_once":
         return
     least = min(quotas.shortest_interval, Retry().backoff)
@@ -73,7 +73,7 @@ def _check_retry(who: Principal, policies: Policies) -> None:
                 least=spelled(least),
                 found_zh=spelled_zh(wait),
                 least_zh=spelled_zh(least),
-                command=command_for(who, "shortest_interval", spelled(max(wait, _SHORTEST))),
+                command=command_for(principal, "shortest_interval", spelled(max(wait, _SHORTEST))),
             )
 
 
@@ -104,19 +104,19 @@ def bytes_of(task: Task) -> int:
     return sum(len(text.encode(errors="replace")) for text in chain(texts, labels))
 
 
-def check_schedule(who: Principal, schedule: Schedule, now: datetime, counted: int = 0) -> None:
+def check_schedule(principal: Principal, schedule: Schedule, now: datetime, counted: int = 0) -> None:
     """Refuse a schedule beyond the caller's quotas; `counted` repeats are already used up."""
-    least = who.quotas.shortest_interval
+    least = principal.quotas.shortest_interval
     if least is not None:
         gap = gap_below(schedule, least, now)
         if gap is not None:
-            raise _too_short(who, gap, least)
-    life = who.quotas.longest_life
+            raise _too_short(principal, gap, least)
+    life = principal.quotas.longest_life
     if life is not None and not ends_within(schedule, life, now, counted):
-        raise _too_long(who, life, now)
+        raise _too_long(principal, life, now)
 
 
-def _too_short(who: Principal, gap: timedelta, least: timedelta) -> Refusal:
+def _too_short(principal: Principal, gap: timedelta, least: timedelta) -> Refusal:
     return refuse(
         "interval_too_short",
         found=spelled(gap),
@@ -125,18 +125,18 @@ def _too_short(who: Principal, gap: timedelta, least: timedelta) -> Refusal:
         least_zh=spelled_zh(least),
         example=f"every {spelled(least, _SCHEDULE_UNITS)}",
         example_zh=f"每{spelled_zh(least)}",
-        command=command_for(who, "shortest_interval", spelled(gap)),
+        command=command_for(principal, "shortest_interval", spelled(gap)),
     )
 
 
-def _too_long(who: Principal, life: timedelta, now: datetime) -> Refusal:
+def _too_long(principal: Principal, life: timedelta, now: datetime) -> Refusal:
     """Build the refusal with an example that is allowed: until a date, or a number of times for a short lifetime."""
     if life >= _DATE_EXAMPLE_FROM:
         # Two days less, because a date includes its whole day in any zone.
         until = (now + life - timedelta(days=2)).date().isoformat()
         example, example_zh = f"every day at 09:00 until {until}", f"每天早上9点，直到{until}"
     else:
-        step = max(who.quotas.shortest_interval or _MINUTE, _MINUTE)
+        step = max(principal.quotas.shortest_interval or _MINUTE, _MINUTE)
         times = max(1, min(10, life // step - 1))
         example = f"every {spelled(step, _SCHEDULE_UNITS)}, {times} times"
         example_zh = f"每{spelled_zh(step)}，共{times}次"
@@ -146,7 +146,7 @@ def _too_long(who: Principal, life: timedelta, now: datetime) -> Refusal:
         most_zh=spelled_zh(life),
         example=example,
         example_zh=example_zh,
-        command=command_for(who, "longest_life", NEVER),
+        command=command_for(principal, "longest_life", NEVER),
     )
 
 
@@ -177,11 +177,11 @@ def _used_up_by(facts: Facts) -> tuple[str, str]:
     return agent, command_for(Principal(owner, agent=agent), "runs_per_day", NEVER)
 
 
-def command_for(who: Principal, quota: str, value: str) -> str:
+def command_for(principal: Principal, quota: str, value: str) -> str:
     """Return the command with which an admin changes this limit for the caller."""
-    if who.agent is not None:
-        return f"horae agent set {who.agent} --owner {who.owner} --quota {quota}={value}"
-    return f"horae owner set {who.owner} --quota {quota}={value}"
+    if principal.agent is not None:
+        return f"horae agent set {principal.agent} --owner {principal.owner} --quota {quota}={value}"
+    return f"horae owner set {principal.owner} --quota {quota}={value}"
 
 
 def larger_limit(limit: int, wanted: int) -> int:

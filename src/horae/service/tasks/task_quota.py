@@ -136,13 +136,13 @@ class Room(NamedTuple):
             body["bytes"] = max(0, self.stored.bytes + growth)
         return (Writing(self.record._replace(body=json.dumps(body)), self.version),)
 
-    def refusal(self, wanted: int) -> Refusal:
+    def refusal(self, number: int) -> Refusal:
         return refuse(
             "too_many_tasks",
             used=self.used,
             most=self.most,
-            wanted=self.used + wanted,
-            command=command_for(self.whose, _QUOTA, str(self.used + wanted)),
+            wanted=self.used + number,
+            command=command_for(self.whose, _QUOTA, str(self.used + number)),
         )
 
     def _holds(self, standing: Standing) -> bool:
@@ -179,46 +179,46 @@ FREE: Final = Pass()
 
 class Seats:
     def __init__(
-        self, store: Keeping, clock: Clock, members: Quotas = MEMBER_QUOTAS, output: StoredOutput | None = None
+        self, store: Keeping, clock: Clock, member_quotas: Quotas = MEMBER_QUOTAS, output: StoredOutput | None = None
     ) -> None:
         self._store = store
         self._clock = clock
-        self._members = members
+        self._members = member_quotas
         self._output = output or StoredOutput(store, clock)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._counted: dict[str, _Counted] = {}
 
-    async def within(self, who: Principal, write: Callable[[Pass], Awaitable[_T]]) -> _T:
+    async def within(self, principal: Principal, write: Callable[[Pass], Awaitable[_T]]) -> _T:
         """Call `write` with a quota check that still holds at the commit; retries after a lost race."""
-        if who.agent is None and _is_free(who.quotas):
+        if principal.agent is None and _is_free(principal.quotas):
             return await write(FREE)
-        async with self._turn(who.owner):
+        async with self._turn(principal.owner):
             sure, output = False, None
             for _ in range(_TRIES):
                 try:
-                    return await write(await self._look(who, sure=sure, output=output))
+                    return await write(await self._look(principal, sure=sure, output=output))
                 except _UnmeasuredError:
-                    output = await self._output.measure(who.owner, FREQUENT_SECONDS)
+                    output = await self._output.measure(principal.owner, FREQUENT_SECONDS)
                 except _UnsureError:
-                    output = await self._output.measure(who.owner, _COUNTED_SECONDS)
-                    sure = await self._count_bytes(who.owner) is not None
+                    output = await self._output.measure(principal.owner, _COUNTED_SECONDS)
+                    sure = await self._count_bytes(principal.owner) is not None
                 except Conflict as conflict:
                     if not lost_over(conflict, SEATS):
                         raise
-            return await write(await self._look(who, sure=True, output=output or 0))
+            return await write(await self._look(principal, sure=True, output=output or 0))
 
-    async def check(self, who: Principal, wanted: int) -> None:
+    async def check(self, principal: Principal, number: int) -> None:
         """Refuse so many new tasks beyond the limit, before the requests are parsed."""
-        if who.agent is None and _is_free(who.quotas):
+        if principal.agent is None and _is_free(principal.quotas):
             return
-        rooms = (await self._look(who)).rooms
+        rooms = (await self._look(principal)).rooms
         for each in rooms:
-            each.stored.check(wanted, 0, each.whose)
+            each.stored.check(number, 0, each.whose)
         room = rooms[0]
-        if room.most is not None and room.used + wanted > room.most:
-            raise room.refusal(wanted)
+        if room.most is not None and room.used + number > room.most:
+            raise room.refusal(number)
 
-    async def stop(self, owner: str, agent: str, beside: tuple[Writing, ...], *, stopped: bool) -> bool:
+    async def stop(self, owner: str, agent: str, attached_records: tuple[Writing, ...], *, stopped: bool) -> bool:
         """Stop or restart an agent: a stopped one may not write. False: it was in that state already."""
         while True:
             record, version = await self._record(owner, guest_key(owner, agent))
@@ -226,7 +226,7 @@ class Seats:
             if bool(body.get("stopped")) is stopped:
                 return False
             changed = record._replace(body=json.dumps(body | {"stopped": stopped}))
-            if await self._store.write_records((Writing(changed, version), *beside)):
+            if await self._store.write_records((Writing(changed, version), *attached_records)):
                 return True
 
     async def definition_bytes(self, owner: str, *, exact: bool = False) -> int | None:
@@ -256,16 +256,16 @@ class Seats:
         async with lock:
             yield
 
-    async def _look(self, who: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
+    async def _look(self, principal: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
         """Read the quota use. `sure`: the bytes of the owner were just counted; `output`: a measurement just made."""
-        if who.agent is None:
-            return Pass((await self._own(who.owner, who.quotas, sure=sure, output=output),))
-        guest = await self._guest(who, who.agent)
-        known = await self._store.get_record(OWNER_KIND, who.owner)
+        if principal.agent is None:
+            return Pass((await self._own(principal.owner, principal.quotas, sure=sure, output=output),))
+        guest = await self._guest(principal, principal.agent)
+        known = await self._store.get_record(OWNER_KIND, principal.owner)
         quotas = NO_QUOTAS if known is None else owner_from(known, self._members).quotas
         if _is_free(quotas):
             return Pass((guest,))
-        return Pass((guest, await self._own(who.owner, quotas, sure=sure, output=output)))
+        return Pass((guest, await self._own(principal.owner, quotas, sure=sure, output=output)))
 
     async def _own(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> Room:
         # The record is read first: a later write of another caller makes this write fail.
@@ -333,17 +333,17 @@ class Seats:
                 found[name] = until
         return found
 
-    async def _guest(self, who: Principal, agent: str) -> Room:
-        record, version = await self._record(who.owner, guest_key(who.owner, agent))
+    async def _guest(self, principal: Principal, agent: str) -> Room:
+        record, version = await self._record(principal.owner, guest_key(principal.owner, agent))
         body = json.loads(record.body)
         if body.get("revoked"):
-            raise refuse("agent_revoked", agent=agent, owner=who.owner)
+            raise refuse("agent_revoked", agent=agent, owner=principal.owner)
         if body.get("stopped"):
             raise refuse("agent_stopped", agent=agent)
-        most = who.quotas.active_tasks
-        wanted = TaskFilter(who.owner, GOING, labels=((AGENT_LABEL, agent),))
+        most = principal.quotas.active_tasks
+        wanted = TaskFilter(principal.owner, GOING, labels=((AGENT_LABEL, agent),))
         used = 0 if most is None else len((await self._store.tasks(wanted, limit=min(1_000, most + 1))).items)
-        return Room(record, version, used, most, guest=True, whose=who)
+        return Room(record, version, used, most, guest=True, whose=principal)
 
     async def _record(self, owner: str, key: str) -> tuple[Record, int | None]:
         return await _read(self._store, owner, key)

@@ -88,11 +88,11 @@ class Options(NamedTuple):
     priority: int | None = None
     notify_after: int | str | None = None
 
-    def over(self, usual: Options) -> Options:
+    def over(self, defaults: Options) -> Options:
         """Return these options, with `usual` for each one that is not set."""
-        if usual is NO_OPTIONS:
+        if defaults is NO_OPTIONS:
             return self
-        merged = Options._make(_merge_option(mine, other) for mine, other in zip(self, usual, strict=True))
+        merged = Options._make(_merge_option(mine, other) for mine, other in zip(self, defaults, strict=True))
         # `retries` is short for `retry.attempts`: where `retry` sets the attempts, a default `retries` must not apply.
         leaves_attempts = self.retry is None or (isinstance(self.retry, RetryWish) and self.retry.attempts is None)
         return merged if leaves_attempts else merged._replace(retries=self.retries)
@@ -266,11 +266,11 @@ def _value_or(value: _T | None, default: _T) -> _T:
     return default if value is None else value
 
 
-def read_missed(value: str | Missed | MissedWish, usual: Missed) -> Missed:
+def read_missed(value: str | Missed | MissedWish, default: Missed) -> Missed:
     """Parse `latest`, `skip`, or with a bound: `latest within 1h`; parts that are not given are the default."""
     if isinstance(value, Missed):
         return value
-    return (value if isinstance(value, MissedWish) else read_missed_parts(str(value))).onto(usual)
+    return (value if isinstance(value, MissedWish) else read_missed_parts(str(value))).onto(default)
 
 
 def read_missed_parts(text: str) -> MissedWish:
@@ -279,17 +279,17 @@ def read_missed_parts(text: str) -> MissedWish:
     return MissedWish(named, read_duration("within", within.strip()) if within else None)
 
 
-def _read_retry(options: Options, usual: Retry) -> Retry | None:
+def _read_retry(options: Options, default: Retry) -> Retry | None:
     """Build the retry policy: `retries=3` means four attempts, with the waits of `retry` if both are given."""
-    retry = options.retry.onto(usual) if isinstance(options.retry, RetryWish) else options.retry
+    retry = options.retry.onto(default) if isinstance(options.retry, RetryWish) else options.retry
     if retry is not None and not isinstance(retry, Retry):
         raise refuse("bad_choice", name="retry", value=retry, allowed="RetryPolicy(attempts=4), or retries=3")
     if options.retries is None:
         return retry
     if options.retries == NEVER:
-        return replace(retry or usual, attempts=None)
+        return replace(retry or default, attempts=None)
     if not isinstance(options.retries, int) or isinstance(options.retries, bool):
         facts = {"name": "retries", "value": options.retries, "least": 0, "most": MOST_ATTEMPTS - 1}
         raise refusal("bad_number", NUMBER_OR_NEVER, facts)
     check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
-    return replace(retry or usual, attempts=int(options.retries) + 1)
+    return replace(retry or default, attempts=int(options.retries) + 1)

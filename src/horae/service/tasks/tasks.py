@@ -39,26 +39,26 @@ class Tasks(Controls):
         store: Keeping,
         clock: Clock,
         zone: str | None = None,
-        told: Callable[[datetime | None], None] = lambda _due: None,
+        on_write: Callable[[datetime | None], None] = lambda _due: None,
         *,
         entropy: Callable[[int], bytes] = entropy,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
-        commit: Committing | None = None,
-        gate: Gate = STRICT,
+        writer: Committing | None = None,
+        approval_policy: Gate = STRICT,
         functions: Functions | None = None,
     ) -> None:
-        commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
+        writer = writer or Committing(store, Seats(store, clock), Audit(store, clock))
         functions = functions or Functions(store, clock)
-        super().__init__(store, clock, told, Drafting(clock, zone, check, entropy, gate), commit, functions)
+        super().__init__(store, clock, on_write, Drafting(clock, zone, check, entropy, approval_policy), writer, functions)
 
     async def create(
         self,
-        who: Principal,
-        wish: Wish,
+        principal: Principal,
+        request: Wish,
         *,
         paused: str | None = None,
         using: object | None = None,
-        beside: Beside = nothing_beside,
+        attach_records: Beside = nothing_beside,
     ) -> Task:
         """Create a task; if its key is taken, edit the task that has it.
 
@@ -66,33 +66,33 @@ class Tasks(Controls):
         `using` is a connection with an open transaction of the caller: the task is part of that transaction. Then
         nothing is edited: a taken key is refused.
         """
-        if wish.key is not None and using is None:
-            return await self.declare(who, wish, paused=paused, beside=beside, is_new=True)
-        who.must(Scope.WRITE)
-        wish = (await self._functions.resolve(wish)).wish
+        if request.key is not None and using is None:
+            return await self.declare(principal, request, paused=paused, attach_records=attach_records, is_new=True)
+        principal.must(Scope.WRITE)
+        request = (await self._functions.resolve(request)).wish
         now = self._clock.now()
-        change = self.drafting.planned(who, wish, self.drafting.new_id(now), now, paused)
+        change = self.drafting.planned(principal, request, self.drafting.new_id(now), now, paused)
         await self._check_secrets([change])
-        (task,) = await self._add(who, [change], beside, using)
+        (task,) = await self._add(principal, [change], attach_records, using)
         return task
 
     async def create_many(
-        self, who: Principal, wishes: Iterable[Wish], keep: Callable[[Task], _T], beside: Beside = nothing_beside
+        self, principal: Principal, requests: Iterable[Wish], keep: Callable[[Task], _T], attach_records: Beside = nothing_beside
     ) -> list[_T]:
         """Create tasks, all or none up to a thousand; more are written in chunks of that size, each all or none.
 
         Every request is checked before the first chunk is written, so that only the store itself can stop halfway.
         `keep` selects what is returned for each task.
         """
-        who.must(Scope.WRITE)
-        if isinstance(wishes, Sized):
-            await self._writer.check_room(who, len(wishes))
-            wishes = [(await self._functions.resolve(each)).wish for each in wishes]
-        changes = await self.drafting.planned_many(who, wishes)
+        principal.must(Scope.WRITE)
+        if isinstance(requests, Sized):
+            await self._writer.check_room(principal, len(requests))
+            requests = [(await self._functions.resolve(each)).wish for each in requests]
+        changes = await self.drafting.planned_many(principal, requests)
         await self._check_secrets(changes)
         results: list[_T] = []
         while changes:
-            results += map(keep, await self._add(who, changes[:BULK_TASKS], beside))
+            results += map(keep, await self._add(principal, changes[:BULK_TASKS], attach_records))
             # Free memory chunk by chunk: freeing everything at once would block the event loop.
             del changes[:BULK_TASKS]
         return results
@@ -101,98 +101,98 @@ class Tasks(Controls):
         await self._grants.check_tasks(change.task for change in changes if change.task is not None)
 
     async def _add(
-        self, who: Principal, changes: Sequence[Change], beside: Beside, using: object | None = None
+        self, principal: Principal, changes: Sequence[Change], attach_records: Beside, using: object | None = None
     ) -> list[Task]:
         due = min(entry.due for change in changes for entry in change.put)
         if using is None:
-            await self._writer.add(who, changes, beside)
+            await self._writer.add(principal, changes, attach_records)
             self._on_write(due)
         else:
             # The task is not visible yet: the engine is woken when the caller's transaction has ended.
             def add(all_changes: Sequence[Change]) -> Any:
                 return self._book.add_using(using, all_changes, lambda: self._on_write(due))
 
-            await self._writer.add(who, changes, beside, add)
+            await self._writer.add(principal, changes, attach_records, add)
         return [change.task for change in changes if change.task is not None]
 
     async def declare(
         self,
-        who: Principal,
-        wish: Wish,
+        principal: Principal,
+        request: Wish,
         *,
         paused: str | None = None,
-        beside: Beside = nothing_beside,
+        attach_records: Beside = nothing_beside,
         is_new: bool = False,
     ) -> Task:
         """Create or edit the task with this natural key; repeating the same request changes nothing.
 
         `is_new`: a cancelled task that has the key is refused, even if nothing would change.
         """
-        who.must(Scope.WRITE)
-        if wish.key is None:
+        principal.must(Scope.WRITE)
+        if request.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
-        wish, key = await self._with_scoped_key(who, wish, wish.key)
-        wish = (await self._functions.resolve(wish)).wish
-        now, granted_lane = self._clock.now(), wish.granted_lane
-        draft = self.drafting.draft(who, wish, now, paused)
-        await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
+        request, key = await self._with_scoped_key(principal, request, request.key)
+        request = (await self._functions.resolve(request)).wish
+        now, granted_lane = self._clock.now(), request.granted_lane
+        draft = self.drafting.draft(principal, request, now, paused)
+        await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
         task_id = self.drafting.new_id(now)
 
         def plan_new() -> Change:
-            return self.drafting.planned_from(who, draft, task_id, now, paused, granted_lane=granted_lane)
+            return self.drafting.planned_from(principal, draft, task_id, now, paused, granted_lane=granted_lane)
 
         def decide(current: Facts | None) -> Change:
-            return self.drafting.declared(who, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane)
+            return self.drafting.declared(principal, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane)
 
-        facts = await self._writer.upsert(who, draft.owner, key, decide, beside)
+        facts = await self._writer.upsert(principal, draft.owner, key, decide, attach_records)
         self._on_write(first_due(facts))
         return facts.task
 
-    async def rehearse(self, who: Principal, wish: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
+    async def rehearse(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
         """Dry run of `declare`: return the task that it would find, and the one it would leave."""
-        who.must(Scope.WRITE)
-        if wish.key is None:
+        principal.must(Scope.WRITE)
+        if request.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
-        wish, key = await self._with_scoped_key(who, wish, wish.key)
-        wish = (await self._functions.resolve(wish)).wish
-        now, granted_lane = self._clock.now(), wish.granted_lane
-        draft = self.drafting.draft(who, wish, now, paused)
-        await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
+        request, key = await self._with_scoped_key(principal, request, request.key)
+        request = (await self._functions.resolve(request)).wish
+        now, granted_lane = self._clock.now(), request.granted_lane
+        draft = self.drafting.draft(principal, request, now, paused)
+        await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
         current = await self._book.find(draft.owner, key)
-        if current is not None and not sees(who, current.task):
+        if current is not None and not sees(principal, current.task):
             raise refuse("key_taken", key=key)
         task_id = self.drafting.new_id(now)
 
         def plan_new() -> Change:
-            return self.drafting.planned_from(who, draft, task_id, now, granted_lane=granted_lane)
+            return self.drafting.planned_from(principal, draft, task_id, now, granted_lane=granted_lane)
 
-        change = self.drafting.declared(who, draft, current, now, plan_new, granted_lane=granted_lane)
+        change = self.drafting.declared(principal, draft, current, now, plan_new, granted_lane=granted_lane)
         after = change.task or (None if current is None else current.task)
         if after is None:
             raise refuse("no_such_task", id=key)
         return current, after
 
-    async def _with_scoped_key(self, who: Principal, wish: Wish, key: str) -> tuple[Wish, str]:
+    async def _with_scoped_key(self, principal: Principal, request: Wish, key: str) -> tuple[Wish, str]:
         """Prefix the key of an agent's request, unless a task that the agent made has the key as given."""
-        if who.agent is None or not isinstance(key, str):
-            return wish, key
-        existing = await self.keyed(who._replace(scopes=who.scopes | {Scope.READ}), key)
-        scoped = own_key(who, key) if existing is None else existing.task.key or key
-        return wish._replace(key=scoped), scoped
+        if principal.agent is None or not isinstance(key, str):
+            return request, key
+        existing = await self.keyed(principal._replace(scopes=principal.scopes | {Scope.READ}), key)
+        scoped = own_key(principal, key) if existing is None else existing.task.key or key
+        return request._replace(key=scoped), scoped
 
-    async def keep_history(self, who: Principal, task_id: str, ended: Sequence[Run]) -> None:
+    async def keep_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
         """Import ended runs of another scheduler as ledger rows; rows that exist already are not written again.
 
         They are assigned to this task. Live runs are left out, because they would distort the counters.
         """
-        refuse_agent(who, "rows of another scheduler")
-        who.must(Scope.WRITE)
+        refuse_agent(principal, "rows of another scheduler")
+        principal.must(Scope.WRITE)
         now = self._clock.now()
         ended_runs = [run for run in ended if not run.live]
         for run in ended_runs:
             check_past(run.planned, run.due, run.started, run.ended, now=now)
         await self._change(
-            who,
+            principal,
             task_id,
             lambda facts: Change(born=tuple(_assign_to(run, facts.task) for run in ended_runs)),
             Deed("task.history", lambda _facts, _change: {"runs": len(ended_runs)}),

@@ -161,23 +161,23 @@ class MemoryBook:
         with self._data.lock:
             return tuple(sorted(self._data.nodes, key=lambda node: node.id))
 
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         with self._data.writing():
             row = self._data.nodes.get(node)
             if row is not None:
-                self._data.write_beside(beside)
+                self._data.write_beside(attached_records)
                 self._data.nodes.write(node, row._replace(draining=draining))
             return row is not None
 
-    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
         with self._data.writing():
-            self._data.write_beside(beside)
+            self._data.write_beside(attached_records)
             self._data.limits.write(name, limit)
             self._data.offer(name)
 
-    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
+    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
         with self._data.writing():
-            self._data.write_beside(beside)
+            self._data.write_beside(attached_records)
             self._data.barred.write(owner, reason)
 
 

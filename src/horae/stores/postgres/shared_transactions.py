@@ -37,7 +37,7 @@ class PostgresUsing:
         self,
         connection: object,
         changes: Sequence[Change],
-        over: Callable[[], None],  # noqa: ARG002 - NOTIFY takes effect at the commit
+        on_end: Callable[[], None],  # noqa: ARG002 - NOTIFY takes effect at the commit
     ) -> None:
         if not self._session.is_open:
             raise StoreUnavailable("The store is closed.")

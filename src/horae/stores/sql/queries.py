@@ -153,35 +153,35 @@ class ServedBook:
     async def nodes(self) -> tuple[Node, ...]:
         return tuple(node_from(row) for row in await self._session.ask("all_nodes"))
 
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         async def work(connection: Link) -> bool:
             if not await connection.query("lock_node", node):
                 return False
             await connection.query("drain", int(draining), node)
-            await write_beside(connection, beside)
+            await write_beside(connection, attached_records)
             return True
 
         return await self._session.transact(work)
 
-    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
         async def work(connection: Link) -> None:
             await connection.query("set_lane", name, limit)
             unit = Draft(Gathered(Familiar(), {}))
             unit.offer(name)
-            unit.sheets.beside += beside
+            unit.sheets.beside += attached_records
             await unit.finish(connection)
 
         await self._session.transact(work)
 
-    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
+    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
         async def work(connection: Link) -> None:
             if reason is None:
                 await connection.query("unblock_owner", owner)
             else:
                 await connection.query("block_owner", owner, reason)
-            await write_beside(connection, beside)
+            await write_beside(connection, attached_records)
 
-        await (self._session.transact if beside else self._session.at_once)(work)
+        await (self._session.transact if attached_records else self._session.at_once)(work)
 
 
 async def add_to(connection: Link, changes: Sequence[Change]) -> None:

@@ -38,11 +38,11 @@ class Checkpoints:
         if self.patience is not None:
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
-    def after_group(self, *, waited_for: bool) -> None:
+    def after_group(self, *, has_waiting: bool) -> None:
         """Run a checkpoint between two groups; with waiting requests only if it cannot be postponed."""
         if self._pages >= max(_TRUNCATE_PAGES, self._retry_at):
             self._run(apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        elif self._pages >= max(_BUSY_PAGES if waited_for else _GROUP_PAGES, self._retry_at):
+        elif self._pages >= max(_BUSY_PAGES if has_waiting else _GROUP_PAGES, self._retry_at):
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def last(self) -> None:

@@ -177,33 +177,33 @@ class SQLiteBook:
     async def nodes(self) -> tuple[Node, ...]:
         return tuple(node_from(row) for row in await self._readers.ask(_ALL_NODES))
 
-    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         def work(connection: Link) -> bool:
             connection.query(_DRAIN, (int(draining), node))
             exists = connection.changed > 0
             if exists:
-                write_beside(connection, beside)
+                write_beside(connection, attached_records)
             return exists
 
         return await self._writer.do(work)
 
-    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
         def work(connection: Link) -> None:
             connection.query(_SET_LANE, (name, limit))
             unit_of_work = Pending(connection, self._task_cache)
             unit_of_work.offer(name)
             unit_of_work.finish()
-            write_beside(connection, beside)
+            write_beside(connection, attached_records)
 
         await self._writer.do(work)
 
-    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
+    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
         def work(connection: Link) -> None:
             if reason is None:
                 connection.query(_UNBLOCK_OWNER, (owner,))
             else:
                 connection.query(_BLOCK_OWNER, (owner, reason))
-            write_beside(connection, beside)
+            write_beside(connection, attached_records)
 
         await self._writer.do(work)
 

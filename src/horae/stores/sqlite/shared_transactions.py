@@ -77,7 +77,7 @@ class SQLiteUsing:
     def shares_transactions(self) -> bool:
         return True
 
-    async def add_using(self, connection: object, changes: Sequence[Change], over: Callable[[], None]) -> None:
+    async def add_using(self, connection: object, changes: Sequence[Change], on_end: Callable[[], None]) -> None:
         """Add tasks in the transaction of `connection`, on the calling thread; `over` is called after it has ended."""
         if self._closed or not self._opened:
             raise StoreUnavailable("The store is closed.")
@@ -95,4 +95,4 @@ class SQLiteUsing:
             raise refuse("busy_transaction") from error
         except apsw.Error as error:
             raise translated(error) from error
-        self._watch.until_over(over)
+        self._watch.until_over(on_end)

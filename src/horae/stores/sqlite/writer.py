@@ -121,7 +121,7 @@ class Writer:
                 deliver(results)
                 if not self._urgent:
                     self._drain_inbox(0)
-                checkpoints.after_group(waited_for=bool(self._urgent))
+                checkpoints.after_group(has_waiting=bool(self._urgent))
             elif self._accepts_requests:
                 checkpoints.when_idle()
         checkpoints.last()

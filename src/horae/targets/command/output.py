@@ -15,15 +15,15 @@ _MAX_LINE_BYTES: Final = 4 * LOG_LINE_CHARACTERS + 4
 class Hearing:
     """Logs at most `max_bytes` bytes and `LOG_LINES` lines of both streams together; the rest is counted and dropped."""
 
-    def __init__(self, invocation: Invocation, veil: Veil, most: int) -> None:
+    def __init__(self, invocation: Invocation, mask: Veil, max_bytes: int) -> None:
         self._invocation = invocation
-        self._mask = veil
-        self._bytes_left = most
+        self._mask = mask
+        self._bytes_left = max_bytes
         self._lines_left = LOG_LINES
         self._bytes_read = 0
         self._bytes_logged = 0
-        self.output = Stream(self, veil, min(_TAIL_BYTES, most))
-        self.errors = Stream(self, veil, min(_TAIL_BYTES, most))
+        self.output = Stream(self, mask, min(_TAIL_BYTES, max_bytes))
+        self.errors = Stream(self, mask, min(_TAIL_BYTES, max_bytes))
 
     def take(self, data: bytes) -> bytes:
         """Count the data, send a heartbeat, and return the part that still fits the limits."""
@@ -52,15 +52,15 @@ class Hearing:
 class Stream:
     """Standard output or standard error. Its tail is kept as bytes, so that a flood costs no more than copying it."""
 
-    def __init__(self, hearing: Hearing, veil: Veil, most: int) -> None:
-        self._collector = hearing
-        self._mask = veil
-        self._max_tail = most
+    def __init__(self, collector: Hearing, mask: Veil, max_tail: int) -> None:
+        self._collector = collector
+        self._mask = mask
+        self._max_tail = max_tail
         self._tail = bytearray()
         self._tail_cut = False
         self._line = bytearray()
         self._line_cut = False
-        self._max_line = _MAX_LINE_BYTES + veil.longest
+        self._max_line = _MAX_LINE_BYTES + mask.longest
 
     def feed(self, data: bytes) -> None:
         self._keep_tail(data)

@@ -72,17 +72,17 @@ class Process:
     The launcher counts the grace period and kills the command: on a message from here, or when this node dies.
     """
 
-    def __init__(self, order: Order, hearing: Hearing) -> None:
+    def __init__(self, request: Order, output: Hearing) -> None:
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[Ending] = self._loop.create_future()
         self.stopping = False
-        self._output = hearing
-        self._private_directory = order.directory if order.private else None
+        self._output = output
+        self._private_directory = request.directory if request.private else None
         self._messages = b""
-        self._channel, self._process = _launch(order)
+        self._channel, self._process = _launch(request)
         self._streams = {
-            self._unblock(self._process.stdout): hearing.output.feed,
-            self._unblock(self._process.stderr): hearing.errors.feed,
+            self._unblock(self._process.stdout): output.output.feed,
+            self._unblock(self._process.stderr): output.errors.feed,
         }
         for stream, handler in self._streams.items():
             self._loop.add_reader(stream, self._read_stream, stream, handler)

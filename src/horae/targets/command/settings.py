@@ -110,13 +110,13 @@ def _limits(value: Any) -> dict[str, int]:
     return read_limits(value, {})
 
 
-def read_limits(value: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, int]:
+def read_limits(value: Mapping[str, Any], maximum: Mapping[str, int]) -> dict[str, int]:
     """Return the given limits, each checked against its sensible range and the operator's maximum."""
     for name in value:
         if name not in LIMITS:
             raise refuse("command_unknown_key", name=f"limits.{name}", allowed=", ".join(LIMITS))
     return {
-        name: read_number(f"limits.{name}", value[name], least, min(greatest, most.get(name, greatest)))
+        name: read_number(f"limits.{name}", value[name], least, min(greatest, maximum.get(name, greatest)))
         for name, (least, greatest) in LIMITS.items()
         if name in value
     }

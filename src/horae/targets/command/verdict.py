@@ -21,23 +21,23 @@ _TRANSIENT: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.E
 _LIMIT_SIGNALS: Final = {signal.SIGXCPU: "its limit of processor time", signal.SIGXFSZ: "its limit of file size"}
 
 
-def verdict(ending: Ending, hearing: Hearing, success: Sequence[int], program: str, *, stopped: bool) -> Outcome:
+def verdict(ending: Ending, output: Hearing, success: Sequence[int], program: str, *, stopped: bool) -> Outcome:
     """Return the outcome; `success` lists the exit codes that count as success, `stopped` says that Horae ended it."""
     if ending.told == "exit" and ending.number in success:
-        return Succeeded(_result(ending.number, hearing.output.tail()))
+        return Succeeded(_result(ending.number, output.output.tail()))
     if stopped:
         return Cancelled("its process was stopped")
     match ending.told:
         case "exit":
-            return _failed(f"exit code {ending.number}", hearing)
+            return _failed(f"exit code {ending.number}", output)
         case "signal":
-            return _failed(f"killed by {_describe_signal(ending.number)}", hearing)
+            return _failed(f"killed by {_describe_signal(ending.number)}", output)
         case "error":
             return _not_started(program, ending.number)
         case "place":
             return Failed(f"its directory cannot be used: {os.strerror(ending.number)}")
         case _:
-            return _failed("its launcher process was killed", hearing)
+            return _failed("its launcher process was killed", output)
 
 
 def _result(code: int, output: str) -> str:

@@ -18,9 +18,9 @@ _MAX_PRINTED_BYTES: Final = 4 * LOG_LINE_CHARACTERS + 4
 class Lines:
     """Splits a stream into lines; a line that is too long is cut, so that memory stays bounded."""
 
-    def __init__(self, most: int, heard: Callable[[bytes], None]) -> None:
-        self._max_length = most
-        self._handler = heard
+    def __init__(self, max_length: int, handler: Callable[[bytes], None]) -> None:
+        self._max_length = max_length
+        self._handler = handler
         self._line = bytearray()
 
     def feed(self, data: bytes) -> None:
@@ -46,10 +46,10 @@ class Lines:
 class Hearing:
     """Applies reports to the run (log, progress, heartbeat, outcome) and logs printed lines, up to `LOG_LINES` in all."""
 
-    def __init__(self, voice: Voice) -> None:
+    def __init__(self, reporter: Voice) -> None:
         self.outcome: Outcome | None = None
         self.unloadable: str | None = None
-        self._reporter = voice
+        self._reporter = reporter
         self._lines_left = LOG_LINES
         self._reports = Lines(LONGEST_LINE, self._handle_report)
         self._printed = Lines(_MAX_PRINTED_BYTES, self._log_printed)

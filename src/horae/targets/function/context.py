@@ -72,8 +72,8 @@ class RunLog:
 
     __slots__ = ("_reporter",)
 
-    def __init__(self, voice: Voice) -> None:
-        self._reporter = voice
+    def __init__(self, reporter: Voice) -> None:
+        self._reporter = reporter
 
     def debug(self, text: object, *values: object) -> None:
         self._write("debug", text, values)
@@ -103,9 +103,9 @@ class Context:
 
     __slots__ = ("_facts", "_reporter")
 
-    def __init__(self, occasion: Occasion, voice: Voice) -> None:
-        self._facts = occasion
-        self._reporter = voice
+    def __init__(self, facts: Occasion, reporter: Voice) -> None:
+        self._facts = facts
+        self._reporter = reporter
 
     @property
     def task_id(self) -> str:

@@ -58,7 +58,7 @@ class Group:
         except (BrokenPipeError, BlockingIOError):
             return False
 
-    def listen(self, report: Heard, output: Heard, tick: float, ticked: Callable[[], None]) -> None:
+    def listen(self, report: Heard, output: Heard, tick: float, on_tick: Callable[[], None]) -> None:
         """Pass data to the handlers until the process ends; call `on_tick` after data and every `tick` seconds of silence."""
         with selectors.DefaultSelector() as selector, _Pidfd(self._process.pid) as pidfd:
             selector.register(self._reports, selectors.EVENT_READ, report)
@@ -69,7 +69,7 @@ class Group:
                 for key, _ in selector.select(tick):
                     if key.data is not None and not _read_chunk(key.fd, key.data):
                         selector.unregister(key.fd)
-                ticked()
+                on_tick()
 
     def _has_ended(self) -> bool:
         """Whether the process has ended; checked without reaping where the system supports that."""

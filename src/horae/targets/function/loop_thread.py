@@ -10,9 +10,9 @@ from typing import Any
 class OwnLoop:
     """Event loop of one call. `run` blocks until the function has ended; `stop` cancels it from any thread."""
 
-    def __init__(self, call: Callable[[], Awaitable[Any]], started: Callable[[OwnLoop], None] | None = None) -> None:
+    def __init__(self, call: Callable[[], Awaitable[Any]], on_start: Callable[[OwnLoop], None] | None = None) -> None:
         self._call = call
-        self._on_start = started
+        self._on_start = on_start
         self._stopping = False
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
 

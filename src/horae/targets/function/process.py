@@ -18,8 +18,8 @@ _UPDATE_SECONDS: Final = 1.0
 class Child:
     """One child process. `run` blocks its thread until the process is gone; other threads may call `stop` and `kill`."""
 
-    def __init__(self, order: bytes, invocation: Invocation, grace: float) -> None:
-        self._order = order
+    def __init__(self, request: bytes, invocation: Invocation, grace: float) -> None:
+        self._order = request
         self._invocation = invocation
         self._grace = grace
         self._output = Hearing(invocation)

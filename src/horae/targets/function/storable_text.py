@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...model.limits import shortened
 
 
-def kept(text: str, most: int) -> str:
+def kept(text: str, max_length: int) -> str:
     """Cut the text and replace lone surrogates and NUL, which come from file names and binary output."""
-    text = shortened(text, most)
+    text = shortened(text, max_length)
     if not text.isascii():
         text = text.encode(errors="replace").decode()
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

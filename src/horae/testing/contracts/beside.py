@@ -97,19 +97,19 @@ async def _upsert_what_is_new(store: WholeStore, _: _Stage, beside: _Beside) -> 
 
 
 async def _limit_a_lane(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.set_lane("press", 7, beside=beside)
+    await store.set_lane("press", 7, attached_records=beside)
 
 
 async def _bar_an_owner(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.bar("ada", Reason.OWNER_REVOKED, beside=beside)
+    await store.bar("ada", Reason.OWNER_REVOKED, attached_records=beside)
 
 
 async def _lift_it(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.bar("ada", None, beside=beside)
+    await store.bar("ada", None, attached_records=beside)
 
 
 async def _drain_a_node(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.drain(NODE, beside=beside)
+    await store.drain(NODE, attached_records=beside)
 
 
 async def _claim(store: WholeStore, _: _Stage, beside: _Beside) -> None:
@@ -217,7 +217,7 @@ class BesideContract(Contract):
         said = saying(Change(beside=(_new("audit"),)))
         assert await store.change("tsk_none", None, said) is None
         assert await store.change(stage.task.id, "bob", said) is None
-        assert not await store.drain("nobody", beside=(_new("audit"),))
+        assert not await store.drain("nobody", attached_records=(_new("audit"),))
         assert await store.settle([a_settlement(stage.runs[0])._replace(token=99)], fail) == {stage.runs[0].id}
         assert await _notes(store) == ()
 

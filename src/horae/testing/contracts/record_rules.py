@@ -49,11 +49,11 @@ class RecordRules(RuleBasedStateMachine):
     @rule(written=notes, lane=st.sampled_from(LANES), owner=st.sampled_from(OWNERS), node=st.sampled_from(NODES))
     def keep_records_beside_all_else(self, written: tuple[Writing, ...], lane: str, owner: str, node: str) -> None:
         """Whichever is refused must not have happened: the first of them may well leave the others no room."""
-        limited = self._ask(lambda side: side.store.set_lane(lane, 2, beside=written))
+        limited = self._ask(lambda side: side.store.set_lane(lane, 2, attached_records=written))
         if limited is None:
             self._limits[lane] = 2
-        barred = self._ask(lambda side: side.store.bar(owner, Reason.QUOTA, beside=written))
+        barred = self._ask(lambda side: side.store.bar(owner, Reason.QUOTA, attached_records=written))
         if barred is None:
             self._ask(lambda side: side.store.bar(owner, None))
-        self._ask(lambda side: side.store.drain(node, beside=written[:1]))
+        self._ask(lambda side: side.store.drain(node, attached_records=written[:1]))
         self._ask(lambda side: side.store.drain(node, draining=False))

@@ -135,8 +135,8 @@ def told(mismatch: Mismatch, function: str) -> str:
     return f"{argument} cannot be {shown(mismatch.came)}; wanted: {mismatch.wanted}"
 
 
-def shown(came: object) -> str:
-    if came is MISSING:
-        return repr(came)
-    text = repr(came)
-    return f"{text if len(text) <= 80 else text[:79] + '…'} ({type_name(type(came))})"
+def shown(value: object) -> str:
+    if value is MISSING:
+        return repr(value)
+    text = repr(value)
+    return f"{text if len(text) <= 80 else text[:79] + '…'} ({type_name(type(value))})"

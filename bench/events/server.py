@@ -21,8 +21,8 @@ async def serve(url: str) -> None:
     store, clock = make_store(url), SystemClock()
     await store.open()
     service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
-    token = await service.tokens.first()
-    app = make_app(service, clock, WebSettings(engine=False, streams=10_000))
+    token = await service.tokens.make_first()
+    app = make_app(service, clock, WebSettings(expects_engine=False, max_streams=10_000))
     with listening("127.0.0.1", 0) as line:
         async with serving(app, line) as base:
             sys.stdout.write(json.dumps({"base": base, "token": token}) + "\n")

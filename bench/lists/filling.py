@@ -129,7 +129,7 @@ def _add_tasks(connection: apsw.Connection, tasks: int, now: datetime) -> None:
             due = now + _HOUR + timedelta(microseconds=number * 3_500_000_000 // tasks)
             stand = Stand.TIMED if standing.pause is None else Stand.ASLEEP
             entries.append(
-                entry_values(number, Entry(task_id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner, stand=stand))
+                entry_values(number, Entry(task_id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner, state=stand))
             )
     for table, values in (("tasks", rows), ("standings", standings), ("agenda", entries)):
         marks = ", ".join("?" * len(values[0]))

@@ -65,7 +65,7 @@ async def _drain(url: str, count: int) -> dict[str, float]:
         await finished.wait()
         engine = app.engine
         assert engine is not None
-        while not engine.runner.idle or engine.settler.waiting:
+        while not engine.runner.is_idle or engine.settler.pending:
             await work.pass_time(_BREATH)
         told = stopwatch.read()
     return told | {"left": count - await alike.recorded(url)}

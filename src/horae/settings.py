@@ -353,17 +353,17 @@ class Chosen(NamedTuple):
 class Settings:
     """Settings that differ from their defaults, by path; includes `[targets.…]` tables of third-party packages."""
 
-    chosen: Mapping[str, Chosen]
+    overrides: Mapping[str, Chosen]
 
     def value(self, path: str) -> Any:
         """Return the chosen value, else the default of the setting."""
-        chosen = self.chosen.get(path)
+        chosen = self.overrides.get(path)
         return _BY_PATH[path].default if chosen is None else chosen.value
 
     def target(self, kind: str) -> dict[str, Any]:
         """Return the chosen settings of one kind of target, without defaults."""
         prefix = f"targets.{kind}."
-        return {path.removeprefix(prefix): each.value for path, each in self.chosen.items() if path.startswith(prefix)}
+        return {path.removeprefix(prefix): each.value for path, each in self.overrides.items() if path.startswith(prefix)}
 
 
 class BadSettings(Exception):  # noqa: N818 - the name says what is bad
@@ -458,7 +458,7 @@ def precise_wake(settings: Settings, environment: Mapping[str, str]) -> bool | N
 
     The source is `HORAE_WAKE`, its legacy name `USE_PRIORITY_QUEUE_SCHEDULER`, or a file; None for an unknown value.
     """
-    chosen = settings.chosen.get("wake")
+    chosen = settings.overrides.get("wake")
     legacy = environment.get("USE_PRIORITY_QUEUE_SCHEDULER", "").strip().lower()
     if legacy and (chosen is None or chosen.origin not in (WAKE_VARIABLE, "flag")):
         return legacy not in ("false", "0", "no", "off")

@@ -105,7 +105,7 @@ async def served(url: str = "memory://", settings: WebSettings | None = None) ->
     store = make_store(url)
     await store.open()
     service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
-    app = make_app(service, clock, settings or WebSettings(engine=False, callbacks=True))
+    app = make_app(service, clock, settings or WebSettings(expects_engine=False, callbacks=True))
     try:
         with listening("127.0.0.1", 0) as line:
             async with serving(app, line) as base, aiohttp.ClientSession() as session:
@@ -114,13 +114,13 @@ async def served(url: str = "memory://", settings: WebSettings | None = None) ->
                 yield api
     finally:
         await service.operations.close()
-        await service.webhooks.postman.close()
+        await service.webhooks.client.close()
         await store.close()
 
 
 async def people(service: Service) -> dict[str, str]:
     """A token for each: `admin`, `ada` and `bob` (members), `vic` (viewer), `robot` (an agent of ada's)."""
-    found = {"admin": str(await service.tokens.first())}
+    found = {"admin": str(await service.tokens.make_first())}
     for name, role in (("ada", Role.MEMBER), ("bob", Role.MEMBER), ("vic", Role.VIEWER)):
         await service.accounts.put(LOCAL, name, role=role, quotas=QUOTAS)
         found[name] = (await service.tokens.make(LOCAL, owner=name, name="test"))[1]

@@ -31,12 +31,12 @@ class StandingClock:
 def test_a_bucket_empties_with_each_and_fills_again_within_a_minute() -> None:
     clock = StandingClock()
     buckets = Buckets(60, clock)
-    assert [buckets.take("ada").left for _ in range(60)] == list(range(59, -1, -1))
-    assert buckets.take("ada").wait == 1
-    assert buckets.take("bob").left == 59
+    assert [buckets.take("ada").remaining for _ in range(60)] == list(range(59, -1, -1))
+    assert buckets.take("ada").retry_after == 1
+    assert buckets.take("bob").remaining == 59
     clock.at += 1
-    assert buckets.take("ada").wait == 0
-    assert buckets.take("ada").wait == 1
+    assert buckets.take("ada").retry_after == 0
+    assert buckets.take("ada").retry_after == 1
     clock.at += 3_600
     assert buckets.take("ada") == (60, 59, 1, 0)
 

@@ -16,7 +16,7 @@ from tests.api.served import Api, Reply, served
 from tests.api.test_matrix import a_run
 from tests.cli.operating.deployment import Deployment
 
-CLOSED: Final = WebSettings(engine=False)
+CLOSED: Final = WebSettings(expects_engine=False)
 
 
 async def _callback(api: Api, run: str, token: str, body: object = None) -> Reply:

@@ -152,7 +152,7 @@ async def test_what_went_wrong_inside_is_never_told_outside() -> None:
 
 async def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None:
     asked = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
-    async with served(settings=WebSettings(engine=False, origins=("https://ops.example.org",))) as api:
+    async with served(settings=WebSettings(expects_engine=False, origins=("https://ops.example.org",))) as api:
         reply = await api.ask("OPTIONS", "/v1/tasks", who=None, headers=asked)
         assert reply.headers["access-control-allow-origin"] == "https://ops.example.org"
         assert "access-control-allow-credentials" not in reply.headers

@@ -16,7 +16,7 @@ from tests.api.test_document import validator
 
 ASYNC: Final = {"Prefer": "respond-async"}
 PAUSE: Final[dict[str, Any]] = {"action": "pause", "filter": {"text": "report"}, "arguments": {"note": "rain"}}
-SETTINGS: Final = WebSettings(engine=False)
+SETTINGS: Final = WebSettings(expects_engine=False)
 
 
 async def ended(api: Api, begun: Reply, who: str = "ada") -> dict[str, Any]:

@@ -182,7 +182,7 @@ async def _add_output(api: Api, task_id: str, *, result: int = 0, line: int = 0)
     facts = await api.service.store.facts(task_id, None)
     assert facts is not None
     run = an_ended_run(facts.task, planned=SystemClock().now(), result_json='"' + "x" * result + '"')
-    await api.service.store.change(task_id, None, lambda _: Change(born=(run,)))
+    await api.service.store.change(task_id, None, lambda _: Change(new_runs=(run,)))
     await api.service.store.write_lines([Line(run.id, run.planned, "output", "x" * line)])
 
 
@@ -207,7 +207,7 @@ async def _output_counts_as_stored_bytes(api: Api) -> None:
     assert (await api.get("/v1/owners/bob", who="bob")).json["storage_full"] is None
     await api.delete(f"/v1/tasks/{task['id']}")
     assert (await api.post("/v1/tasks", TASK)).status == 201, "its history went with it"
-    await api.service.daily.enforce(SystemClock().now())
+    await api.service.daily_quota.enforce(SystemClock().now())
     assert (await api.get("/v1/owners/ada")).json["storage_full"] is None
     assert (await api.get(f"/v1/tasks/{other['id']}/why")).json["reason"] is None
 
@@ -269,7 +269,7 @@ async def _process_keeps_room(api: Api) -> None:
 
 
 async def test_process_keeps_room_for_other_owners_and_health_checks() -> None:
-    async with served(settings=WebSettings(engine=False, streams=4)) as api:
+    async with served(settings=WebSettings(expects_engine=False, max_streams=4)) as api:
         await _process_keeps_room(api)
 
 

@@ -14,7 +14,7 @@ from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, served
 from tests.cli.operating.deployment import Deployment
 
-QUICK: Final = WebSettings(engine=False, body_seconds=0.3)
+QUICK: Final = WebSettings(expects_engine=False, body_seconds=0.3)
 
 
 async def _exchange(api: Api, request: bytes) -> tuple[int, dict[str, Any]]:

@@ -9,7 +9,7 @@ from horae import Horae
 from horae.engine.settings import EngineSettings
 from horae.virtual_time import VirtualClock
 
-SETTINGS = EngineSettings(own_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
+SETTINGS = EngineSettings(lease_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
 
 
 def an_app(clock: VirtualClock, **options: Any) -> Horae:

@@ -78,7 +78,7 @@ def test_registered_policies_are_read_as_they_were_declared(declared: Policies) 
 
 @given(policies)
 def test_registered_policies_win_over_those_of_a_task_that_fires_once(declared: Policies) -> None:
-    read = Options().over(read_options(options_json(explicit(declared))))
+    read = Options().merged_with(read_options(options_json(explicit(declared))))
     assert chosen_policies(EXPECTED, read) == declared
 
 

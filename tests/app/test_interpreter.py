@@ -89,15 +89,15 @@ async def test_many_tasks_are_added_without_a_look_for_garbage() -> None:
 
 def test_a_process_of_our_own_lets_threads_have_their_turn_at_once() -> None:
     interpreter = Interpreter()
-    interpreter.opened()
+    interpreter.acquire()
     guest = sys.getswitchinterval()
-    interpreter.settled()
+    interpreter.dedicate_process()
     try:
         assert sys.getswitchinterval() < guest < USUAL_SWITCH
     finally:
         gc.unfreeze()
-        interpreter.closed()
+        interpreter.release()
     sys.setswitchinterval(0.00005)
-    interpreter.settled()
+    interpreter.dedicate_process()
     gc.unfreeze()
     assert sys.getswitchinterval() == pytest.approx(0.00005), "who has chosen a shorter one keeps it"

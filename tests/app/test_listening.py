@@ -96,7 +96,7 @@ async def test_listeners_tell_once_that_the_store_does_not_answer(
         await clock.pause(1)
         door.fail_before("events", times=60)
         await add(door, clock.now(), clock.now())
-        listeners.look()
+        listeners.wake()
         await clock.pause(30)
         assert not heard
         await clock.pause(60)

@@ -32,10 +32,10 @@ async def test_everybody_else_hears_it(tmp_path: Path) -> None:
         path = tmp_path / "horae.db"
         one, two = Listener(path), Listener(path)
         mute = SocketRing(str(path))
-        mute.ring()
+        mute.notify()
         await one.hears()
         await two.hears()
-        one.ring.ring()
+        one.ring.notify()
         await two.hears()
         assert not one.heard.is_set(), "who rings knows already"
         for each in (one.ring, two.ring, mute):
@@ -50,10 +50,10 @@ async def test_a_path_that_is_too_long_for_a_socket_still_rings(tmp_path: Path) 
         path = deep / "horae.db"
         one, two = Listener(path), Listener(path)
         assert len(names(path)) == 2
-        one.ring.ring()
+        one.ring.notify()
         await two.hears()
         one.ring.close()
-        two.ring.ring()
+        two.ring.notify()
         two.ring.close()
         assert list(deep.iterdir()) == []
 
@@ -67,7 +67,7 @@ async def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_
                 dead.bind(f"{path}{SUFFIX}/{name}")
         assert len(names(path)) == 3
         other = SocketRing(str(path))
-        other.ring()
+        other.notify()
         await one.hears()
         assert len(names(path)) == 1
         one.ring.close()
@@ -82,7 +82,7 @@ async def test_somebody_who_cannot_be_called_does_not_keep_the_others_from_heari
         (Path(f"{path}{SUFFIX}") / "0-folder").mkdir()
         (Path(f"{path}{SUFFIX}") / "0-loop").symlink_to("0-loop")
         other = SocketRing(str(path))
-        other.ring()
+        other.notify()
         await one.hears()
         one.ring.close()
         other.close()
@@ -102,11 +102,11 @@ async def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> N
 
         one.ring.listen(count)
         for _ in range(5_000):
-            other.ring()
+            other.notify()
         await one.hears()
         await asyncio.sleep(0)  # noqa: TID251 - one turn, in which nothing more may come
         assert heard == 1, "however many rings there were, one look answers them all"
-        other.ring()
+        other.notify()
         await one.hears()
         one.ring.close()
         other.close()
@@ -114,7 +114,7 @@ async def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> N
 
 def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
     ring = SocketRing(str(tmp_path / "horae.db"))
-    ring.ring()
+    ring.notify()
     ring.close()
     ring.close()
     assert list(tmp_path.iterdir()) == []
@@ -123,7 +123,7 @@ def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
 async def test_where_no_socket_can_be_made_polling_carries_alone(tmp_path: Path) -> None:
     ring = SocketRing(str(tmp_path / "missing" / "horae.db"))
     ring.listen(lambda: None)
-    ring.ring()
+    ring.notify()
     ring.close()
 
 
@@ -136,7 +136,7 @@ async def test_the_same_ring_listens_again_after_its_close(tmp_path: Path) -> No
         one.ring.listen(one.heard.set)
         one.ring.listen(one.heard.set)
         assert len(names(path)) == 1
-        other.ring()
+        other.notify()
         await one.hears()
         one.ring.close()
         other.close()
@@ -149,11 +149,11 @@ async def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> N
         path = tmp_path / ("a" * 120) / "horae.db"
         path.parent.mkdir()
         first, speaker = Listener(path), SocketRing(str(path))
-        speaker.ring()
+        speaker.notify()
         await first.hears()
         first.ring.close()
         second = Listener(path)
-        speaker.ring()
+        speaker.notify()
         await second.hears()
         assert len(names(path)) == 1
         speaker.close()

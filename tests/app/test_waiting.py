@@ -197,7 +197,7 @@ async def test_an_occurrence_that_ends_during_the_first_look_is_not_missed(clock
         await clock.pause(3_590)
         door = Door(app.store)
         door.shut("facts")
-        waiting = asyncio.ensure_future(Waiting().ended(lambda: as_store(door), handle.id, None))
+        waiting = asyncio.ensure_future(Waiting().wait_for_end(lambda: as_store(door), handle.id, None))
         await clock.pause(20)
         door.open_again()
         assert (await waiting).planned == NOON + HOUR
@@ -209,13 +209,13 @@ async def test_those_who_wait_for_others_do_not_look_when_one_has_ended(clock: V
     async with app:
         handles = await app.schedule_many([("quick", NOON + HOUR, None)] * 20)
         door, waiting = Door(app.store), Waiting()
-        waiters = [asyncio.ensure_future(waiting.ended(lambda: as_store(door), each.id, None)) for each in handles]
+        waiters = [asyncio.ensure_future(waiting.wait_for_end(lambda: as_store(door), each.id, None)) for each in handles]
         await clock.pause(0.01)
         assert door.count("facts") == 20
-        waiting.ended_of({handles[3].id, "tsk_nobody"})
+        waiting.notify_ended({handles[3].id, "tsk_nobody"})
         await clock.pause(0.01)
         assert door.arguments("facts")[20:] == [(handles[3].id, None)]
-        waiting.look()
+        waiting.notify_all()
         await clock.pause(0.01)
         assert door.count("facts") == 41
         for waiter in waiters:

@@ -78,6 +78,6 @@ class At:
 async def an_outage(url: str, since: datetime, until: datetime) -> None:
     """Written down as a node does when it stops in good order, and when the next one starts."""
     async with Horae(url, engine=False, clock=At(since)) as app:
-        await app.service.outages.stopped()
+        await app.service.outages.record_stop()
     async with Horae(url, engine=False, clock=At(until)) as app:
-        await app.service.outages.starting()
+        await app.service.outages.record_start()

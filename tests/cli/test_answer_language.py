@@ -55,7 +55,7 @@ def test_a_chinese_schedule_is_answered_in_chinese(cli: Cli, arguments: list[str
 
 async def _orphan(url: str) -> None:
     async with Horae(url, engine=False, zone="UTC") as app:
-        facts = await app.service.tasks.named(app.who, "report")
+        facts = await app.service.tasks.find_by_name(app.who, "report")
         note = "no function of this name is declared any more"
         await app.service.tasks.pause(app.who, facts.task.id, cause=PauseCause.ORPHANED, note=note)
 

@@ -233,7 +233,7 @@ async def deliver(url: str) -> None:
     await store.open()
     service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
     try:
-        await Courier(store, service.webhooks.postman, service.telling, clock).step()
+        await Courier(store, service.webhooks.client, service.event_encoder, clock).step()
     finally:
         await service.webhooks.close()
         await store.close()

@@ -105,7 +105,7 @@ def entries(draw: st.DrawFn, task: Task) -> Entry:
         planned,
         task.owner,
         priority=draw(st.integers(-9, 9)),
-        stand=draw(st.sampled_from(Stand)),
+        state=draw(st.sampled_from(Stand)),
         origin=origin,
         attempt=draw(st.integers(1, 9)),
         through=draw(maybe),

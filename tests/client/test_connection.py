@@ -95,7 +95,7 @@ async def test_what_somebody_else_has_edited_meanwhile_is_not_edited_over(opened
         assert caught.value.code == "stale_version"
         stale = {"If-Match": '"1"'}
         with pytest.raises(Conflict) as refused:
-            await service.connection.ask("PATCH", f"/v1/tasks/{task.id}", (), {"name": "z"}, stale)
+            await service.connection.request("PATCH", f"/v1/tasks/{task.id}", (), {"name": "z"}, stale)
         assert refused.value.code == "version_changed"
 
 
@@ -106,13 +106,13 @@ async def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: Opened) 
             wish: Wish = WISH._replace(name=f"name {number} {key}", key=key)
             task = await service.tasks.declare(LOCAL, wish)
             assert task.key == key
-            before, after = await service.tasks.rehearse(LOCAL, wish)
+            before, after = await service.tasks.preview_declaration(LOCAL, wish)
             assert before is not None
             assert (before.task.id, after.id) == (task.id, task.id)
-            assert (await service.tasks.named(LOCAL, wish.name)).task.id == task.id
+            assert (await service.tasks.find_by_name(LOCAL, wish.name)).task.id == task.id
         for name in ("", "/", "//", "."):
             with pytest.raises(NotFound):
-                await service.tasks.named(LOCAL, name)
+                await service.tasks.find_by_name(LOCAL, name)
 
 
 def test_parts_of_a_path_are_spelled_so_that_they_stay_parts() -> None:

@@ -17,25 +17,25 @@ class _Kept(Labels):
         super().__init__()
         self._seen: set[str] = set()
 
-    def note(self, number: int, task: Task) -> None:
+    def add(self, number: int, task: Task) -> None:
         if task.id not in self._seen:
             self._seen.add(task.id)
-            super().note(number, task)
+            super().add(number, task)
 
-    def forget(self, number: int, task: Task) -> None:
+    def remove(self, number: int, task: Task) -> None:
         """Nothing is forgotten."""
 
 
 class _Added(Labels):
-    def forget(self, number: int, task: Task) -> None:
+    def remove(self, number: int, task: Task) -> None:
         """Nothing is forgotten."""
 
 
 class _FirstOfAll(Labels):
-    def rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
+    def tasks_with_rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
         """Of one owner, what the first who had the label has."""
         others = [each for (whose, label), each in self._tasks.items() if label == labels[0] and whose is not None]
-        return super().rarest(owner, labels) if owner is None or not others else others[0]
+        return super().tasks_with_rarest(owner, labels) if owner is None or not others else others[0]
 
 
 class LabelsOnce(MemoryStore):

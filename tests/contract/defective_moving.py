@@ -16,54 +16,54 @@ from horae.stores.memory import MemoryStore
 
 
 class LeavesLiveRunsBehind(MemoryStore):
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
-        page = await super().carry_out(part, after, limit)
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+        page = await super().export_page(part, after, limit)
         return page._replace(
             items=tuple(each._replace(live=()) if isinstance(each, Facts) else each for each in page.items)
         )
 
 
 class LeavesDeadNodesBehind(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         if part is not Part.NODES:
-            await super().carry_in(part, parcels)
+            await super().import_page(part, parcels)
 
 
 class ForgetsTheLastNumbers(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         if part is not Part.MARKS:
-            await super().carry_in(part, parcels)
+            await super().import_page(part, parcels)
 
 
 class NumbersEventsAnew(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         if part is not Part.EVENTS:
-            await super().carry_in(part, parcels)
+            await super().import_page(part, parcels)
             return
-        with self._data.writing():
+        with self._data.transaction():
             for told in only(Numbered, parcels):
                 self._data.events.append(told.event)
 
 
 class ShowsItsQueues(MemoryStore):
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
         if part is not Part.TASKS:
-            return await super().carry_out(part, after, limit)
+            return await super().export_page(part, after, limit)
         page = await self.tasks(TaskFilter(), after, limit)
-        return Page(tuple(facts._replace(lanes=(), barred=None) for facts in page.items), page.after)
+        return Page(tuple(facts._replace(lanes=(), block_reason=None) for facts in page.items), page.after)
 
 
 class LosesWhatIsBetweenPages(MemoryStore):
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
-        page = await super().carry_out(part, after, limit)
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+        page = await super().export_page(part, after, limit)
         return page if page.after is None or limit == 1 else page._replace(items=page.items[:-1])
 
 
 class TellsLinesOfEachRunOnce(MemoryStore):
     """A page of lines that ends within a run goes on with the next run."""
 
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
-        page = await super().carry_out(part, after, limit)
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+        page = await super().export_page(part, after, limit)
         if part is not Part.LINES or page.after is None:
             return page
         return page._replace(after=page.after.rpartition(",")[0] + ",1000]")
@@ -72,10 +72,10 @@ class TellsLinesOfEachRunOnce(MemoryStore):
 class KeepsWhatIsReplaced(MemoryStore):
     """The task is new, what was live of it before is still there."""
 
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         live = [run for facts in parcels if isinstance(facts, Facts) for run in self._data.runs.live(facts.task.id)]
-        await super().carry_in(part, parcels)
-        with self._data.writing():
+        await super().import_page(part, parcels)
+        with self._data.transaction():
             for run in live:
                 self._data.runs.write(run.id, run)
 
@@ -83,56 +83,56 @@ class KeepsWhatIsReplaced(MemoryStore):
 class KeepsTheFirst(MemoryStore):
     """A task that is there stays as it is."""
 
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         new = [each for each in parcels if not (isinstance(each, Facts) and each.task.id in self._data.tasks)]
-        await super().carry_in(part, new)
+        await super().import_page(part, new)
 
 
 class PutsTasksInOrderOfTheirNames(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         tasks = sorted(only(Facts, parcels), key=lambda facts: facts.task.id) if part is Part.TASKS else []
-        await super().carry_in(part, tasks or parcels)
+        await super().import_page(part, tasks or parcels)
 
 
 class CountsWhatArrives(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         new = [each for each in parcels if isinstance(each, Facts) and each.task.id not in self._data.tasks]
-        await super().carry_in(part, parcels)
-        with self._data.writing():
+        await super().import_page(part, parcels)
+        with self._data.transaction():
             for facts in new:
-                self._data.tallies.add(facts.task.owner, [(0, f"state:{facts.standing.state}", 1)])
+                self._data.counters.add(facts.task.owner, [(0, f"state:{facts.status.state}", 1)])
 
 
 class AddsUpTallies(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        if part is not Part.TALLIES:
-            await super().carry_in(part, parcels)
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        if part is not Part.COUNTERS:
+            await super().import_page(part, parcels)
             return
-        with self._data.writing():
+        with self._data.transaction():
             for owner, hour, name, number in only(Tally, parcels):
-                before = self._data.tallies.get((owner, hour, name)) or 0
-                self._data.tallies.write((owner, hour, name), before + number)
+                before = self._data.counters.get((owner, hour, name)) or 0
+                self._data.counters.write((owner, hour, name), before + number)
 
 
 class BeginsVersionsAnew(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         first = [each._replace(version=1) if isinstance(each, Record) else each for each in parcels]
-        await super().carry_in(part, first)
+        await super().import_page(part, first)
 
 
 class TakesRunsOfNobody(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         if part is not Part.RUNS:
-            await super().carry_in(part, parcels)
+            await super().import_page(part, parcels)
             return
-        with self._data.writing():
+        with self._data.transaction():
             for run in only(Run, parcels):
                 self._data.runs.write(run.id, run)
 
 
 class ForgetsItsStock(MemoryStore):
-    async def stock(self) -> dict[Part, int]:
-        return {**await super().stock(), Part.RUNS: len(self._data.runs)}
+    async def count_parts(self) -> dict[Part, int]:
+        return {**await super().count_parts(), Part.RUNS: len(self._data.runs)}
 
 
 MOVING_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {

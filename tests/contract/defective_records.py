@@ -32,8 +32,8 @@ class WritesThemAfterwards(MemoryStore):
 
         def without(facts: Facts) -> Change:
             change = decide(facts)
-            beside.extend(change.beside)
-            return change._replace(beside=())
+            beside.extend(change.attached)
+            return change._replace(attached=())
 
         after = await super().change(task_id, owner, without)
         return after if await self.write_records(beside) else None
@@ -46,9 +46,9 @@ class OverlooksThatOneWasFaster(MemoryStore):
 
 
 class _Trusting(Data):
-    def write_beside(self, writings: Sequence[Writing]) -> None:
+    def attach_records(self, writings: Sequence[Writing]) -> None:
         for writing in writings:
-            self.records.put(writing)
+            self.records.write_if_unchanged(writing)
 
 
 class ForgetsWhatStandsBesideADeletion(MemoryStore):
@@ -59,19 +59,19 @@ class ForgetsWhatStandsBesideADeletion(MemoryStore):
 
 class _Forgetful(Data):
     def apply(self, task_id: str, change: Change) -> None:
-        super().apply(task_id, change._replace(beside=()) if change.deleted else change)
+        super().apply(task_id, change._replace(attached=()) if change.deleted else change)
 
 
 class ForgetsThemForNewTasks(MemoryStore):
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
         return await super().upsert(
-            owner, key, lambda facts: decide(facts)._replace(beside=()) if facts is None else decide(facts)
+            owner, key, lambda facts: decide(facts)._replace(attached=()) if facts is None else decide(facts)
         )
 
 
 class BarsWithoutARecord(MemoryStore):
-    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
-        await super().bar(owner, reason, attached_records=() if reason is None else attached_records)
+    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+        await super().block_owner(owner, reason, attached_records=() if reason is None else attached_records)
 
 
 class RecordsWhatDidNotHappen(MemoryStore):
@@ -88,7 +88,7 @@ class RefusesEverybody(MemoryStore):
     async def add(self, changes: Sequence[Change]) -> None:
         if self._late:
             self._late = False
-            changes = [change._replace(beside=change.beside * 2) for change in changes]
+            changes = [change._replace(attached=change.attached * 2) for change in changes]
         try:
             await super().add(changes)
         except Conflict:
@@ -129,9 +129,9 @@ class TurnsPagesTheOldWay(MemoryStore):
 
 
 class CarriesThemForEver(MemoryStore):
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         lasting = [each._replace(expires=None) if isinstance(each, Record) else each for each in parcels]
-        await super().carry_in(part, lasting)
+        await super().import_page(part, lasting)
 
 
 RECORDS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {

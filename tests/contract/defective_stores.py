@@ -52,7 +52,7 @@ class _StickySeats(Runs):
     def _unindex_live_run(self, run: Run) -> None:
         super()._unindex_live_run(run)
         for lane in run.lanes:
-            self.seats.add(lane, run.id)
+            self.lane_slots.add(lane, run.id)
 
 
 class NumbersEventsAgain(MemoryStore):
@@ -62,8 +62,8 @@ class NumbersEventsAgain(MemoryStore):
 
 
 class _RenumberedEvents(Events):
-    def forget(self, before: datetime, most: int) -> Counter[str]:
-        removed = super().forget(before, most)
+    def delete_oldest(self, before: datetime, most: int) -> Counter[str]:
+        removed = super().delete_oldest(before, most)
         self._last -= removed.total()
         return removed
 
@@ -87,7 +87,7 @@ class ServesTheFirstOwnerAlways(MemoryStore):
 
 
 class _NoTurns(Entries):
-    def in_turn(self, after: str, most: int) -> list[Entry]:
+    def rotate_owners(self, after: str, most: int) -> list[Entry]:
         owner = self._owners[0] if self._owners else after
         return [self[key] for key in self._ready_by_owner[owner].first(most)] if self._owners else []
 
@@ -114,9 +114,9 @@ class ForgetsWhoWasCalled(MemoryStore):
 
 class ClaimsWhatSleeps(MemoryStore):
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        with self._data.writing():
+        with self._data.transaction():
             for entry in list(self._data.entries):
-                self._data.entries.write(key_of(entry), entry._replace(stand=Stand.TIMED))
+                self._data.entries.write(key_of(entry), entry._replace(state=Stand.TIMED))
         return await super().claim_due(now, node, room, decide)
 
 
@@ -191,7 +191,7 @@ class AdmitsWhoeverIsParked(MemoryStore):
     """Doors and full lanes are the same to it."""
 
     async def admit(self, routes: Collection[str]) -> int:
-        lanes = {entry.lane for entry in self._data.entries if entry.stand is Stand.PARKED and entry.lane}
+        lanes = {entry.lane for entry in self._data.entries if entry.state is Stand.PARKED and entry.lane}
         return await super().admit(lanes if routes else ())
 
 
@@ -202,7 +202,7 @@ class AdmitsOneAtATime(MemoryStore):
 
 class MakesWhatItAdmitsDueAnew(MemoryStore):
     async def admit(self, routes: Collection[str]) -> int:
-        with self._data.writing():
+        with self._data.transaction():
             for entry in [each for each in self._data.entries if each.lane in routes]:
                 self._data.entries.write(key_of(entry), entry._replace(due=entry.due + DAY))
         return await super().admit(routes)
@@ -256,9 +256,9 @@ class CountsARowTwice(MemoryStore):
 
 class _CountsBeforeItLooks(Data):
     def apply(self, task_id: str, change: Change) -> None:
-        again = tuple(run for run in change.born if run.id in self.runs)
+        again = tuple(run for run in change.new_runs if run.id in self.runs)
         if again:
-            self._count(task_id, Change(born=again))
+            self._count(task_id, Change(new_runs=again))
         super().apply(task_id, change)
 
 
@@ -271,7 +271,7 @@ class WritesARowTwice(MemoryStore):
 
 
 class _Forgetful(Data):
-    def only_new(self, change: Change) -> Change:
+    def deduplicate_runs(self, change: Change) -> Change:
         return change
 
 
@@ -285,7 +285,7 @@ class CountsNobodyTwice(MemoryStore):
 class CountsAStretchOnce(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.tallies = _OneByOne(self._data._transaction)
+        self._data.counters = _OneByOne(self._data._transaction)
 
 
 class _OneByOne(Tallies):
@@ -296,7 +296,7 @@ class _OneByOne(Tallies):
 class RemembersEveryHour(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.tallies = _Endless(self._data._transaction)
+        self._data.counters = _Endless(self._data._transaction)
 
 
 class _Endless(Tallies):
@@ -342,7 +342,7 @@ class ListsLiveRunsOfEverybody(MemoryStore):
 
 class TellsNoEmptyLanes(MemoryStore):
     async def lanes(self) -> tuple[LaneUse, ...]:
-        return tuple(lane for lane in await super().lanes() if lane.taken)
+        return tuple(lane for lane in await super().lanes() if lane.used)
 
 
 class MeasuresNoLogLines(MemoryStore):

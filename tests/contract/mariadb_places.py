@@ -40,7 +40,7 @@ class Places:
 
 
 async def _wipe(url: str) -> None:
-    connection = await MySQLDoor(Address.parsed(url)).connection()
+    connection = await MySQLDoor(Address.parse(url)).open_raw()
     try:
         async with connection.cursor() as cursor:
             await cursor.execute("SHOW TABLES")

@@ -106,7 +106,7 @@ async def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_i
             await punctuality.look()
             kept.append(punctuality.kept)
         # What was told to claim nothing does well to leave it.
-        engine.dispatcher.draining = True
+        engine.dispatcher.is_draining = True
         await punctuality.look()
         outcome = [*kept, punctuality.kept]
     assert outcome == [True, True, False, True]

@@ -19,7 +19,7 @@ async def main(url: str, port: int) -> None:
     store, clock = make_store(url), SystemClock()
     await store.open()
     service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
-    app = make_app(service, clock, WebSettings(engine=False))
+    app = make_app(service, clock, WebSettings(expects_engine=False))
     with listening("127.0.0.1", port) as line:
         async with serving(app, line) as base:
             sys.stdout.write(f"{base}\n")

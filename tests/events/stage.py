@@ -48,7 +48,7 @@ async def house(url: str = "memory://", clock: Clock | None = None) -> AsyncIter
 @asynccontextmanager
 async def served(url: str = "memory://") -> AsyncIterator[Api]:
     async with house(url) as service:
-        app = make_app(service, SystemClock(), WebSettings(engine=False))
+        app = make_app(service, SystemClock(), WebSettings(expects_engine=False))
         with listening("127.0.0.1", 0) as line:
             async with serving(app, line) as base, _session() as session:
                 api = Api(base, app, service, session)

@@ -57,7 +57,7 @@ async def _handled() -> None:
         await told.wait()
         said = await (await app.schedule({"say": "tea"}, "now")).wait("30s")
         assert said.value == {"delivered": 0, "to": {}}
-        reach = await app.service.presence.reach("local", "tsk_1", "kettle.boiled", fresh=True)
+        reach = await app.service.listeners.reach("local", "tsk_1", "kettle.boiled", fresh=True)
         assert (reach.total, reach.streams, reach.webhooks) == (1, 0, 0)
 
 

@@ -28,7 +28,7 @@ WISH = Wish(
 
 async def told(app: Horae, *kinds: EventKind) -> list[dict[str, Any]]:
     events = await OwnerEvents(app.store).after(None, 0, 1_000)
-    told = await Telling(app.store).told([each for each in events if each.event.kind in kinds])
+    told = await Telling(app.store).encode([each for each in events if each.event.kind in kinds])
     return [json.loads(each.body) for each in told]
 
 

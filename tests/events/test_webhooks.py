@@ -42,14 +42,14 @@ class Scene(NamedTuple):
 
     def another_courier(self) -> Courier:
         service = self.service
-        return Courier(service.store, service.webhooks.postman, service.telling, self.clock)
+        return Courier(service.store, service.webhooks.client, service.event_encoder, self.clock)
 
 
 @asynccontextmanager
 async def scene(url: str = "memory://") -> AsyncIterator[Scene]:
     clock = HandClock(NOON)
     async with house(url, clock) as service, inbox() as box:
-        yield Scene(service, clock, box, Courier(service.store, service.webhooks.postman, service.telling, clock))
+        yield Scene(service, clock, box, Courier(service.store, service.webhooks.client, service.event_encoder, clock))
 
 
 async def test_what_happens_is_sent_signed_and_told_once() -> None:
@@ -113,7 +113,7 @@ async def test_a_courier_that_dies_between_sending_and_writing_it_down_sends_the
     async with scene() as on:
         webhook, _ = await on.hook()
         await added(on.service.store)
-        await on.courier.look()
+        await on.courier.poll()
         (endpoint,) = on.courier.endpoints.values()
 
         async def dies(*_: object) -> bool:
@@ -184,7 +184,7 @@ async def test_who_rotates_at_the_same_time_is_shown_what_signs(url: str, tmp_pa
         last = await hooks.get(ADA, webhook.id)
         assert last.former is not None
         for number in (last.secret, last.former):
-            assert await hooks.postman.secret(webhook.id, number) == by_number[number]
+            assert await hooks.client.read_secret(webhook.id, number) == by_number[number]
         assert len((await on.service.store.records("secret")).items) == 2, "of the others nothing is left"
 
 
@@ -275,7 +275,7 @@ async def test_an_address_that_does_not_answer_holds_up_nobody_else() -> None:
         box.hold["/slow"] = asyncio.Event()
         for path in ("/slow", "/quick"):
             await service.webhooks.create(ADA, box.base + path)
-        courier = Courier(service.store, service.webhooks.postman, service.telling, SystemClock())
+        courier = Courier(service.store, service.webhooks.client, service.event_encoder, SystemClock())
         going = asyncio.ensure_future(courier.run())
         task = await added(service.store)
         for number in range(20):
@@ -334,8 +334,8 @@ async def test_an_address_that_was_allowed_once_is_looked_at_again_when_somethin
     async with scene() as on:
         webhook, _ = await on.hook()
         await added(on.service.store)
-        on.service.webhooks.postman._allowed = ()
-        on.service.webhooks.postman._client._allowed = ()
+        on.service.webhooks.client._allowed = ()
+        on.service.webhooks.client._client._allowed = ()
         await on.courier.step()
         assert on.inbox.posts == []
         (delivery,) = await on.deliveries(webhook)

@@ -62,7 +62,7 @@ def _recover_forgets_the_retry(facts: Facts, run: Run, now: datetime) -> Change:
 
 def _recover_in_silence(facts: Facts, run: Run, now: datetime) -> Change:
     change = recover(facts, run, now)
-    return change._replace(moved=tuple(each._replace(reason=None) for each in change.moved))
+    return change._replace(updated_runs=tuple(each._replace(reason=None) for each in change.updated_runs))
 
 
 class _EarlyClaimant(Claimant):

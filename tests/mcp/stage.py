@@ -37,7 +37,7 @@ class Desk:
         result = await self.raw(tool, **said)
         assert not result.is_error, text_of(result)
         data: dict[str, Any] = result.structured_content or {}
-        Draft202012Validator(dict(TOOLS[tool].answers)).validate(data)
+        Draft202012Validator(dict(TOOLS[tool].output_schema)).validate(data)
         return data
 
     async def line(self, tool: str, **said: Any) -> str:

@@ -59,7 +59,7 @@ async def test_the_person_says_which_task_was_meant(mode: str) -> None:
         assert one.id != other.id
         done = await desk("cancel_task", id="report")
         assert done["task"]["id"] == other.id
-        assert (await house.tasks.get(PERSON, one.id)).standing.state == "active"
+        assert (await house.tasks.get(PERSON, one.id)).status.state == "active"
 
 
 @pytest.mark.parametrize("mode", ERAS)

@@ -25,18 +25,18 @@ LOOKING = {"list_tasks", "get_task", "explain_task", "list_runs", "get_run", "pr
 @pytest.mark.parametrize("name", TOOLS)
 def test_its_schemas_are_ones(name: str) -> None:
     entry = TOOLS[name]
-    for schema in (entry.takes, entry.answers):
+    for schema in (entry.input_schema, entry.output_schema):
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
         assert set(schema["required"]) <= set(schema["properties"])
     # Some hosts of models refuse tools whose arguments are a choice of shapes.
-    assert not {"oneOf", "anyOf", "allOf"} & set(entry.takes)
-    assert all(each.get("description") for each in entry.takes["properties"].values())
+    assert not {"oneOf", "anyOf", "allOf"} & set(entry.input_schema)
+    assert all(each.get("description") for each in entry.input_schema["properties"].values())
 
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_its_hints_are_complete_and_true(name: str) -> None:
-    hints = TOOLS[name].hints
+    hints = TOOLS[name].annotations
     assert hints.title
     assert hints.read_only_hint is (name in LOOKING)
     assert hints.destructive_hint is (name == "cancel_task")
@@ -48,7 +48,7 @@ def test_its_hints_are_complete_and_true(name: str) -> None:
 def test_the_page_tells_of_it_and_of_all_that_it_takes(name: str) -> None:
     assert f"`{name}`" in PAGE
     section = PAGE.split(f"### `{name}`")[1].split("\n### ")[0]
-    for argument in TOOLS[name].takes["properties"]:
+    for argument in TOOLS[name].input_schema["properties"]:
         assert f"`{argument}`" in section, argument
 
 

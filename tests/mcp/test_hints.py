@@ -103,7 +103,7 @@ def test_every_tool_that_an_answer_or_a_hint_names_exists() -> None:
 def test_calls_of_a_hint_fit_the_schemas_and_are_named_in_its_sentence(code: str) -> None:
     hint = HINTS[code]
     for tool, arguments in hint.calls:
-        properties = TOOLS[tool].takes["properties"]
+        properties = TOOLS[tool].input_schema["properties"]
         for name, value in arguments.items():
             for each in value if isinstance(value, Words) else (value,):
                 if each is not None and name in properties:
@@ -127,7 +127,7 @@ async def meet(desk: Desk, tool: str, **said: Any) -> dict[str, Any]:
     problem: dict[str, Any] = (result.meta or {})[PROBLEM]
     assert not [each for each in TOOL_LIKE.findall(problem["hint"]) if each not in TOOLS]
     for each in problem["suggested_calls"]:
-        assert each["arguments"].keys() <= TOOLS[each["tool"]].takes["properties"].keys()
+        assert each["arguments"].keys() <= TOOLS[each["tool"]].input_schema["properties"].keys()
     return problem
 
 

@@ -33,7 +33,7 @@ class _StickySeats(Runs):
     def _unindex_live_run(self, run: Run) -> None:
         super()._unindex_live_run(run)
         for lane in run.lanes:
-            self.seats.add(lane, run.id)
+            self.lane_slots.add(lane, run.id)
 
 
 class LosesTheWaiter(MemoryStore):

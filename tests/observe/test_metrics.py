@@ -157,7 +157,7 @@ async def test_the_page_and_the_code_have_the_same_metrics() -> None:
         (row,) = re.findall(rf"^\| `{metric.name}` \|(.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
         kind, labels, _ = (cell.strip() for cell in row.strip(" |").split("|", 2))
         named = [] if labels == "–" else re.findall(r"`(\w+)`", labels)
-        process = [] if metric.of_all else ["process"]
+        process = [] if metric.is_deployment_wide else ["process"]
         assert (kind, named) == (metric.kind, [*metric.labels, *process]), metric.name
     async with staged() as stage:
         outcome = await stage.samples()

@@ -114,7 +114,7 @@ def test_a_worker_has_a_door_of_its_own(deployment: Deployment) -> None:
     assert asked(f"{url}/metrics", Host="rebound.example.org")[0] == 401
     assert asked(f"{url}/metrics", Authorization="Bearer horae_x_y", Via="1.1 proxy")[0] == 401
     assert asked(f"{url}/v1/tasks")[0] == 404
-    admin = deployment.inside(lambda app: app.service.tokens.first())
+    admin = deployment.inside(lambda app: app.service.tokens.make_first())
     assert asked(f"{url}/metrics", Authorization=f"Bearer {admin}", Via="1.1 proxy")[0] == 200
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
@@ -150,6 +150,6 @@ async def test_where_the_engine_does_not_answer_the_rest_is_told() -> None:
     with listening("127.0.0.1", 0) as line:
         gone = Neighbour("127.0.0.1", line.getsockname()[1], "key")
     store = make_store("memory://")
-    samples = parsed(await Observer("api", SystemClock()).text(store, await gone.text()))
+    samples = parsed(await Observer("api", SystemClock()).text(store, await gone.scrape()))
     assert total(samples, "horae_engine_scraped") == 0
     assert total(samples, "horae_store_up") == 1

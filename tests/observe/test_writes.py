@@ -50,43 +50,43 @@ class Watched(MemoryStore):
 async def test_however_many_ask_it_is_tried_now_and_then() -> None:
     clock, store = VirtualClock(NOON), Watched()
     writes = Writes(clock)
-    await asyncio.gather(*(writes.problem(store, PATIENCE) for _ in range(20)))
+    await asyncio.gather(*(writes.check(store, PATIENCE) for _ in range(20)))
     assert store.tries == 1
     clock.advance(GOOD_FOR - 0.1)
-    assert await writes.problem(store, PATIENCE) is None
+    assert await writes.check(store, PATIENCE) is None
     assert store.tries == 1
     store.error = StoreFull("no room")
     clock.advance(0.2)
-    assert await writes.problem(store, PATIENCE) is store.error
+    assert await writes.check(store, PATIENCE) is store.error
     clock.advance(AGAIN_AFTER - 0.1)
-    assert await writes.problem(store, PATIENCE) is store.error
+    assert await writes.check(store, PATIENCE) is store.error
     assert store.tries == 2
     store.error = None
     clock.advance(0.2)
-    assert await writes.problem(store, PATIENCE) is None, "and so is its end"
+    assert await writes.check(store, PATIENCE) is None, "and so is its end"
     assert store.tries == 3
     store.error = RuntimeError("whatever a driver thinks of")
     clock.advance(GOOD_FOR)
-    assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)
+    assert isinstance(await writes.check(store, PATIENCE), StoreUnavailable)
     store.error = OSError("the cable")
     clock.advance(GOOD_FOR)
-    assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)
+    assert isinstance(await writes.check(store, PATIENCE), StoreUnavailable)
 
 
 async def test_what_failed_elsewhere_in_the_process_is_reason_enough_to_try_again() -> None:
     clock, store, failures = VirtualClock(NOON), Watched(), 0
     writes = Writes(clock, lambda: failures)
-    assert await writes.problem(store, PATIENCE) is None
+    assert await writes.check(store, PATIENCE) is None
     clock.advance(AGAIN_AFTER)
-    assert await writes.problem(store, PATIENCE) is None
+    assert await writes.check(store, PATIENCE) is None
     assert store.tries == 1
     failures, store.error = 1, StoreReadOnly("a standby now")
-    assert await writes.problem(store, PATIENCE) is store.error
+    assert await writes.check(store, PATIENCE) is store.error
     store.error = None
     clock.advance(AGAIN_AFTER)
-    assert await writes.problem(store, PATIENCE) is None
+    assert await writes.check(store, PATIENCE) is None
     clock.advance(AGAIN_AFTER)
-    assert await writes.problem(store, PATIENCE) is None
+    assert await writes.check(store, PATIENCE) is None
     assert store.tries == 3, "it was told of once"
 
 
@@ -94,19 +94,19 @@ async def test_a_write_that_is_never_confirmed_is_none() -> None:
     clock, store = VirtualClock(NOON), Watched()
     store.gate.clear()
     writes = Writes(clock)
-    assert await writes.problem(store, 0.01) is None, "slow is not stuck"
+    assert await writes.check(store, 0.01) is None, "slow is not stuck"
     clock.advance(STUCK)
-    assert isinstance(await writes.problem(store, 0.01), StoreUnavailable)
+    assert isinstance(await writes.check(store, 0.01), StoreUnavailable)
     assert store.tries == 1, "nobody piles up behind it"
     store.gate.set()
-    assert await writes.problem(store, PATIENCE) is None
+    assert await writes.check(store, PATIENCE) is None
 
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/h.db"])
 async def test_it_leaves_nothing_behind(url: str, tmp_path: Path) -> None:
     store = make_store(url.format(tmp_path))
     await store.open()
-    assert await Writes(VirtualClock(NOON)).problem(store, PATIENCE) is None
+    assert await Writes(VirtualClock(NOON)).check(store, PATIENCE) is None
     assert not (await store.records(KIND)).items
     await store.close()
 

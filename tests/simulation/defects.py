@@ -81,9 +81,9 @@ def _ends_are_not_final(patch: pytest.MonkeyPatch) -> None:
 def _missed_are_dropped(patch: pytest.MonkeyPatch) -> None:
     def forgetful(facts: Facts, entry: Entry, token: int, claim: Any) -> Change:
         change = fire.fire(facts, entry, token, claim)
-        skipped = {run.id for run in change.born if run.state is RunState.SKIPPED}
+        skipped = {run.id for run in change.new_runs if run.state is RunState.SKIPPED}
         return change._replace(
-            born=tuple(run for run in change.born if run.id not in skipped),
+            new_runs=tuple(run for run in change.new_runs if run.id not in skipped),
             events=tuple(event for event in change.events if event.run_id not in skipped),
         )
 
@@ -235,18 +235,18 @@ def _rows_come_later(patch: pytest.MonkeyPatch) -> None:
     apply = Data.apply
 
     def tell(self: Data, task_id: str, rest: Change) -> None:
-        with self.writing():
+        with self.transaction():
             apply(self, task_id, rest)
 
     def torn(self: Data, task_id: str, change: Change) -> None:
-        late = {run.id for run in change.born if not run.live}
+        late = {run.id for run in change.new_runs if not run.live}
         rest = Change(
-            born=tuple(run for run in change.born if run.id in late),
+            new_runs=tuple(run for run in change.new_runs if run.id in late),
             events=tuple(event for event in change.events if event.run_id in late),
         )
-        born = tuple(run for run in change.born if run.live)
+        born = tuple(run for run in change.new_runs if run.live)
         events = tuple(event for event in change.events if event.run_id not in late)
-        apply(self, task_id, change._replace(born=born, events=events))
+        apply(self, task_id, change._replace(new_runs=born, events=events))
         if late:
             asyncio.get_running_loop().call_later(1, tell, self, task_id, rest, context=Context())
 

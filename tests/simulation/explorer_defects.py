@@ -42,7 +42,7 @@ def _entry_stays(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Cha
 
 
 def _lanes_not_counted(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    empty = tuple(lane._replace(taken=0) for lane in facts.lanes)
+    empty = tuple(lane._replace(used=0) for lane in facts.lanes)
     return fire(facts._replace(lanes=empty), entry, token, claim)
 
 
@@ -52,11 +52,11 @@ def _overlap_ignored(facts: Facts, entry: Entry, token: int, claim: Claimant) ->
 
 def _skips_not_told(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     change = fire(facts, entry, token, claim)
-    return change._replace(born=tuple(run for run in change.born if run.live))
+    return change._replace(new_runs=tuple(run for run in change.new_runs if run.live))
 
 
 def _pause_not_read_again(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    return fire(facts._replace(standing=facts.standing._replace(state=TaskState.ACTIVE)), entry, token, claim)
+    return fire(facts._replace(status=facts.status._replace(state=TaskState.ACTIVE)), entry, token, claim)
 
 
 def _release_counts(facts: Facts, run: Run, now: datetime) -> Change:
@@ -84,8 +84,8 @@ def _one_try_too_many(facts: Facts, run: Run, report: Settlement) -> Change:
 
 
 def _cancelled_is_tried_again(facts: Facts, run: Run, report: Settlement) -> Change:
-    standing = facts.standing._replace(state=TaskState.ACTIVE)
-    return settle(facts._replace(standing=standing), run._replace(cancel=None), report)
+    standing = facts.status._replace(state=TaskState.ACTIVE)
+    return settle(facts._replace(status=standing), run._replace(cancel=None), report)
 
 
 # --- a wrong store -----------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class _Mute(RestorableStore):
     """Nodes are not told which runs somebody wants to end."""
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
-        return (await super().extend(node, now, load, offset))._replace(orders=())
+        return (await super().extend(node, now, load, offset))._replace(cancel_requests=())
 
 
 class _StartsAnything(RestorableStore):

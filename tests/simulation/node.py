@@ -179,7 +179,7 @@ class Node:
 
     def ring(self) -> None:
         if self._engine is not None and not self._gate.closed:
-            self._engine.ring()
+            self._engine.notify()
 
 
 def _cannot_tell(_: str) -> bool:

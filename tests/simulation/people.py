@@ -179,14 +179,14 @@ class People:
     async def _bar(self) -> None:
         """An owner's rights are taken away for a while, and given back."""
         owner = self._dice.choice(OWNERS)
-        await self._ask("bar", owner, Reason.OWNER_REVOKED, lambda: self._book.bar(owner, Reason.OWNER_REVOKED))
+        await self._ask("bar", owner, Reason.OWNER_REVOKED, lambda: self._book.block_owner(owner, Reason.OWNER_REVOKED))
         await self._clock.pause(self._dice.choice((60.0, 1_800.0)))
         await self.unbar(owner)
 
     async def unbar(self, owner: str) -> None:
         """Somebody insists until it is done."""
         while True:
-            if await self._ask("bar", owner, None, lambda: self._book.bar(owner, None)) is Verdict.ACKNOWLEDGED:
+            if await self._ask("bar", owner, None, lambda: self._book.block_owner(owner, None)) is Verdict.ACKNOWLEDGED:
                 return
             await self._clock.pause(5)
 

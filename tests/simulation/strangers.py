@@ -50,9 +50,9 @@ class Strangers:
 
     async def _look_around(self, who: Principal) -> None:
         """Lists show nothing of others either: whose things were in them is remembered."""
-        tasks = (await self._inner.tasks(TaskFilter(owner=who.scope), limit=1_000)).items
-        runs = (await self._inner.runs(RunFilter(owner=who.scope), limit=50)).items
-        events = await self._inner.events(0, 50, who.scope)
+        tasks = (await self._inner.tasks(TaskFilter(owner=who.owner_filter), limit=1_000)).items
+        runs = (await self._inner.runs(RunFilter(owner=who.owner_filter), limit=50)).items
+        events = await self._inner.events(0, 50, who.owner_filter)
         owners = {*(facts.task.owner for facts in tasks), *(run.owner for run in runs)}
         owners.update(event.owner for _, event in events)
         self._history.seen_by.setdefault(who.owner, set()).update(owners)

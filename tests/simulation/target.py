@@ -59,7 +59,7 @@ class SimulatedTarget:
         for_good = False
         try:
             outcome = await self._act(invocation, Temper(invocation.task.payload.strip('"')))
-            for_good = isinstance(outcome, Failed) and (outcome.permanent or outcome.died_alone)
+            for_good = isinstance(outcome, Failed) and (outcome.permanent or outcome.died_isolated)
             return outcome
         finally:
             self._history.finish(place, for_good=for_good)
@@ -128,7 +128,7 @@ class SimulatedTarget:
         """Alone in a process of its own it takes only that one down."""
         await self._clock.pause(0.5)
         if invocation.run.alone:
-            return Failed("its own process died", died_alone=True)
+            return Failed("its own process died", died_isolated=True)
         self._die(f"killed by {invocation.task.name}")
         return await _for_ever()
 

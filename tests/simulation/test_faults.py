@@ -47,8 +47,8 @@ class Rough(Weather):
 async def test_in_fair_weather_everything_arrives(clock: VirtualClock) -> None:
     scene = Scene(clock)
     for number in range(50):
-        await scene.store.remember("number", str(number))
-        assert await scene.store.recall("number") == str(number)
+        await scene.store.write_metadata("number", str(number))
+        assert await scene.store.read_metadata("number") == str(number)
     assert not scene.history.faults
 
 
@@ -58,19 +58,19 @@ async def test_a_failed_call_was_committed_or_was_not_and_nobody_is_told_which(c
     for number in range(50):
         name = f"fact {number}"
         try:
-            await scene.store.remember(name, "known")
+            await scene.store.write_metadata(name, "known")
         except StoreUnavailable:
-            kept.add(await scene.inner.recall(name) == "known")
+            kept.add(await scene.inner.read_metadata(name) == "known")
         else:
-            assert await scene.inner.recall(name) == "known"
+            assert await scene.inner.read_metadata(name) == "known"
     assert kept == {True, False}
     assert scene.history.faults["a call failed"] > 5
 
 
 async def test_a_slow_call_takes_virtual_seconds_and_arrives(clock: VirtualClock) -> None:
     scene = Scene(clock, slowness=1)
-    await scene.store.remember("fact", "known")
-    assert await scene.inner.recall("fact") == "known"
+    await scene.store.write_metadata("fact", "known")
+    assert await scene.inner.read_metadata("fact") == "known"
     assert scene.clock.steady() >= 2
 
 
@@ -78,20 +78,20 @@ async def test_nothing_goes_through_a_partition_until_it_is_over(clock: VirtualC
     scene = Scene(clock)
     scene.link.cut(1_000)
     with pytest.raises(StoreUnavailable):
-        await scene.store.remember("fact", "known")
-    assert await scene.inner.recall("fact") is None
+        await scene.store.write_metadata("fact", "known")
+    assert await scene.inner.read_metadata("fact") is None
     await scene.clock.pause(1_000)
-    await scene.store.remember("fact", "known")
+    await scene.store.write_metadata("fact", "known")
 
 
 async def test_a_dead_node_reaches_nothing_and_hears_nothing(clock: VirtualClock) -> None:
     scene = Scene(clock, slowness=1)
-    call = asyncio.ensure_future(scene.store.remember("fact", "known"))
+    call = asyncio.ensure_future(scene.store.write_metadata("fact", "known"))
     await scene.clock.pause(0)
     scene.link.dead = True
     with pytest.raises(StoreUnavailable):
         await call
-    assert await scene.inner.recall("fact") is None
+    assert await scene.inner.read_metadata("fact") is None
 
 
 async def test_a_node_may_die_on_either_side_of_the_commit(clock: VirtualClock) -> None:
@@ -108,8 +108,8 @@ async def test_a_node_may_die_on_either_side_of_the_commit(clock: VirtualClock) 
         scene.link.dead = False
         name = f"fact {number}"
         with suppress(StoreUnavailable):
-            await scene.store.remember(name, "known")
+            await scene.store.write_metadata(name, "known")
         if scene.link.dead:
-            kept.add(await scene.inner.recall(name) == "known")
+            kept.add(await scene.inner.read_metadata(name) == "known")
     assert set(died) == {"in a call, before the commit", "in a call, after the commit"}
     assert kept == {True, False}

@@ -105,7 +105,7 @@ class World:
             capacity=CAPACITY,
             keep_runs=100_000,
             upkeep_every=timedelta(hours=6),
-            own_thread=False,
+            lease_thread=False,
             fine_timer=False,
             follow_clock=False,
             report_delays=False,

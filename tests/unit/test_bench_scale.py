@@ -116,7 +116,7 @@ async def test_each_is_planned_for_an_instant_of_its_own_schedule_a_day_after_it
             ran = latest[facts.task.id]
             assert entry.planned == next(facts.task.schedule, ran.planned, Past(facts.task.created))
             assert ran.planned == facts.task.created + DAY
-            assert ran.ended == facts.standing.last_end
+            assert ran.ended == facts.status.last_end
 
     await looked_at(filled, look)
 

@@ -76,7 +76,7 @@ def test_two_ways_to_one_file_lead_to_one_ring(tmp_path: Path) -> None:
 def test_a_ring_that_is_none_does_nothing() -> None:
     ring = NoRing()
     ring.listen(lambda: None)
-    ring.ring()
+    ring.notify()
     ring.close()
 
 

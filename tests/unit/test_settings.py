@@ -46,14 +46,14 @@ def test_flag_then_environment_then_project_then_user_then_default(files: tuple[
         read_settings({}),
     ]
     assert [each.value("store") for each in found] == ["flag", "environment", "project", "user", None]
-    assert [each.chosen["store"].origin for each in found[:4]] == ["flag", "HORAE_STORE", str(project), str(user)]
+    assert [each.overrides["store"].origin for each in found[:4]] == ["flag", "HORAE_STORE", str(project), str(user)]
 
 
 def test_what_a_more_important_file_does_not_say_the_other_does(files: tuple[Path, Path]) -> None:
     settings = read_settings({}, files)
     assert (settings.value("zone"), settings.value("wake"), settings.value("output")) == ("project", "user", "text")
-    assert settings.chosen["wake"] == Chosen("user", str(files[0]))
-    assert "output" not in settings.chosen
+    assert settings.overrides["wake"] == Chosen("user", str(files[0]))
+    assert "output" not in settings.overrides
 
 
 def test_a_flag_that_was_not_given_and_a_variable_that_is_empty_say_nothing(files: tuple[Path, Path]) -> None:
@@ -63,9 +63,9 @@ def test_a_flag_that_was_not_given_and_a_variable_that_is_empty_say_nothing(file
 
 def test_of_several_variables_the_first_one_wins() -> None:
     both = {"HORAE_HTTP_MODE": "new", "ROUTER_MODE": "old", "SCHEDULER_ROUTER_MODE": "older"}
-    assert read_settings(both).chosen["targets.http.mode"] == Chosen("new", "HORAE_HTTP_MODE")
+    assert read_settings(both).overrides["targets.http.mode"] == Chosen("new", "HORAE_HTTP_MODE")
     del both["HORAE_HTTP_MODE"]
-    assert read_settings(both).chosen["targets.http.mode"] == Chosen("older", "SCHEDULER_ROUTER_MODE")
+    assert read_settings(both).overrides["targets.http.mode"] == Chosen("older", "SCHEDULER_ROUTER_MODE")
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.path)
@@ -75,7 +75,7 @@ def test_every_setting_can_be_said_by_each_of_its_variables(setting: Any) -> Non
     for variable in setting.variables:
         settings = read_settings({variable: " value "})
         assert settings.value(setting.path) == (("value",) if setting.kind == "list" else "value")
-        assert settings.chosen[setting.path].origin == variable
+        assert settings.overrides[setting.path].origin == variable
     assert read_settings({}).value(setting.path) == setting.default
 
 
@@ -149,7 +149,7 @@ def test_a_file_that_cannot_be_read_is_refused_and_one_that_is_not_there_says_no
     for file in (folder, binary):
         with pytest.raises(BadSettings):
             read_settings({}, (file,))
-    assert read_settings({}, (tmp_path / "absent.toml",)).chosen == {}
+    assert read_settings({}, (tmp_path / "absent.toml",)).overrides == {}
 
 
 def test_a_default_that_nobody_knows_is_a_mistake_of_ours() -> None:

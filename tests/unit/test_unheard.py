@@ -22,7 +22,7 @@ NOTHING = read_settings({})
 def in_file(tmp_path: Path, text: str) -> tuple[Unheard, ...]:
     file = tmp_path / "horae.toml"
     file.write_text(text, encoding="utf-8")
-    return tuple(each._replace(place=Path(each.place).name) for each in unheard(read_settings({}, (file,)), {}))
+    return tuple(each._replace(file=Path(each.file).name) for each in unheard(read_settings({}, (file,)), {}))
 
 
 @pytest.mark.parametrize(

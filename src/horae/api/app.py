@@ -134,15 +134,15 @@ def make_app(
     )
     observability = observability or Looking(Observer("api", clock))
     observer = observability.observer
-    streams = tail or Hearing(service, clock, web_settings.streams)
-    observer.figures.gauge(READERS).is_(lambda: streams.listening)
+    streams = tail or Hearing(service, clock, web_settings.max_streams)
+    observer.metrics.gauge(READERS).set_callback(lambda: streams.listening)
     app.state.context = House(service, clock, web_settings, Allowances(clock), streams, observability)
     for router in ROUTERS:
         # Added as they are: an included router costs extra work on every request.
         app.router.routes.extend(router.routes)
     app.state.paths = [(_pattern(path), methods) for path, methods in route_table()]
     app.add_middleware(ShortWay, app.router.routes)
-    app.add_middleware(ObservedRequests, observer.figures, clock, observer.tracing)
+    app.add_middleware(ObservedRequests, observer.metrics, clock, observer.tracing)
     if web_settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(web_settings.origins), **_CORS)
     app.add_middleware(Envelope)

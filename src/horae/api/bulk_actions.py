@@ -51,9 +51,9 @@ def still_allowed(request: Request, principal: Principal) -> Permission:
             current = await tokens.authenticate(text, via=VIA)
         except NotAuthenticated:
             return False
-        return (current.owner, current.scope, current.agent, current.scopes) == (
+        return (current.owner, current.owner_filter, current.agent, current.scopes) == (
             principal.owner,
-            principal.scope,
+            principal.owner_filter,
             principal.agent,
             principal.scopes,
         )

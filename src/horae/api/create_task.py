@@ -37,7 +37,7 @@ from .trace_links import link_to_first
 class Order(NamedTuple):
     """A parsed task request with its schedule and warnings."""
 
-    wish: Wish
+    request: Wish
     schedule: Schedule
     warnings: tuple[ScheduleWarning | Advisory, ...]
     now: datetime
@@ -55,7 +55,7 @@ async def understood(
     context = house_of(request)
     task_request, now = read_task(value, exported=exported), context.clock.now()
     resolved = await context.service.resolve(principal, task_request)
-    task_request = resolved.wish
+    task_request = resolved.request
     default_zone = await assumed_zone(context.service, principal, task_request.owner or owner)
     reading = understand(task_request.when, task_request.zone, default_zone, now)
     declared = tuple(resolved.declared_in(reading.schedule))
@@ -76,22 +76,22 @@ class Maker:
         self._expected = as_expected(request, may_create=True)
         self._existed = False
 
-    async def make(self, order: Order, paused: str | None) -> Response:
-        tasks = acting(self._request, dry_run=self._dry_run).tasks.when(self._check_before_write)
+    async def create(self, order: Order, paused: str | None) -> Response:
+        tasks = acting(self._request, dry_run=self._dry_run).tasks.with_condition(self._check_before_write)
 
         def attach_record(created: Sequence[Facts]) -> Sequence[Writing]:
             self._response = self._render(created[0], order.now, order.warnings, order.declared)
             key = kept_for(self._request)
-            return () if key is None else (key.writing(self._response.status_code, {"id": created[0].task.id}),)
+            return () if key is None else (key.to_writing(self._response.status_code, {"id": created[0].task.id}),)
 
-        task = await tasks.create(self._who, order.wish, paused=paused, attach_records=attach_record)
+        task = await tasks.create(self._who, order.request, paused=paused, attach_records=attach_record)
         if self._response is None:
             self._response = self._render(
                 await tasks.get(self._who, task.id), order.now, order.warnings, order.declared
             )
         return self._response
 
-    async def again(self, task_id: str) -> Response:
+    async def replay(self, task_id: str) -> Response:
         """Render the receipt of a task that this request created before, in its current state."""
         facts = await house_of(self._request).service.tasks.get(self._who, task_id)
         now = house_of(self._request).clock.now()

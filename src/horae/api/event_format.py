@@ -45,7 +45,7 @@ class Manner(NamedTuple):
         body = self.events(rendered)
         return b"%x\r\n%b\r\n" % (len(body), body)
 
-    def greeting(self, position: int) -> bytes:
+    def opening(self, position: int) -> bytes:
         """Return the opening bytes with the starting id, so that a client cut off before the first event can resume."""
         return b": horae\nretry: 1000\nid: %d\n\n" % position if self.type == SSE else b"\n"
 
@@ -67,9 +67,9 @@ class Request(NamedTuple):
     """Parameters of a stream: caller, token, filter and start. `gap` is the range that was requested but is no longer
     in the log."""
 
-    who: Principal
+    principal: Principal
     token: str
-    wanted: Wanted
+    event_filter: Wanted
     after: int | None
     gap: Gap | None = None
 
@@ -101,7 +101,7 @@ class EventStream(Response):
 
     async def _run(self, stream: Stream, send: Send) -> None:
         listener, stream_format = stream.listener, self._format
-        opening = stream_format.greeting(listener.cursor)
+        opening = stream_format.opening(listener.cursor)
         if self._request.gap is not None:
             opening += stream_format.notice("gap", after=self._request.gap.after, resumes=self._request.gap.resumes)
         await self._send(stream, send, opening)
@@ -114,31 +114,31 @@ class EventStream(Response):
             while True:
                 batch = await listener.next()
                 await self._send(
-                    stream, send, stream_format.heartbeat if batch is None else batch.rendered(stream_format.events)
+                    stream, send, stream_format.heartbeat if batch is None else batch.render(stream_format.events)
                 )
         except CutOff as cut:
-            return stream_format.notice("end", reason=cut.why, after=cut.cursor)
+            return stream_format.notice("end", reason=cut.reason, after=cut.cursor)
         except StoreError:
             return stream_format.notice("end", reason="store", after=listener.cursor)
 
     def _write_directly(self, stream: Stream, direct_write: Callable[[bytes], bool], batch: Batch) -> bool:
         """Write a batch past the ASGI layers, without a task switch: with a thousand streams those are most of the
         cost."""
-        if not direct_write(batch.rendered(self._format.chunk)):
+        if not direct_write(batch.render(self._format.chunk)):
             return False
-        stream.said_at = self._streams.now
+        stream.sent_at = self._streams.now
         return True
 
     async def _send(self, stream: Stream, send: Send, body: bytes, *, more: bool = True) -> None:
-        stream.is_saying, stream.said_at = True, self._streams.now
+        stream.is_sending, stream.sent_at = True, self._streams.now
         await send({"type": "http.response.body", "body": body, "more_body": more})
-        stream.is_saying = False
+        stream.is_sending = False
 
 
 async def _end_on_disconnect(receive: Receive, listener: Listener) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    listener.end("gone")
+    listener.close("gone")
 
 
 def with_positions(rendered: Iterable[Told]) -> list[bytes]:

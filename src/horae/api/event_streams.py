@@ -36,18 +36,18 @@ class Stream:
 
     def __init__(self, listener: Listener, principal: Principal, now: float) -> None:
         self.listener = listener
-        self.who = principal
+        self.principal = principal
         self.is_stuck = False
-        self.is_saying = False
-        self.said_at = now
+        self.is_sending = False
+        self.sent_at = now
         self._task = asyncio.current_task()
 
-    def look(self, now: float) -> None:
+    def check(self, now: float) -> None:
         """Queue a heartbeat for a quiet stream; cancel a stream whose client accepts nothing."""
-        quiet = now - self.said_at
-        if not self.is_saying and quiet >= HEARTBEAT:
-            self.listener.beat()
-        elif self.is_saying and quiet >= STUCK and not self.is_stuck:
+        quiet = now - self.sent_at
+        if not self.is_sending and quiet >= HEARTBEAT:
+            self.listener.request_keep_alive()
+        elif self.is_sending and quiet >= STUCK and not self.is_stuck:
             self.is_stuck = True
             if self._task is not None:
                 self._task.cancel()
@@ -69,7 +69,7 @@ class StreamSeats:
         self._open: Counter[str] = Counter()
 
     @contextmanager
-    def seat(self, principal: Principal) -> Iterator[None]:
+    def reserve(self, principal: Principal) -> Iterator[None]:
         """Count one stream while the context is open. Raises `streams_full` or `too_many_streams`."""
         quota = principal.quotas.event_streams
         if self._open.total() >= self._limit:
@@ -90,11 +90,11 @@ class Hearing:
     """Event streams of this process. A token that is revoked, or that grants another view, ends the streams it opened."""
 
     def __init__(self, service: Service, clock: Clock, streams: int | None = None) -> None:
-        self.tail = Tail(service.store, service.telling, clock, log=service.events.log)
+        self.tail = Tail(service.store, service.event_encoder, clock, log=service.events.log)
         self.now = clock.steady()
         """Steady time of the last check."""
         self._tokens = service.tokens
-        self._announcer = service.presence.announcer()
+        self._announcer = service.listeners.announcer()
         self._clock = clock
         self._open: dict[str, set[Stream]] = {}
         self._checker: asyncio.Task[None] | None = None
@@ -103,13 +103,13 @@ class Hearing:
     @property
     def listening(self) -> int:
         """Return the number of open streams."""
-        return self.tail.listening
+        return self.tail.listener_count
 
     @asynccontextmanager
     async def listen(
         self, principal: Principal, token: str, event_filter: Wanted, after: int | None
     ) -> AsyncIterator[Stream]:
-        with self._limits.seat(principal):
+        with self._limits.reserve(principal):
             async with self._register(principal, token, event_filter, after) as stream:
                 yield stream
 
@@ -146,31 +146,31 @@ class Hearing:
         await self.tail.close()
 
     async def _check_all(self) -> None:
-        while self.tail.listening:
+        while self.tail.listener_count:
             await self._clock.pause(LOOK_SECONDS)
             self.now = self._clock.steady()
             for token, group in list(self._open.items()):
                 for stream in list(group):
-                    stream.look(self.now)
+                    stream.check(self.now)
                 await self._check_token(token, group)
 
     async def _check_token(self, token: str, group: set[Stream]) -> None:
         """End the streams of a token that is revoked or has changed its view."""
         try:
-            scope = (await self._tokens.authenticate(token, via=VIA)).scope
+            scope = (await self._tokens.authenticate(token, via=VIA)).owner_filter
         except NotAuthenticated:
             for stream in group:
-                stream.listener.end(REVOKED)
+                stream.listener.close(REVOKED)
             return
         except HoraeError:
             return  # the store is unavailable: the token cannot be checked, and no new events are read either
         for stream in group:
-            if stream.who.scope != scope:
-                stream.listener.end(REVOKED)
+            if stream.principal.owner_filter != scope:
+                stream.listener.close(REVOKED)
 
 
 def _audience(principal: Principal, event_filter: Wanted) -> Audience | None:
     """Return the audience that a stream announces; None for a stream without events of due tasks."""
     if event_filter.kinds is not None and EventKind.TASK_TRIGGERED not in event_filter.kinds:
         return None
-    return Audience("stream", principal.scope, event_filter.task_id)
+    return Audience("stream", principal.owner_filter, event_filter.task_id)

@@ -31,11 +31,11 @@ class Chosen(NamedTuple):
     names: tuple[str, ...] | None = None
 
     @property
-    def included(self) -> frozenset[str]:
+    def includes(self) -> frozenset[str]:
         """Return the selected fields that are rendered only on request."""
         return frozenset(self.names or ()).intersection(INCLUDED)
 
-    def of(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def select(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         return data if self.names is None else {name: data[name] for name in self.names}
 
 
@@ -55,5 +55,5 @@ async def task_entity(
     if include is None and fields is None:
         return written_entity(request, task_text(facts, language(request)), facts.task.version)
     selection = chosen(fields, (*TASK_FIELDS, "agenda"))
-    data = await shown_task(request, principal, facts, language(request), included(include) | selection.included)
-    return entity(request, selection.of(data), facts.task.version)
+    data = await shown_task(request, principal, facts, language(request), included(include) | selection.includes)
+    return entity(request, selection.select(data), facts.task.version)

@@ -58,7 +58,7 @@ FILTERS: Final = ("owner", "state", "name", "lane", "label", "text", "kind", "pr
 def acting(request: Request, *, dry_run: bool) -> Service:
     """Return the service; for a dry run, the one that writes nothing."""
     service = house_of(request).service
-    return service.rehearsal if dry_run else service
+    return service.dry_run if dry_run else service
 
 
 def included(text: str | None) -> frozenset[str]:

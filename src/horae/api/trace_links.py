@@ -16,6 +16,6 @@ def link_to(request: Request, *traces: str) -> None:
 
 def link_to_first(request: Request, facts: Facts) -> None:
     """Link to the first run of a task that was just created."""
-    if house_of(request).looking.observer.tracing is not None and facts.entries:
+    if house_of(request).observability.observer.tracing is not None and facts.entries:
         first = min(facts.entries, key=lambda entry: entry.due)
         link_to(request, first_traceparent(facts.task.id, first.origin, first.planned))

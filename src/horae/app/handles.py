@@ -48,7 +48,7 @@ class TaskHandle:
         return await self._app.service.tasks.get(self._app.who, self.id)
 
     async def standing(self) -> Standing:
-        return (await self.facts()).standing
+        return (await self.facts()).status
 
     async def state(self) -> TaskState:
         return (await self.standing()).state
@@ -60,7 +60,7 @@ class TaskHandle:
     async def next_due(self) -> datetime | None:
         """Return when the next agenda entry comes due; None when none is left, or the task is paused."""
         facts = await self.facts()
-        dues = [entry.due for entry in facts.entries if entry.stand != "asleep"]
+        dues = [entry.due for entry in facts.entries if entry.state != "asleep"]
         return min(dues, default=None)
 
     async def next(self, number: int = 1) -> list[datetime]:

@@ -127,7 +127,7 @@ class Horae(Running):
     def argument_names(self, declared: TaskFunction[Any, Any]) -> tuple[str, ...]:
         """Return the names of the arguments that a payload fills, in declaration order."""
         function = self.registry.find(declared.name)
-        return () if function is None else tuple(function.binding.parts)
+        return () if function is None else tuple(function.binding.fields)
 
     # --- tasks and runs --------------------------------------------------------------------------------------------
 
@@ -167,12 +167,12 @@ class Horae(Running):
         # A generator: building all requests up front would block the event loop and delay due runs.
         catalogue = await self.service.functions.load()
         requests = (self._make_request(*_item_parts(item), None, owner, catalogue) for item in items)
-        with interpreter.undisturbed():
+        with interpreter.without_gc():
             return await self.service.tasks.create_many(self.who, requests, partial(TaskHandle, self))
 
     async def get(self, task: str) -> TaskHandle:
         """Find a task by id, name or key, or by a unique prefix of its id or name."""
-        return TaskHandle(self, (await self.service.tasks.named(self.who, task)).task)
+        return TaskHandle(self, (await self.service.tasks.find_by_name(self.who, task)).task)
 
     def tasks(  # noqa: PLR0913 - one filter argument each
         self,
@@ -220,8 +220,8 @@ class Horae(Running):
         `at` is an instant, or text such as `2026-11-15 02:00` or `yesterday at 9am` in the app's zone; by default the
         newest occurrence.
         """
-        task_id = (await self.service.tasks.named(self.who, task)).task.id if isinstance(task, str) else task.id
-        return (await self.service.ledger.explained(self.who, task_id, at, self.zone)).explanation
+        task_id = (await self.service.tasks.find_by_name(self.who, task)).task.id if isinstance(task, str) else task.id
+        return (await self.service.ledger.explain(self.who, task_id, at, self.zone)).explanation
 
     async def wait_for(
         self,
@@ -233,7 +233,7 @@ class Horae(Running):
         seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
         try:
             async with asyncio.timeout(seconds):
-                return await self._waiters.ended(lambda: self.store, task_id, self.who.scope, occurrence)
+                return await self._waiters.wait_for_end(lambda: self.store, task_id, self.who.owner_filter, occurrence)
         except TimeoutError:
             raise TimeoutError(f"nothing of the task {task_id} has ended within {seconds:g} s") from None
 
@@ -367,13 +367,13 @@ class Horae(Running):
             if declared.declaration.when is not None:
                 names.append(declared.name)
                 if declared.name in former:
-                    await self.service.code.rename(self.who, former[declared.name])
+                    await self.service.declared_tasks.rename(self.who, former[declared.name])
                 await self._upsert_declared(declared.name, self._declared_request(declared))
         if modules:
             others = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
             announced = await self.service.functions.by_node() if others else {}
             elsewhere = {name for node in others for name in announced.get(node.id) or announced.get(node.home, ())}
-            await self.service.code.started(self.who, modules, elsewhere=elsewhere, former_modules=former_modules_of)
+            await self.service.declared_tasks.register_start(self.who, modules, elsewhere=elsewhere, former_modules=former_modules_of)
 
     def _former_names(self) -> dict[str, FormerName]:
         """Map the current names of functions to the unambiguous names that earlier versions gave them."""
@@ -399,7 +399,7 @@ class Horae(Running):
         """
         if isinstance(target, Mapping):
             request = self._external_request(target, when, payload, options, owner)
-            return request if catalogue is None else catalogue.resolve(request).wish
+            return request if catalogue is None else catalogue.resolve(request).request
         if not isinstance(target, str | TaskFunction):
             raise refuse("unknown_function", name=getattr(target, "__name__", target))
         name = self._complete_name(target, catalogue) if isinstance(target, str) else target.name
@@ -409,16 +409,16 @@ class Horae(Running):
             if catalogue is None or name not in catalogue.functions:
                 raise self._unknown_function(name, catalogue)
             request = self._external_request({"function": name}, when, payload, options, owner)
-            return catalogue.resolve(request._replace(name=name)).wish
+            return catalogue.resolve(request._replace(name=name)).request
         if payload is not None and not isinstance(payload, Mapping):
             first = next(iter(function.binding.parts), None)
             example = "{}" if first is None else f"{{'{first}': ...}}"
             raise refuse("payload_not_named", function=name, value=repr(payload), example=example)
         text = "{}" if not payload else encode_arguments(payload)
-        if not function.plain or text != "{}":
+        if not function.needs_no_arguments or text != "{}":
             check_payload(function, text)
         defaults = declared.declaration
-        merged = defaults.options if options is None else options.over(defaults.options)
+        merged = defaults.options if options is None else options.merged_with(defaults.options)
         return Wish(
             name,
             when,

@@ -30,7 +30,7 @@ class Interpreter:
         self._switch_interval: tuple[float, float] | None = None
         self._gc_pauses = 0
 
-    def opened(self) -> None:
+    def acquire(self) -> None:
         """Count an app as open; the first one changes the settings."""
         self._open_apps += 1
         if self._open_apps > 1:
@@ -43,7 +43,7 @@ class Interpreter:
             sys.setswitchinterval(_SWITCH_INTERVAL)
             self._switch_interval = interval, sys.getswitchinterval()
 
-    def settled(self) -> None:
+    def dedicate_process(self) -> None:
         """Freeze the garbage collector's objects and shorten the switch interval further.
 
         For a long-lived process that only runs Horae: what exists now stays, and no foreign threads are slowed down.
@@ -53,7 +53,7 @@ class Interpreter:
         if sys.getswitchinterval() > _DEDICATED_SWITCH_INTERVAL:
             sys.setswitchinterval(_DEDICATED_SWITCH_INTERVAL)
 
-    def closed(self) -> None:
+    def release(self) -> None:
         """Count an app as closed; the last one restores the settings, unless the program changed them meanwhile."""
         self._open_apps -= 1
         if self._open_apps:
@@ -66,7 +66,7 @@ class Interpreter:
         self._gc_threshold = self._switch_interval = None
 
     @contextmanager
-    def undisturbed(self) -> Iterator[None]:
+    def without_gc(self) -> Iterator[None]:
         """Disable garbage collection: with the values of a hundred thousand tasks alive, one collection takes 0.1 s."""
         if not self._gc_pauses and not gc.isenabled():
             yield

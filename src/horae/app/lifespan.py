@@ -137,7 +137,7 @@ class Running:
     def is_open(self) -> bool:
         return self._open_count > 0
 
-    def surround(self, environment: Surroundings | None) -> None:
+    def use_environment(self, environment: Surroundings | None) -> None:
         """Use a virtual environment (clock, store, settings) for tests and simulation; None restores the real one.
 
         Refused while the app is open.
@@ -152,7 +152,7 @@ class Running:
         self._real_environment = self.clock, self.settings, self._listeners, self._wakeup
         self.clock = environment.clock
         self.settings = environment.settings(self.settings)
-        self._listeners = self._listeners.on(self.clock)
+        self._listeners = self._listeners.with_clock(self.clock)
         self._wakeup = NoRing()
 
     def observe(self, observer: Observer) -> None:
@@ -210,7 +210,7 @@ class Running:
         self._kinds = Kinds(settings if self._with_engine else await with_policy(store, settings))
         key_url = self.url if outer is None else outer.key_url(self.url)
         self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._on_write)
-        interpreter.opened()
+        interpreter.acquire()
         await self.begin()
 
     def _apply_wake_setting(self, settings: Settings) -> None:
@@ -218,8 +218,8 @@ class Running:
         if not chosen_wake(settings, os.environ) and self._environment is None and self.settings.precise:
             self.settings = replace(self.settings, precise=False)
             self._wakeup = make_wakeup(self.url, precise=False)
-        if self.settings.precise and self.settings.look_every is None and self._environment is None:
-            self.settings = replace(self.settings, look_every=usual_look(self.url))
+        if self.settings.precise and self.settings.poll_interval is None and self._environment is None:
+            self.settings = replace(self.settings, poll_interval=usual_look(self.url))
 
     def _apply_clock_tolerance(self, settings: Settings) -> None:
         """Apply the clock tolerance of the file or environment, unless the code chose one."""
@@ -229,10 +229,10 @@ class Running:
 
     async def _close(self) -> None:
         store, self._store, self._service = self._store, None, None
-        self._waiters.look()
+        self._waiters.notify_all()
         await self._wakeup.finish()
         if store is not None:
-            interpreter.closed()
+            interpreter.release()
             await store.close()
 
     # --- the engine ------------------------------------------------------------------------------------------------
@@ -245,18 +245,18 @@ class Running:
             return
         if self._environment is None:
             warn_of_plain_connection(self.url)
-            await self.service.outages.starting(is_gone, self.settings.terms.lease)
+            await self.service.outages.record_start(is_gone, self.settings.terms.lease)
             if self._kinds is not None:
                 await keep_policy(self.store, self._kinds.settings)
         self._function_target = FunctionTarget(self.registry)
         self._engine = self._make_engine(await self._open_targets(self._function_target))
         self._engine.on_settled = self._on_settled
-        self._engine.dispatcher.on_stranded = self._on_stranded
+        self._engine.dispatcher.on_unroutable = self._on_stranded
         # Announced before the first run: a task may end its process right away.
         self._engine.on_joined = partial(self._announce, self._engine)
         await self._engine.start()
         self.on_engine_start()
-        self._wakeup.listen(self._engine.ring)
+        self._wakeup.listen(self._engine.notify)
 
     def _is_gone(self, home: str) -> bool:
         return is_gone(home) if self._environment is None else self._environment.is_gone(home)
@@ -279,7 +279,7 @@ class Running:
             settings = self._kinds.settings_of("event")
             audiences += [Audience(via) for via in _EVENT_CHANNELS if settings.get(via)]
         if audiences and self._environment is None:
-            self._announcer = self.service.presence.announcer()
+            self._announcer = self.service.listeners.announcer()
             for audience in audiences:
                 await self._announcer.join(audience)
 
@@ -320,7 +320,7 @@ class Running:
                 self.settings,
                 version=__version__,
                 routes=self._supported_routes,
-                permit=self.service.fire_rights.refused,
+                permit=self.service.fire_rights.check,
             )
         return Engine(
             self.store,
@@ -331,7 +331,7 @@ class Running:
             home=outer.home(),
             is_gone=outer.is_gone,
             routes=self._supported_routes,
-            permit=self.service.fire_rights.refused,
+            permit=self.service.fire_rights.check,
         )
 
     def _supported_routes(self) -> frozenset[str]:
@@ -376,7 +376,7 @@ class Running:
         """Record when this node stopped; if the store fails, the next start derives it from the last lease renewal."""
         try:
             async with asyncio.timeout(_STOP_NOTE_SECONDS):
-                await self.service.outages.stopped(requested=self.is_stop_requested)
+                await self.service.outages.record_stop(requested=self.is_stop_requested)
         except TRANSIENT_ERRORS as error:
             LOG.warning("the time of this stop could not be recorded: %s", str(error) or repr(error))
 
@@ -399,19 +399,19 @@ class Running:
 
         `due` is when the written entry comes due; None for any other change.
         """
-        self._listeners.look()
+        self._listeners.wake()
         if due is None:
-            self._waiters.look()
+            self._waiters.notify_all()
         if self._engine is not None:
             if due is None:
-                self._engine.ring()
+                self._engine.notify()
             else:
-                self._engine.alarm.expect(due)
-        self._wakeup.ring()
+                self._engine.wake_timer.expect(due)
+        self._wakeup.notify()
 
     def _on_settled(self, tasks: Any) -> None:
-        self._waiters.ended_of(tasks)
-        self._listeners.look()
+        self._waiters.notify_ended(tasks)
+        self._listeners.wake()
 
     def _on_stranded(self) -> None:
         """Callback: a due entry has no matching target on this node. Warns once per kind and wakes other nodes."""
@@ -419,13 +419,13 @@ class Running:
             if isinstance(target, Refusal) and kind not in self._warned_kinds:
                 self._warned_kinds.add(kind)
                 LOG.warning("this node runs no %s targets: %s", kind, target)
-        self._wakeup.ring()
+        self._wakeup.notify()
 
     async def _upsert_declared(self, name: str, request: Any) -> None:
         """Create or edit one declared task, and resume it if it was paused because its code was missing."""
         try:
             await self.service.tasks.declare(self.who, request)
-            await self.service.code.found_again(self.who, name)
+            await self.service.declared_tasks.restore(self.who, name)
         except Conflict as conflict:
             # A cancelled task stays cancelled, although the code still declares it.
             LOG.warning("the declared task %s stays as it is: %s", name, conflict)

@@ -66,7 +66,7 @@ class Listeners:
         self._loops: list[asyncio.Task[None]] = []
         self._handler_tasks: set[asyncio.Task[None]] = set()
 
-    def on(self, clock: Clock) -> Listeners:
+    def with_clock(self, clock: Clock) -> Listeners:
         """Return a copy with the same handlers on another clock."""
         other = Listeners(self._store, clock)
         other._listeners = self._listeners
@@ -84,7 +84,7 @@ class Listeners:
         """Return the patterns of the handlers that show a text event."""
         return tuple(each.pattern for each in self._listeners if each.shows({"text": ""}))
 
-    def look(self) -> None:
+    def wake(self) -> None:
         """Wake the loops: events may have been written."""
         self._wakeup.set()
 
@@ -130,13 +130,13 @@ class Listeners:
         await asyncio.gather(*jobs, *self._handler_tasks, return_exceptions=True)
 
     async def _start_number(self, resume: str | None) -> int:
-        cursor = None if resume is None else await self._store().recall(_CURSOR_PREFIX + resume)
+        cursor = None if resume is None else await self._store().read_metadata(_CURSOR_PREFIX + resume)
         if cursor is not None:
             return int(cursor)
         number = await self._store().last_event()
         if resume is not None:
             # Stored before the first event: a process that dies before handling one misses nothing from here on.
-            await self._store().remember(_CURSOR_PREFIX + resume, str(number))
+            await self._store().write_metadata(_CURSOR_PREFIX + resume, str(number))
         return number
 
     async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
@@ -168,7 +168,7 @@ class Listeners:
                 if fnmatchcase(numbered.event.kind, listener.pattern):
                     await _handle(listener.handler, _to_happening(numbered))
         if events and resume is not None:
-            await self._store().remember(_CURSOR_PREFIX + resume, str(events[-1].number))
+            await self._store().write_metadata(_CURSOR_PREFIX + resume, str(events[-1].number))
         return events[-1].number if events else number
 
     async def _wait_for_wakeup(self, seconds: float = _POLL_SECONDS) -> None:

@@ -8,7 +8,7 @@ from ..targets.function.arguments.binding import Binding
 
 def signature_of(binding: Binding) -> Signature:
     arguments = tuple(
-        Argument(name, part.required, part.converter.wanted, part.converter.accepts)
-        for name, part in binding.parts.items()
+        Argument(name, part.required, part.converter.expected, part.converter.accepts)
+        for name, part in binding.fields.items()
     )
     return Signature(arguments, binding.rest is not None)

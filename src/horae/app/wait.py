@@ -36,17 +36,17 @@ class Waiting:
     def __init__(self) -> None:
         self._wakeups: dict[str, set[asyncio.Event]] = {}
 
-    def ended_of(self, tasks: Collection[str]) -> None:
+    def notify_ended(self, tasks: Collection[str]) -> None:
         """Wake the waiters of these tasks: a run of each has ended."""
         for task_id in self._wakeups.keys() & tasks if self._wakeups else ():
             for wakeup in self._wakeups[task_id]:
                 wakeup.set()
 
-    def look(self) -> None:
+    def notify_all(self) -> None:
         """Wake all waiters: a task was changed by a front end."""
-        self.ended_of(tuple(self._wakeups))
+        self.notify_ended(tuple(self._wakeups))
 
-    async def ended(
+    async def wait_for_end(
         self, reader: Callable[[], Rows], task_id: str, owner: str | None, occurrence: Occurrence | None = None
     ) -> Run:
         """Return the last run of the occurrence that ends next, or of the one that ended last if none is left.
@@ -100,8 +100,8 @@ async def _wait_for(wakeup: asyncio.Event, seconds: float) -> None:
 
 def _refuse_endless_wait(facts: Facts) -> None:
     """Raise if the task is paused without end and no run is live: no occurrence ends until it is resumed."""
-    pause = facts.standing.pause
-    asleep = all(entry.stand is Stand.ASLEEP for entry in facts.entries)
+    pause = facts.status.pause
+    asleep = all(entry.state is Stand.ASLEEP for entry in facts.entries)
     if pause is not None and pause.until is None and asleep and not facts.live:
         raise refuse("task_paused", id=facts.task.id)
 
@@ -127,5 +127,5 @@ def _first_ended(runs: Iterable[Run]) -> Run:
 
 def _last_ended(facts: Facts, runs: list[Run]) -> Run:
     if not runs:
-        raise refuse("task_over", id=facts.task.id, state=facts.standing.state.value, wish="wait for", wish_zh="等待")
+        raise refuse("task_over", id=facts.task.id, state=facts.status.state.value, wish="wait for", wish_zh="等待")
     return max(runs, key=lambda run: (run.ended or run.due, run.planned, run.attempt))

@@ -33,7 +33,7 @@ async def run_of(app: Workplace, name: str) -> Found:
     if is_run(name):
         run = await app.service.runs.get(app.who, name)
         return Found(run, await app.service.tasks.get(app.who, run.task_id))
-    facts = await app.service.tasks.named(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.who, name)
     page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=1)
     if not page.items:
         raise refuse("no_runs_yet", name=facts.task.name, id=facts.task.id)
@@ -44,7 +44,7 @@ async def failed_run_of(app: Workplace, name: str) -> Found:
     """A run by its id; of a task, the newest that failed."""
     if is_run(name):
         return await run_of(app, name)
-    facts = await app.service.tasks.named(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.who, name)
     page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id, states=FAILURES), limit=1)
     if not page.items:
         raise refuse("nothing_failed", name=facts.task.name, id=facts.task.id)

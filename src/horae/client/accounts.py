@@ -45,7 +45,7 @@ class RemoteAccounts:
         fields = {"role": role, "zone": zone, "quotas": None if quotas is None else _quotas_json(quotas), "note": note}
         body = {field: value for field, value in fields.items() if value is not None}
         headers = {} if expected is None else {"If-Match": f'"{expected}"'}
-        return await self._decode_owner((await self._connection.ask("PUT", _owner_path(name), (), body, headers)).value)
+        return await self._decode_owner((await self._connection.request("PUT", _owner_path(name), (), body, headers)).json)
 
     async def revoke(self, principal: Principal, name: str) -> Owner:
         del principal

@@ -39,7 +39,7 @@ _SAFE_CHARACTERS: Final = "-_.~:@"
 class Answered(NamedTuple):
     """Decoded response: the JSON value, and its ETag if it has one."""
 
-    value: Any
+    json: Any
     etag: str = ""
 
 
@@ -61,18 +61,18 @@ class Connection:
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, path: str, query: Asked = ()) -> Any:
-        return (await self.ask("GET", path, query)).value
+        return (await self.request("GET", path, query)).json
 
     async def post(self, path: str, body: Any = None, query: Asked = ()) -> Any:
-        return (await self.ask("POST", path, query, body)).value
+        return (await self.request("POST", path, query, body)).json
 
     async def put(self, path: str, body: Any, query: Asked = ()) -> Any:
-        return (await self.ask("PUT", path, query, body)).value
+        return (await self.request("PUT", path, query, body)).json
 
     async def delete(self, path: str, query: Asked = ()) -> Any:
-        return (await self.ask("DELETE", path, query)).value
+        return (await self.request("DELETE", path, query)).json
 
-    async def ask(
+    async def request(
         self, method: str, path: str, query: Asked = (), body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Answered:
         """Send a request and return its response. A POST carries an idempotency key, so that a repeated POST takes
@@ -186,17 +186,17 @@ class Connection:
         if not isinstance(value, Mapping) or "code" not in value:
             return refuse("not_our_server", server=self.server, problem=f"status {status}")
         if value["code"] in _VERSION_MISMATCH_CODES:
-            return await self.misunderstood(str(value.get("detail", "")))
+            return await self.incompatibility_error(str(value.get("detail", "")))
         return error_from(status, value)
 
-    async def misunderstood(self, problem: str) -> HoraeError:
+    async def incompatibility_error(self, problem: str) -> HoraeError:
         """Return the error for an unreadable response: another version of the server is the likeliest cause."""
         server_version = await self.version()
         if server_version is None or server_version == __version__:
             return refuse("not_our_server", server=self.server, problem=problem)
         return refuse("other_version", server=self.server, theirs=server_version, ours=__version__, problem=problem)
 
-    async def state(self) -> Mapping[str, Any]:
+    async def readiness(self) -> Mapping[str, Any]:
         """Return the readiness report of the server, also when it is not ready."""
         import aiohttp  # noqa: PLC0415
 

@@ -21,7 +21,7 @@ async def understood(connection: Connection, read: Callable[[Any], T], response:
         return read(response)
     except (LookupError, TypeError, ValueError, AttributeError, Refusal) as error:
         # A Refusal too: the server accepted this value, so only its version can differ.
-        raise await connection.misunderstood(f"{type(error).__name__}: {error}") from error
+        raise await connection.incompatibility_error(f"{type(error).__name__}: {error}") from error
 
 
 async def paged(

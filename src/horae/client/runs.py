@@ -73,7 +73,7 @@ class RemoteLedger:
         self._connection = connection
         self._tasks = tasks
 
-    async def explained(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+    async def explain(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
         query = [] if zone is None else [("zone", zone)]
         if at is not None:
             query.append(("at", at if isinstance(at, str) else str(utc(at))))

@@ -53,7 +53,7 @@ class RemoteService:
 
     async def has_engine(self) -> bool:
         """Return whether the server reports a node that executes due tasks."""
-        readiness = await self.connection.state()
+        readiness = await self.connection.readiness()
         return bool(readiness.get("parts", {}).get("engine", False))
 
 

@@ -78,7 +78,7 @@ class RemoteTasks:
         )
         return (await self._decode_facts(response)).task
 
-    async def rehearse(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
+    async def preview_declaration(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
         """Return the task that has this key now, and the task that it would become (dry run)."""
         del principal
         owner = [] if request.owner is None else [("owner", request.owner)]
@@ -90,7 +90,7 @@ class RemoteTasks:
         response = await self._connection.put(_key_path(request), wish_json(request, self._zone), query)
         return before, (await self._decode_facts(response)).task
 
-    async def keep_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
+    async def import_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
         del principal, task_id
         if ended:
             raise refuse_here("not_over_http", what="runs of another scheduler", what_zh="其他调度器的运行记录")
@@ -101,7 +101,7 @@ class RemoteTasks:
         del principal
         return await self._decode_facts(await self._connection.get(_task_path(task_id), [_WITH_AGENDA]))
 
-    async def named(self, principal: Principal, name: str) -> Facts:
+    async def find_by_name(self, principal: Principal, name: str) -> Facts:
         del principal
         if not name.strip("/"):
             raise refuse("no_such_task", id=name)
@@ -153,9 +153,9 @@ class RemoteTasks:
         now = self._clock.now()
         query = [_WITH_AGENDA, *([_DRY_RUN] if dry_run else ())]
         headers = {"If-Match": f'"{before.task.version}"'}
-        response = await self._connection.ask("PATCH", _task_path(task_id), query, edits_json(edits), headers)
-        after = (await self._decode_facts(response.value)).task
-        return Edited(before.task, after, fire_changes(before.task, after, before.standing, now))
+        response = await self._connection.request("PATCH", _task_path(task_id), query, edits_json(edits), headers)
+        after = (await self._decode_facts(response.json)).task
+        return Edited(before.task, after, fire_changes(before.task, after, before.status, now))
 
     async def pause(self, principal: Principal, task_id: str, *, note: str = "", until: datetime | None = None) -> Facts:
         del principal

@@ -30,7 +30,7 @@ class Sealing(Protocol):
     def open(self, sealed: bytes, associated_data: bytes) -> bytes | None:
         """Decrypt; None if the key or the associated data differ, or if the bytes were changed."""
 
-    def will_open(self, sealed: bytes, associated_data: bytes) -> bool:
+    def opens_with_current_key(self, sealed: bytes, associated_data: bytes) -> bool:
         """Whether the key that `seal` uses now opens it; False for a key that a rotation replaces or has replaced."""
 
 
@@ -68,7 +68,7 @@ class Key:
         except InvalidTag:
             return None
 
-    def will_open(self, sealed: bytes, associated_data: bytes) -> bool:
+    def opens_with_current_key(self, sealed: bytes, associated_data: bytes) -> bool:
         return self.open(sealed, associated_data) is not None
 
     @cached_property

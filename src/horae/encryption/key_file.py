@@ -36,7 +36,7 @@ class KeyFile:
         return str(self.path)
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         return self.path.exists() or self._next_path.exists()
 
     def seal(self, value: bytes, associated_data: bytes) -> bytes:
@@ -44,7 +44,7 @@ class KeyFile:
         self._cached_key = self._load_current_key() or make_key(self.path)
         return self._cached_key.seal(value, associated_data)
 
-    def will_open(self, sealed: bytes, associated_data: bytes) -> bool:
+    def opens_with_current_key(self, sealed: bytes, associated_data: bytes) -> bool:
         """Check with the current files, not with a cached key."""
         key = self._load_current_key()
         return key is not None and key.open(sealed, associated_data) is not None

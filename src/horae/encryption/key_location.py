@@ -39,7 +39,7 @@ class Unnamed:
     def open(self, sealed: bytes, associated_data: bytes) -> NoReturn:  # noqa: ARG002
         raise refuse("key_file_not_named")
 
-    def will_open(self, sealed: bytes, associated_data: bytes) -> bool:  # noqa: ARG002
+    def opens_with_current_key(self, sealed: bytes, associated_data: bytes) -> bool:  # noqa: ARG002
         return False
 
 
@@ -49,7 +49,7 @@ class SharedKeyFile(KeyFile):
 
     def open(self, sealed: bytes, associated_data: bytes) -> bytes | None:
         value = super().open(sealed, associated_data)
-        if value is None and not self.is_there:
+        if value is None and not self.exists:
             raise refuse("key_file_missing", path=self.path)
         return value
 

@@ -28,14 +28,14 @@ class Carried:
     __slots__ = (
         "_cancel_actions",
         "_runner",
-        "alive",
-        "asked",
-        "begun",
-        "cancellable",
+        "last_heartbeat",
+        "end_requested_at",
+        "begun_at",
+        "is_cancellable",
         "cancelled",
-        "ending",
+        "end_reason",
         "job",
-        "lines",
+        "line_count",
         "run",
         "started",
         "task",
@@ -47,15 +47,15 @@ class Carried:
         self.task = task
         self.run = run
         self.started = started
-        self.begun = begun
-        self.alive = begun
-        self.asked = begun
+        self.begun_at = begun
+        self.last_heartbeat = begun
+        self.end_requested_at = begun
         self.cancelled = False
-        self.cancellable = False
+        self.is_cancellable = False
         """True only while the target executes: a job that is cancelled before or after could not report the outcome."""
-        self.ending: Reason | None = None
+        self.end_reason: Reason | None = None
         self.job: asyncio.Task[None] | None = None
-        self.lines = 0
+        self.line_count = 0
 
     @property
     def claim(self) -> tuple[str, int]:
@@ -72,33 +72,33 @@ class Carried:
         return traceparent(self.run)
 
     @property
-    def silence_ends(self) -> float:
+    def deadline_at(self) -> float:
         """Monotonic instant by which the run must send a heartbeat, or end because of `max_duration`."""
         policies = self.task.policies
-        silent_until = self.alive + policies.timeout.total_seconds()
+        silent_until = self.last_heartbeat + policies.timeout.total_seconds()
         if policies.max_duration is None:
             return silent_until
-        return min(silent_until, self.begun + policies.max_duration.total_seconds())
+        return min(silent_until, self.begun_at + policies.max_duration.total_seconds())
 
     @property
-    def watched_until(self) -> float:
+    def next_check_at(self) -> float:
         """Monotonic instant of the next request to end, the first one or a repeated one."""
-        if self.ending is None:
-            return self.silence_ends
-        return self.asked + self.task.policies.timeout.total_seconds()
+        if self.end_reason is None:
+            return self.deadline_at
+        return self.end_requested_at + self.task.policies.timeout.total_seconds()
 
     @property
     def deadline(self) -> datetime:
-        return self.started + timedelta(seconds=self.silence_ends - self.begun)
+        return self.started + timedelta(seconds=self.deadline_at - self.begun_at)
 
     @property
     def yield_requested(self) -> bool:
-        return self._runner.stopping
+        return self._runner.is_stopping
 
     def log(self, text: str, level: str = "info") -> None:
         """Write a log line; after `LOG_LINES` one more is sent, from which the journal sees that lines were dropped."""
-        self.lines += 1
-        if self.lines <= LOG_LINES + 1:
+        self.line_count += 1
+        if self.line_count <= LOG_LINES + 1:
             self._write_line(text, level)
 
     def progress(self, done: float, text: str = "") -> None:
@@ -106,7 +106,7 @@ class Carried:
         self.log(f"{min(max(done, 0.0), 1.0):.4f} {text}".rstrip(), "progress")
 
     def heartbeat(self) -> None:
-        self.alive = self._runner.clock.steady()
+        self.last_heartbeat = self._runner.clock.steady()
 
     def on_cancel(self, action: Callable[[], None]) -> None:
         if self._cancel_actions is None:
@@ -115,14 +115,14 @@ class Carried:
         if self.cancelled:
             self._call_action(action)
 
-    def end(self, reason: Reason) -> None:
+    def request_end(self, reason: Reason) -> None:
         """Ask the run to end: call its cancel actions and cancel its job. May be repeated for a run that does not react."""
-        self.ending = self.ending or reason
-        self.asked = self._runner.clock.steady()
+        self.end_reason = self.end_reason or reason
+        self.end_requested_at = self._runner.clock.steady()
         self.cancelled = True
         for action in tuple(self._cancel_actions or ()):
             self._call_action(action)
-        if self.job is not None and self.cancellable:
+        if self.job is not None and self.is_cancellable:
             self.job.cancel()
 
     def _call_action(self, action: Callable[[], None]) -> None:
@@ -134,4 +134,4 @@ class Carried:
 
     def _write_line(self, text: str, level: str) -> None:
         line = Line(self.run.id, self._runner.clock.now(), level, shortened(text, LOG_LINE_CHARACTERS))
-        self._runner.scribe.write(line)
+        self._runner.journal_writer.write(line)

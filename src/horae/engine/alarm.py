@@ -26,26 +26,26 @@ class Alarm:
         self._notified = False
         self._waiter: asyncio.Future[None] | None = None
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake the dispatcher, because an entry may be due earlier than known; ignored in poll mode."""
         if self._precise:
-            self.rouse()
+            self.wake()
 
-    def rouse(self) -> None:
+    def wake(self) -> None:
         """Wake the dispatcher in either mode, because whatever kept it from claiming is over."""
         self._notified = True
         self._wake()
 
-    def looking(self) -> None:
+    def begin_poll(self) -> None:
         """Mark the beginning of a claim, which may not see entries that are announced from here on."""
         self._expected = None
 
-    def looked(self, head: datetime | None) -> None:
+    def end_poll(self, head: datetime | None) -> None:
         """Mark the end of a claim, with the head of the agenda as of some point since `looking`."""
         self._last_poll = self._clock.steady()
         self._head = _earliest(head, self._expected)
 
-    def glimpsed(self, head: datetime | None) -> None:
+    def observe_head(self, head: datetime | None) -> None:
         """Take the head of the agenda from a lease renewal: it counts as a poll, but may be older than announced entries."""
         if self._precise:
             self._last_poll = self._clock.steady()

@@ -49,7 +49,7 @@ class ClockFollower:
         self._step = timedelta(0)
         self._retry = StoreRetry("planning after a clock step", clock)
 
-    def set_back(self, by: timedelta) -> None:
+    def report_step(self, by: timedelta) -> None:
         """Report that the wall clock went back, and wake the loop."""
         self._step += by
         self._wake.set()
@@ -58,7 +58,7 @@ class ClockFollower:
         """Handle reported steps, and at the start one that happened while no node ran."""
         while True:
             try:
-                await self.look()
+                await self.detect_step()
                 await self.step()
             except StoreError as error:
                 await self._retry.wait(error)
@@ -67,14 +67,14 @@ class ClockFollower:
             self._wake.clear()
             await self._wake.wait()
 
-    async def look(self) -> None:
+    async def detect_step(self) -> None:
         """Detect a step from the newest event: it lies in the future where the clock was set back while no node ran."""
         if not self._step:
             last = await self._store.last_event()
             newest = [each.event.at for each in await self._store.events(max(0, last - 1), 1)]
             lead = max(newest, default=self._clock.now()) - self._clock.now()
             if lead >= FAR_AHEAD:
-                self.set_back(lead)
+                self.report_step(lead)
 
     async def step(self) -> int:
         """Replan the interval tasks after a step; return how many were moved."""
@@ -91,7 +91,7 @@ class ClockFollower:
         await self._store.write_records([Writing(record, None if known is None else known.version)])
         moved = await self._replan_all(now)
         self._step -= step
-        self._alarm.ring()
+        self._alarm.notify()
         return moved
 
     async def _replan_all(self, now: datetime) -> int:

@@ -19,9 +19,9 @@ class Watch:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = float("inf")
 
-    def over(self, run: Carried) -> None:
+    def watch(self, run: Carried) -> None:
         """Watch another run."""
-        until = run.silence_ends
+        until = run.deadline_at
         if until < self._timer_at:
             self._set_timer(until)
 
@@ -43,7 +43,7 @@ class Watch:
         # A run whose start is not committed yet has no job, so it cannot have timed out.
         executing = [run for run in self._active_runs.values() if run.job is not None]
         for run in executing:
-            if run.watched_until <= steady:
-                run.end(Reason.DEADLINE)
+            if run.next_check_at <= steady:
+                run.request_end(Reason.DEADLINE)
         if executing:
-            self._set_timer(min(run.watched_until for run in executing))
+            self._set_timer(min(run.next_check_at for run in executing))

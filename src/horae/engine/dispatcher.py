@@ -69,26 +69,26 @@ class Dispatcher:
         # The check happens at lease renewals, so interval + renewal stays within the poll ceiling.
         self._route_check_interval = max(SOONEST_SECONDS, (terms.poll_ceiling - terms.renewal).total_seconds())
         self._route_check_requested = True
-        self.company = False
+        self.has_peers = False
         """Whether other nodes are live, which may park entries that they cannot run."""
-        self.draining = False
+        self.is_draining = False
         """Claim nothing until the drain is revoked: due entries are left to other nodes."""
-        self.on_looked: Callable[[], None] = lambda: None
+        self.on_claimed: Callable[[], None] = lambda: None
         """Callback: a claim has returned."""
-        self.on_orders: Callable[[], None] = lambda: None
+        self.on_cancellation: Callable[[], None] = lambda: None
         """Callback: a claim requested the cancellation of a run, possibly one of this node."""
-        self.on_stranded: Callable[[], None] = lambda: None
+        self.on_unroutable: Callable[[], None] = lambda: None
         """Callback: a due entry has no matching route on this node."""
 
     async def step(self, limit: int | None = None) -> Claim:
         """Claim one slice. The clock is read before the call to the store, so nothing is claimed early."""
-        limit = self._runner.room if limit is None else limit
-        if self._closing or not self._lease.held or (limit <= 0 and not self.draining):
+        limit = self._runner.free_capacity if limit is None else limit
+        if self._closing or not self._lease.is_held or (limit <= 0 and not self.is_draining):
             return Claim(more=limit <= 0)
         if self._has_lost_claim:
             await self._lost_claims.step()
             self._has_lost_claim = False
-        if self.draining:
+        if self.is_draining:
             return Claim()
         routes = self._routes()
         if routes is not None and (self._route_check_requested or self._is_check_due(routes)):
@@ -96,17 +96,17 @@ class Dispatcher:
         claimant = Claimant(self._lease.node, self._clock.now(), self._ceiling, routes)
         claim = await self._claim(claimant, limit)
         if self._may_execute(claimant.node):
-            self._runner.carry(claim.runs)
+            self._runner.execute(claim.runs)
         else:
-            self._runner.hand_back([(run.id, run.token) for _, run in claim.runs])
+            self._runner.release([(run.id, run.token) for _, run in claim.runs])
         return claim
 
-    async def look(self) -> Claim:
+    async def claim_slices(self) -> Claim:
         """Claim one slice, or two concurrently where there is enough work and room: one is decided while the other is written.
 
         If the second finds nothing, because the store serializes claims, single slices are used until the backlog ends.
         """
-        share = self._runner.room // 2
+        share = self._runner.free_capacity // 2
         if not 0 < self._last_slice <= share or self._is_serialized or self._has_lost_claim:
             claim = await self.step()
             self._is_serialized = self._is_serialized and claim.more
@@ -121,12 +121,12 @@ class Dispatcher:
         self._is_serialized = self._last_slice == 0
         return _merge_claims(*claims)
 
-    def rung(self) -> None:
+    def request_route_check(self) -> None:
         """Check the routes with the next claim: a notification may mean that an entry was parked for this node."""
         self._route_check_requested = True
 
     @property
-    def wants_to_look(self) -> bool:
+    def is_route_check_due(self) -> bool:
         """Whether a periodic route check is due: entries may be parked without a notification."""
         routes = self._routes()
         return routes is not None and self._is_check_due(routes)
@@ -138,7 +138,7 @@ class Dispatcher:
         """
         if routes is not self._checked_routes and routes != self._checked_routes:
             return True
-        interval = self._route_check_interval if self.company else ALONE_SECONDS
+        interval = self._route_check_interval if self.has_peers else ALONE_SECONDS
         return self._clock.steady() - self._routes_checked_at >= interval
 
     async def _admit_routes(self, routes: frozenset[str]) -> None:
@@ -150,51 +150,51 @@ class Dispatcher:
             self._route_check_requested = True
             raise
 
-    def drain(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one value
-        self.draining = draining
+    def set_draining(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one value
+        self.is_draining = draining
         self._route_check_requested = True
-        self._alarm.rouse()
+        self._alarm.wake()
 
     @property
-    def unsure(self) -> bool:
+    def has_unknown_claims(self) -> bool:
         """Whether this node may hold runs that it does not know of: a claim is in flight, or its answer was lost."""
         return self._is_claiming or self._has_lost_claim
 
     def close(self) -> None:
         """Stop claiming: runs of a claim in flight are released, and `run` returns."""
         self._closing = True
-        self._alarm.rouse()
+        self._alarm.wake()
 
     def reopen(self) -> None:
         self._closing = False
-        self.draining = False
+        self.is_draining = False
         self._route_check_requested = True
 
     async def run(self) -> None:
         while not self._closing:
-            self._alarm.looking()
+            self._alarm.begin_poll()
             self._is_claiming = True
             try:
-                claim = await self.look()
+                claim = await self.claim_slices()
             except StoreError as error:
                 await self._retry.wait(error)
                 continue
             finally:
                 self._is_claiming = False
-            self.on_looked()
-            if claim.more and self._runner.room > 0:
+            self.on_claimed()
+            if claim.more and self._runner.free_capacity > 0:
                 # Yield to the claimed runs first: very short ones end at once and free room, and a store that never suspends
                 # would keep them waiting.
                 await self._clock.pause(0)
                 continue
             if claim.more:
-                self._runner.want_room()
-            self._alarm.looked(None if claim.more else claim.next_due)
+                self._runner.request_room()
+            self._alarm.end_poll(None if claim.more else claim.next_due)
             await self._alarm.wait()
 
     def _may_execute(self, node: str) -> bool:
         """Return False when the lease was lost, or the dispatcher closed, while the claim was in flight."""
-        return not self._closing and self._lease.held and self._lease.node == node
+        return not self._closing and self._lease.is_held and self._lease.node == node
 
     async def _claim(self, claimant: Claimant, room: int) -> Claim:
         cancelling: list[str] = []
@@ -222,9 +222,9 @@ class Dispatcher:
             raise
         self._retry.succeeded()
         if cancelling:
-            self.on_orders()
+            self.on_cancellation()
         if unroutable:
-            self.on_stranded()
+            self.on_unroutable()
         return claim
 
 
@@ -240,4 +240,4 @@ def _decide_or_defer(facts: Facts, entry: Entry, token: int, claim: Claimant) ->
         return fire(facts, entry, token, claim)
     except Exception:
         LOG.exception("the decision for a due entry of the task %s failed, and the entry is deferred", facts.task.id)
-        return Change(put=(entry._replace(stand=Stand.TIMED, due=claim.now + SET_ASIDE_FOR),))
+        return Change(put=(entry._replace(state=Stand.TIMED, due=claim.now + SET_ASIDE_FOR),))

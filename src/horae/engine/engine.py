@@ -71,19 +71,19 @@ class Engine:
         self._is_gone = is_gone
         self._entropy = entropy
         terms = settings.terms
-        ceiling = settings.look_every or terms.poll_ceiling
-        self.alarm = Alarm(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
+        ceiling = settings.poll_interval or terms.poll_ceiling
+        self.wake_timer = Alarm(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
         self.lease = Lease(clock, terms)
-        self.settler = Settler(store, self.alarm, clock)
-        self.scribe = Scribe(store, clock)
-        self.runner = Runner(store, targets, self.settler, self.scribe, clock, settings.capacity)
+        self.settler = Settler(store, self.wake_timer, clock)
+        self.journal_writer = Scribe(store, clock)
+        self.runner = Runner(store, targets, self.settler, self.journal_writer, clock, settings.capacity)
         self.runner.permit = permit
-        self.releaser = Releaser(store, self.alarm, clock)
+        self.releaser = Releaser(store, self.wake_timer, clock)
         lost_claims = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
         self.dispatcher = Dispatcher(
             store,
             self.runner,
-            self.alarm,
+            self.wake_timer,
             self.lease,
             clock,
             terms,
@@ -91,7 +91,7 @@ class Engine:
             routes=routes,
             claim_limit=settings.claim_limit,
         )
-        self.clock_follower = ClockFollower(store, self.alarm, self.lease, clock, platform.node)
+        self.clock_follower = ClockFollower(store, self.wake_timer, self.lease, clock, platform.node)
         self.delay_reporter = DelayReporter(store, self.lease, clock)
         self.janitor = Janitor(store, store, clock, settings)
         self._admission = Admission(store, clock, settings, is_gone)
@@ -100,13 +100,13 @@ class Engine:
         """Callback: awaited when this node holds its lease, before its first claim."""
         self.drained = asyncio.Event()
         """Set when the node is draining and has nothing left to execute, settle or release."""
-        self.runner.on_room = self.alarm.rouse
-        self.runner.hand_back = self.releaser.add
+        self.runner.on_room = self.wake_timer.wake
+        self.runner.release = self.releaser.add
         self.settler.on_settled = self._after_settlement
         if settings.report_delays:
             self.settler.on_recorded = self.delay_reporter.add
-        self.dispatcher.on_orders = self._request_orders
-        self.dispatcher.on_looked = self._check_drained
+        self.dispatcher.on_cancellation = self._request_orders
+        self.dispatcher.on_claimed = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
         self._thread: OwnThread | None = None
@@ -126,19 +126,19 @@ class Engine:
         return self._clock.offset
 
     @property
-    def draining(self) -> bool:
+    def is_draining(self) -> bool:
         """Whether this node was ordered to claim nothing more."""
-        return self.dispatcher.draining
+        return self.dispatcher.is_draining
 
     async def start(self) -> None:
         """Join the store and start all actors. Raises a refusal, with nothing claimed, where admission fails."""
         async with self._start_stop_lock:
             if self._actors:
                 return
-            self.runner.stopping = False
+            self.runner.is_stopping = False
             self.dispatcher.reopen()
             self.drained.clear()
-            self.scribe.start()
+            self.journal_writer.start()
             keeper = await self._join_and_check()
             await self.on_joined()
             actors = {
@@ -156,19 +156,19 @@ class Engine:
                 name: asyncio.ensure_future(keep_going(name, run, self._clock)) for name, run in actors.items()
             }
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Handle a wake-up notification: an entry was added, a cancellation requested, or an entry parked by another node."""
-        self.dispatcher.rung()
-        self.alarm.ring()
+        self.dispatcher.request_route_check()
+        self.wake_timer.notify()
         self._request_orders()
 
     def _request_orders(self) -> None:
         """Renew the lease now: the answer contains cancellation orders for runs of this node."""
         if self.keeper is not None:
             if self._thread is None:
-                self.keeper.ring()
+                self.keeper.request_renewal()
             else:
-                self._thread.call(self.keeper.ring)
+                self._thread.call(self.keeper.request_renewal)
 
     async def stop(self) -> None:
         """Stop claiming, let active runs end within the grace period, release the rest, and leave the store."""
@@ -191,10 +191,10 @@ class Engine:
         for actor in self._actors.values():
             actor.cancel()
         self._actors = {}
-        self.runner.forsake()
+        self.runner.discard_all()
         self.keeper = None
         if self._thread is not None:
-            self._thread.end()
+            self._thread.stop()
             self._thread = None
 
     # --- stopping, step by step --------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class Engine:
     async def _stop_claiming(self) -> None:
         """Wait for a claim in flight: its runs would otherwise stay claimed until the lease expires."""
         self.dispatcher.close()
-        self.runner.stopping = True
+        self.runner.is_stopping = True
         timeout = max(self._settings.grace, self._settings.terms.renewal)
         await asyncio.wait([self._actors["dispatcher"]], timeout=timeout.total_seconds())
         await self._end_actors("dispatcher")
@@ -210,14 +210,14 @@ class Engine:
     async def _end_runs(self) -> None:
         try:
             async with asyncio.timeout(self._settings.grace.total_seconds()):
-                await self.runner.drained()
+                await self.runner.wait_idle()
         except TimeoutError:
             self.runner.abandon(Reason.RELEASED)
         try:
             async with asyncio.timeout(CLEAN_UP_SECONDS):
-                await self.runner.gone()
+                await self.runner.wait_abandoned()
         except TimeoutError:
-            self.runner.hand_back_all()
+            self.runner.release_abandoned()
 
     async def _end_actors(self, *names: str) -> None:
         ending = [self._actors[name] for name in names if name in self._actors]
@@ -226,7 +226,7 @@ class Engine:
         await asyncio.gather(*ending, return_exceptions=True)
 
     async def _flush_all(self) -> None:
-        await self.scribe.stop()
+        await self.journal_writer.stop()
         await self.settler.flush()
         await self.releaser.flush()
         await self.delay_reporter.write()
@@ -258,9 +258,9 @@ class Engine:
 
     async def _join(self) -> Keeper:
         loop = asyncio.get_running_loop()
-        if self._settings.own_thread:
+        if self._settings.lease_thread:
             self._thread = OwnThread("horae-keeper")
-            self.keeper = await asyncio.wrap_future(self._thread.begin(self._start_keeper(self._thread, loop)))
+            self.keeper = await asyncio.wrap_future(self._thread.submit(self._start_keeper(self._thread, loop)))
         else:
             self.keeper = self._build_keeper(_call_directly)
             await self.keeper.join()
@@ -281,24 +281,24 @@ class Engine:
                 if not loop.is_closed():
                     raise
 
-        thread.keep(keep_going("keeper", run, self._clock))
+        thread.run_in_background(keep_going("keeper", run, self._clock))
         return keeper
 
     async def _stop_keeper_thread(self) -> None:
         self.keeper = None
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.end)
+            await asyncio.to_thread(self._thread.stop)
             self._thread = None
 
     def _build_keeper(self, call: Callable[..., Any]) -> Keeper:
         signals = Signals(
-            orders=lambda orders: call(self._on_orders, orders),
-            lost=lambda: call(self._on_lease_lost),
-            looked=lambda head: call(self._on_head_seen, head),
-            company=lambda others: call(self._on_peers_changed, others),
-            recovered=lambda: call(self.alarm.ring),
-            set_back=lambda by: call(self.clock_follower.set_back, by),
-            draining=lambda draining: call(self._on_drain_order, draining),
+            on_orders=lambda orders: call(self._on_orders, orders),
+            on_lost=lambda: call(self._on_lease_lost),
+            on_head_seen=lambda head: call(self._on_head_seen, head),
+            on_peers_changed=lambda others: call(self._on_peers_changed, others),
+            on_recovered=lambda: call(self.wake_timer.notify),
+            on_clock_set_back=lambda by: call(self.clock_follower.report_step, by),
+            on_draining=lambda draining: call(self._on_drain_order, draining),
         )
         return Keeper(
             self._store,
@@ -308,7 +308,7 @@ class Engine:
             signals,
             new_node=self._new_node,
             is_gone=self._is_gone,
-            load=lambda: self.runner.going,
+            load=lambda: self.runner.active_count,
         )
 
     def _new_node(self) -> Node:
@@ -319,36 +319,36 @@ class Engine:
 
     def _on_head_seen(self, head: datetime | None) -> None:
         """Take the head of the agenda from a renewal, and wake the dispatcher for a due route check, which the head does not show."""
-        self.alarm.glimpsed(head)
-        if self.dispatcher.wants_to_look:
-            self.alarm.ring()
+        self.wake_timer.observe_head(head)
+        if self.dispatcher.is_route_check_due:
+            self.wake_timer.notify()
         self._check_drained()
 
     def _on_drain_order(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one value
         """Start or end draining: the dispatcher stops claiming at once, active runs continue to their end."""
         LOG.warning("this node claims %s", "nothing more: it was told to drain" if draining else "again")
         self.drained.clear()
-        self.dispatcher.drain(draining)
+        self.dispatcher.set_draining(draining)
 
     def _check_drained(self) -> None:
         """Set `drained` if nothing is left. Called after each claim, settlement and renewal, one of which comes last."""
-        is_pending = self.dispatcher.unsure or self.settler.waiting or self.releaser.waiting
-        if self.draining and self.runner.idle and not is_pending:
+        is_pending = self.dispatcher.has_unknown_claims or self.settler.pending or self.releaser.pending
+        if self.is_draining and self.runner.is_idle and not is_pending:
             self.drained.set()
 
     def _on_peers_changed(self, others: bool) -> None:  # noqa: FBT001 - a signal with one value
-        self.dispatcher.company = others
+        self.dispatcher.has_peers = others
         if not others:
             # The node that left may have parked an entry, and its notification may be lost.
-            self.dispatcher.rung()
-            self.alarm.ring()
+            self.dispatcher.request_route_check()
+            self.wake_timer.notify()
 
     def _on_orders(self, orders: tuple[Order, ...]) -> None:
         for order in orders:
-            self.runner.end(order.run_id, order.reason)
+            self.runner.request_end(order.run_id, order.reason)
 
     def _after_settlement(self, tasks: Collection[str]) -> None:
-        self.runner.offer_room()
+        self.runner.notify_room()
         self.on_settled(tasks)
         self._check_drained()
 

@@ -55,7 +55,7 @@ class FairQueue:
                 del self._queues[owner]
         return taken
 
-    def put_back(self, taken: Iterable[Queued]) -> None:
+    def return_to_front(self, taken: Iterable[Queued]) -> None:
         """Return settlements that could not be committed, in the order of `take`, to the front of their owners' queues."""
         for queued in reversed(list(taken)):
             if queued.owner not in self._queues:

@@ -79,13 +79,13 @@ class Janitor:
                 self._more_expired = True
                 self._pause = self._retry.failed(error)
 
-    async def renew_zones(self) -> int:
+    async def update_zone_data(self) -> int:
         """Replan future occurrences if the time zone data is newer than the deployment has seen; return how many moved."""
-        known = await self._upkeep.recall(ZONE_DATA)
+        known = await self._upkeep.read_metadata(ZONE_DATA)
         if known is not None and known >= TZDATA_VERSION:
             return 0
         moved = 0 if known is None else await self._replan_all()
-        await self._upkeep.remember(ZONE_DATA, TZDATA_VERSION)
+        await self._upkeep.write_metadata(ZONE_DATA, TZDATA_VERSION)
         return moved
 
     async def _replan_all(self) -> int:
@@ -116,7 +116,7 @@ class Janitor:
     async def _renew_zones_with_retry(self) -> None:
         while True:
             try:
-                await self.renew_zones()
+                await self.update_zone_data()
             except StoreError as error:
                 await self._retry.wait(error)
             else:

@@ -28,15 +28,15 @@ BREATH_SECONDS: Final = 0.05
 class Signals:
     """Callbacks of the keeper to the engine; called on the keeper's thread."""
 
-    orders: Callable[[tuple[Order, ...]], None]
-    lost: Callable[[], None]
-    looked: Callable[[datetime | None], None]
-    recovered: Callable[[], None]
-    company: Callable[[bool], None] = lambda _others: None
+    on_orders: Callable[[tuple[Order, ...]], None]
+    on_lost: Callable[[], None]
+    on_head_seen: Callable[[datetime | None], None]
+    on_recovered: Callable[[], None]
+    on_peers_changed: Callable[[bool], None] = lambda _others: None
     """Whether any other node holds a lease; called when that changes."""
-    set_back: Callable[[timedelta], None] = lambda _by: None
+    on_clock_set_back: Callable[[timedelta], None] = lambda _by: None
     """The wall clock went back by this much since the last renewal."""
-    draining: Callable[[bool], None] = lambda _draining: None
+    on_draining: Callable[[bool], None] = lambda _draining: None
     """Whether this node is ordered to claim nothing more; called when that changes."""
 
 
@@ -82,10 +82,10 @@ class Keeper:
         sent_at = self._clock.steady()
         await self._store.join(node)
         self._lease.node = node.id
-        self._lease.renewed(sent_at)
+        self._lease.mark_renewed(sent_at)
         self._next_renewal = sent_at
 
-    def ring(self) -> None:
+    def request_renewal(self) -> None:
         """Renew soon, because a run may have been cancelled."""
         self._renewal_requested = True
         self._wake.set()
@@ -109,8 +109,8 @@ class Keeper:
                 # A late answer counts as none; what matters is whether the lease still holds.
                 self._retry.failed(error)
                 self._next_renewal = self._not_before = self._clock.steady() + self._retry_seconds
-            if not self._lease.held:
-                self._signals.lost()
+            if not self._lease.is_held:
+                self._signals.on_lost()
             await self._sleep()
 
     @property
@@ -123,7 +123,7 @@ class Keeper:
 
     def _step_timeout(self) -> float:
         """Return the timeout of a step: until the lease is lost, and after that one renewal interval."""
-        return self._lease.left if self._lease.held else self._terms.renewal.total_seconds()
+        return self._lease.seconds_left if self._lease.is_held else self._terms.renewal.total_seconds()
 
     async def _renew(self) -> None:
         self._renewal_requested = False
@@ -131,22 +131,22 @@ class Keeper:
         at = self._clock.now()
         extension = await self._store.extend(self._lease.node, at, self._load(), self._clock.offset)
         self._retry.succeeded()
-        if extension.now is not None and self._clock.compare(at, extension.now, self._clock.now()):
+        if extension.now is not None and self._clock.correct(at, extension.now, self._clock.now()):
             # The clock was corrected, so actors that sleep until an instant must compute the wait again.
-            self._signals.recovered()
+            self._signals.on_recovered()
         self._compare_clocks()
         self._next_renewal = sent_at + self._terms.renewal.total_seconds()
         if not extension.held:
             # Other nodes have recovered this one as dead, so none of its active runs belongs to it any more.
-            self._lease.lost()
-            self._signals.lost()
+            self._lease.mark_lost()
+            self._signals.on_lost()
             await self.join()
             return
-        if not self._lease.held:
-            self._signals.lost()
+        if not self._lease.is_held:
+            self._signals.on_lost()
             # What kept this node from renewing may have affected the others too: their leases are measured anew.
             self._peers.clear()
-        self._lease.renewed(sent_at)
+        self._lease.mark_renewed(sent_at)
         self._apply_extension(extension)
 
     def _compare_clocks(self) -> None:
@@ -156,19 +156,19 @@ class Keeper:
             passed = timedelta(seconds=steady - self._last_clocks[1])
             back = self._last_clocks[0] + passed - wall
             if back >= NOTEWORTHY:
-                self._signals.set_back(back)
+                self._signals.on_clock_set_back(back)
         self._last_clocks = wall, steady
 
     def _apply_extension(self, extension: Extension) -> None:
-        if extension.orders:
-            self._signals.orders(extension.orders)
+        if extension.cancel_requests:
+            self._signals.on_orders(extension.cancel_requests)
         if extension.draining is not self._draining:
             self._draining = extension.draining
-            self._signals.draining(self._draining)
-        self._signals.looked(extension.next_due)
+            self._signals.on_draining(self._draining)
+        self._signals.on_head_seen(extension.next_due)
         if bool(extension.nodes) is not self._has_peers:
             self._has_peers = bool(extension.nodes)
-            self._signals.company(self._has_peers)
+            self._signals.on_peers_changed(self._has_peers)
         steady = self._clock.steady()
         previous, self._peers = self._peers, {}
         for node in extension.nodes:
@@ -196,16 +196,16 @@ class Keeper:
         """
         decide = partial(recover, now=self._clock.now())
         while await self._store.recover(node, renewals, decide, HANDFUL) == HANDFUL:
-            self._signals.recovered()
+            self._signals.on_recovered()
             if self._clock.steady() >= self._next_renewal:
                 return
         self._peers.pop(node, None)
-        self._signals.recovered()
+        self._signals.on_recovered()
 
     async def _sleep(self) -> None:
         """Sleep until the next renewal, the expiry of another node's lease, or the loss of the own lease."""
-        held = self._lease.held
-        while (seconds := self._seconds_to_wake()) > 0 and self._lease.held is held:
+        held = self._lease.is_held
+        while (seconds := self._seconds_to_wake()) > 0 and self._lease.is_held is held:
             self._wake.clear()
             timer = asyncio.get_running_loop().call_later(seconds, self._wake.set)
             try:
@@ -217,4 +217,4 @@ class Keeper:
         lease = self._terms.lease.total_seconds()
         wake = min([self._renewal_at, *(since + lease for _, since in self._peers.values())])
         seconds = max(wake, self._not_before) - self._clock.steady()
-        return min(seconds, self._lease.left) if self._lease.held else seconds
+        return min(seconds, self._lease.seconds_left) if self._lease.is_held else seconds

@@ -16,20 +16,20 @@ class Lease:
         self.node = ""
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the lease holds: until T − T/4 after the last renewal was sent, before another node may take over."""
-        return self.left > 0
+        return self.seconds_left > 0
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds until this node must have stopped its runs."""
         if self._renewed_at is None:
             return 0.0
         return self._renewed_at + self._self_stop - self._clock.steady()
 
-    def renewed(self, sent_at: float) -> None:
+    def mark_renewed(self, sent_at: float) -> None:
         """Record a successful renewal that was sent at monotonic time `sent_at`."""
         self._renewed_at = sent_at
 
-    def lost(self) -> None:
+    def mark_lost(self) -> None:
         self._renewed_at = None

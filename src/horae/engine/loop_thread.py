@@ -20,11 +20,11 @@ class OwnThread:
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
-    def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+    def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         """Run a coroutine on this thread's loop; callable from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def keep(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine until `end`; callable only on this thread's loop."""
         self._jobs.append(self._loop.create_task(work))
 
@@ -33,7 +33,7 @@ class OwnThread:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(action)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Cancel the jobs and block until the thread has ended; idempotent."""
         with self._end_lock:
             if self._loop.is_closed():

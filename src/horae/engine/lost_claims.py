@@ -29,4 +29,4 @@ class Doubts:
         return len(lost)
 
     def _is_known(self, run_id: str) -> bool:
-        return self._runner.knows(run_id) or self._settler.holds(run_id)
+        return self._runner.has_run(run_id) or self._settler.has_settlement(run_id)

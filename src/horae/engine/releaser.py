@@ -34,7 +34,7 @@ class Releaser:
             self._wake.set()
 
     @property
-    def waiting(self) -> int:
+    def pending(self) -> int:
         """Number of runs that are not released yet."""
         return len(self._claims) + self._in_flight
 
@@ -51,7 +51,7 @@ class Releaser:
                 raise
             finally:
                 self._in_flight = 0
-            self._alarm.ring()
+            self._alarm.notify()
         return len(batch)
 
     async def run(self) -> None:

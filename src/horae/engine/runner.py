@@ -46,8 +46,8 @@ class Runner:
     ) -> None:
         self.clock = clock
         self.permit: Permit = permit_all
-        self.scribe = scribe
-        self.stopping = False
+        self.journal_writer = scribe
+        self.is_stopping = False
         self._store = store
         self._targets = targets
         self._settler = settler
@@ -62,38 +62,38 @@ class Runner:
         self._no_abandoned.set()
         self._room_wanted = False
         self.on_room: Callable[[], None] = lambda: None
-        self.hand_back: Callable[[Sequence[tuple[str, int]]], None] = lambda _claims: None
+        self.release: Callable[[Sequence[tuple[str, int]]], None] = lambda _claims: None
 
     @property
-    def room(self) -> int:
+    def free_capacity(self) -> int:
         """Free capacity. Up to `capacity` unrecorded settlements are allowed on top; more of them reduce it (back-pressure)."""
-        return self._capacity - len(self._active) - max(0, self._settler.waiting - self._capacity)
+        return self._capacity - len(self._active) - max(0, self._settler.pending - self._capacity)
 
     @property
-    def going(self) -> int:
+    def active_count(self) -> int:
         return len(self._active)
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether no run is active and no abandoned run is still executing."""
         return not self._active and not self._abandoned
 
-    def knows(self, run_id: str) -> bool:
+    def has_run(self, run_id: str) -> bool:
         """Return whether a run is active, or abandoned and still executing."""
         return run_id in self._active or run_id in self._abandoned
 
-    def want_room(self) -> None:
+    def request_room(self) -> None:
         """Call `on_room` once when there is free capacity."""
         self._room_wanted = True
-        self.offer_room()
+        self.notify_room()
 
-    def offer_room(self) -> None:
+    def notify_room(self) -> None:
         """Call `on_room` if requested and possible; called when a run ended or was abandoned, and after settlements."""
-        if self._room_wanted and self.room > 0:
+        if self._room_wanted and self.free_capacity > 0:
             self._room_wanted = False
             self.on_room()
 
-    def carry(self, claims: Sequence[Claimed]) -> None:
+    def execute(self, claims: Sequence[Claimed]) -> None:
         """Start all claimed runs now; for `at_most_once` the start is committed first."""
         if not claims:
             return
@@ -111,13 +111,13 @@ class Runner:
             self._starting.add(job)
             job.add_done_callback(self._starting.discard)
 
-    def end(self, run_id: str, reason: Reason) -> None:
+    def request_end(self, run_id: str, reason: Reason) -> None:
         """Ask an active run to end. Orders are repeated with every renewal; a run that already cleans up is left alone."""
         active = self._active.get(run_id)
-        if active is not None and active.ending is None:
-            active.end(reason)
+        if active is not None and active.end_reason is None:
+            active.request_end(reason)
 
-    async def drained(self) -> None:
+    async def wait_idle(self) -> None:
         """Wait until no run is active."""
         await self._idle.wait()
 
@@ -129,25 +129,25 @@ class Runner:
         Each is released when its work has really ended, so that no node starts it again while it still cleans up.
         """
         for active in self._take_all():
-            active.end(reason)
+            active.request_end(reason)
             if active.job is None:
-                self.hand_back([active.claim])
+                self.release([active.claim])
             else:
                 self._abandoned[active.run.id] = active
                 self._no_abandoned.clear()
 
-    def forsake(self) -> None:
+    def discard_all(self) -> None:
         """Drop all runs like a process that dies: nothing is settled or released."""
         self._abandoned.clear()
         self._no_abandoned.set()
         for active in self._take_all():
-            active.end(Reason.LEASE_LOST)
+            active.request_end(Reason.LEASE_LOST)
 
-    async def gone(self) -> None:
+    async def wait_abandoned(self) -> None:
         """Wait until all abandoned runs have ended."""
         await self._no_abandoned.wait()
 
-    def hand_back_all(self) -> None:
+    def release_abandoned(self) -> None:
         """Release abandoned runs that did not end in time."""
         for active in tuple(self._abandoned.values()):
             LOG.warning("%s goes on after its node has stopped, and is handed back", active.task.name)
@@ -158,12 +158,12 @@ class Runner:
         self._active.clear()
         self._deadlines.stop()
         self._idle.set()
-        self.offer_room()
+        self.notify_room()
         return runs
 
     def _release(self, active: Carried) -> None:
         if self._abandoned.pop(active.run.id, None) is not None:
-            self.hand_back([active.claim])
+            self.release([active.claim])
         if not self._abandoned:
             self._no_abandoned.set()
 
@@ -171,7 +171,7 @@ class Runner:
 
     def _start_job(self, active: Carried) -> None:
         active.job = asyncio.get_running_loop().create_task(self._run_to_settlement(active))
-        self._deadlines.over(active)
+        self._deadlines.watch(active)
 
     async def _commit_starts(self, runs: Sequence[Carried]) -> None:
         """Commit the start of `at_most_once` runs; only those that the store then has as running are executed."""
@@ -180,23 +180,23 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - after any error it is unknown whether the start was written
             # Released: the store does not start a run again that it has as running.
             LOG.warning("%d runs could not be started, and are handed back: %s", len(runs), error)
-            self.hand_back([active.claim for active in runs if self._remove_active(active)])
-            self.offer_room()
+            self.release([active.claim for active in runs if self._remove_active(active)])
+            self.notify_room()
             return
         now, steady = self.clock.now(), self.clock.steady()
         for active in runs:
             if active.run.id not in self._active:
                 continue
-            if active.run.id in started and active.ending is None:
-                active.started, active.begun, active.alive = now, steady, steady
+            if active.run.id in started and active.end_reason is None:
+                active.started, active.begun_at, active.last_heartbeat = now, steady, steady
                 self._start_job(active)
             else:
                 self._settle(active, Cancelled())
 
     async def _run_to_settlement(self, active: Carried) -> None:
         outcome = await self._execute(active)
-        if active.lines:
-            await self.scribe.flush()
+        if active.line_count:
+            await self.journal_writer.flush()
         self._settle(active, outcome)
 
     async def _execute(self, active: Carried) -> Outcome:
@@ -204,9 +204,9 @@ class Runner:
         target = self._targets.get(active.task.target.kind)
         if target is None:
             return no_target(active.task.target.kind)
-        if active.ending is not None:
+        if active.end_reason is not None:
             return ended_by(active)
-        active.cancellable = True
+        active.is_cancellable = True
         try:
             outcome = None if agent_of(active.task) is None else await self.permit(active.task)
             if outcome is None:
@@ -218,7 +218,7 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - a target that raises must not stop the node
             outcome = raised(error)
         finally:
-            active.cancellable = False
+            active.is_cancellable = False
         if outcome.__class__ not in OUTCOMES:
             outcome = no_outcome(outcome)
         return answered_late(active, outcome) if active.cancelled else outcome
@@ -234,7 +234,7 @@ class Runner:
                     level, "%s, attempt %d of %s: %s", active.task.name, run.attempt, run.planned, outcome.error
                 )
             self._settler.add(Settlement(run.id, run.token, outcome, active.started, now), run.owner)
-            self.offer_room()
+            self.notify_room()
         else:
             self._release(active)
 

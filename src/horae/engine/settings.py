@@ -21,7 +21,7 @@ class EngineSettings:
     keep_for: timedelta = timedelta(days=30)
     keep_runs: int = 1_000
     upkeep_every: timedelta = timedelta(minutes=1)
-    look_every: timedelta | None = None
+    poll_interval: timedelta | None = None
     """Interval of polls of the agenda; by default the poll ceiling that all nodes share."""
     clock_tolerance: timedelta = timedelta(seconds=60)
     """A node refuses to start if its clock is further than this from the store's; smaller or later offsets are corrected."""
@@ -32,5 +32,5 @@ class EngineSettings:
     """Write the settlement delays of the last minutes to the store, for the overview."""
     fine_timer: bool = True
     """Wake up by a system timer (timerfd), which is finer than the event loop's; virtual time has only the loop's."""
-    own_thread: bool = True
+    lease_thread: bool = True
     """Renew the lease from a separate thread, so that a function that blocks the event loop does not lose it."""

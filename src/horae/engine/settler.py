@@ -49,7 +49,7 @@ class Settler:
         """Callback after each commit, with owner and end of each recorded run, and the time of the commit."""
 
     @property
-    def waiting(self) -> int:
+    def pending(self) -> int:
         """Number of ended runs that are not recorded yet."""
         return len(self._ready) + sum(map(len, self._in_flight))
 
@@ -58,7 +58,7 @@ class Settler:
         self._ready.add(Queued(owner, settlement))
         self._wake.set()
 
-    def holds(self, run_id: str) -> bool:
+    def has_settlement(self, run_id: str) -> bool:
         """Return whether the settlement of a run is queued or in flight."""
         return any(each.settlement.run_id == run_id for each in chain(*self._in_flight, self._ready))
 
@@ -77,7 +77,7 @@ class Settler:
             await self._record_one_by_one(queue)
         finally:
             self._in_flight = [each for each in self._in_flight if each is not queue]
-            self._ready.put_back(queue)
+            self._ready.return_to_front(queue)
         return size
 
     async def _record(self, queue: deque[Queued], batch: tuple[Settlement, ...]) -> None:
@@ -154,7 +154,7 @@ class _DecisionLog:
     def decide(self, facts: Facts, run: Run, report: Settlement) -> Change:
         change = settle(facts, run, report)
         for entry in change.put:
-            if entry.stand is Stand.TIMED and (self._first_due is None or entry.due < self._first_due):
+            if entry.state is Stand.TIMED and (self._first_due is None or entry.due < self._first_due):
                 self._first_due = entry.due
         self._has_freed_slots = self._has_freed_slots or bool(run.lanes)
         self.tasks.add(run.task_id)
@@ -163,5 +163,5 @@ class _DecisionLog:
     def notify(self, alarm: Alarm) -> None:
         if self._has_freed_slots:
             # A freed lane slot unparks an entry, and only the store knows which.
-            alarm.ring()
+            alarm.notify()
         alarm.expect(self._first_due)

@@ -32,7 +32,7 @@ class CorrectedClock:
     async def pause(self, seconds: float) -> None:
         await self._machine.pause(seconds)
 
-    def compare(self, sent_at: datetime, store: datetime, received_at: datetime) -> bool:
+    def correct(self, sent_at: datetime, store: datetime, received_at: datetime) -> bool:
         """Correct the offset if the store's time lies outside the interval of the request; return whether it was corrected.
 
         The store read its clock between `sent_at` and `received_at` (by this clock), so a slow answer or a correct clock

@@ -29,23 +29,23 @@ def no_outcome(answer: object) -> Outcome:
 
 def ended_by(active: Carried) -> Outcome:
     """Return the outcome of a run whose target was cancelled."""
-    if active.ending is Reason.DEADLINE:
+    if active.end_reason is Reason.DEADLINE:
         return TimedOut(_timeout_text(active))
-    if active.ending is None:
+    if active.end_reason is None:
         return Failed("the function cancelled itself")
     return Cancelled()
 
 
 def answered_late(active: Carried, outcome: Outcome) -> Outcome:
     """Return the outcome of a run that answered after it was asked to end: a result counts, an error becomes the timeout."""
-    if active.ending is not Reason.DEADLINE or isinstance(outcome, Succeeded | Waiting):
+    if active.end_reason is not Reason.DEADLINE or isinstance(outcome, Succeeded | Waiting):
         return outcome
     return TimedOut(outcome.error if isinstance(outcome, Failed) else _timeout_text(active))
 
 
 def _timeout_text(active: Carried) -> str:
     policies = active.task.policies
-    silent_until = active.alive + policies.timeout.total_seconds()
-    if policies.max_duration is not None and active.silence_ends < silent_until:
+    silent_until = active.last_heartbeat + policies.timeout.total_seconds()
+    if policies.max_duration is not None and active.deadline_at < silent_until:
         return f"not over after {policies.max_duration.total_seconds():g} s"
     return f"silent for {policies.timeout.total_seconds():g} s"

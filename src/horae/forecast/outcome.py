@@ -40,7 +40,7 @@ class Played(NamedTuple):
         """Whether an entry stands for occurrences that have come, and have neither begun nor been skipped."""
         if entry.origin is not Origin.SCHEDULED or entry.kind not in (EntryKind.NEXT, EntryKind.WAITING):
             return False
-        looked_at = self.complete or entry.stand in (Stand.PARKED, Stand.HELD)
+        looked_at = self.complete or entry.state in (Stand.PARKED, Stand.HELD)
         return entry.due <= self.until if looked_at else entry.due < self.until
 
 

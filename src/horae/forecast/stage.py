@@ -126,10 +126,10 @@ class _Stage:
             keep_for=_DAY,
             keep_runs=100,
             upkeep_every=_DAY,
-            look_every=_FOR_EVER,
+            poll_interval=_FOR_EVER,
             report_delays=False,
             fine_timer=False,
-            own_thread=False,
+            lease_thread=False,
         )
 
     def _travel(self, progress: Progress) -> None:

@@ -53,7 +53,7 @@ class TaskTally:
         """It came due while an earlier run was going. A queue has one place: who comes later is skipped all the same."""
         self.overlaps += 1
         if len(self.examples) < _EXAMPLES:
-            turned_away = any(run.reason is Reason.OVERLAP for run in change.born)
+            turned_away = any(run.reason is Reason.OVERLAP for run in change.new_runs)
             became = "skipped" if turned_away else _OVERLAPPED[facts.task.policies.overlap]
             self.examples.append(Overlap(entry.planned, facts.live[0].planned, became))
 
@@ -117,29 +117,29 @@ class Tally:
             self.due.append((entry.due, number))
             if facts.live:
                 task.met_itself(facts, entry, change)
-        for run in change.born:
+        for run in change.new_runs:
             if run.live:
                 self._began(number, entry, run, now, parked)
             else:
                 self._skipped(task, run, now)
         for put in change.put:
-            if put.stand is Stand.PARKED and put.lane is not None:
+            if put.state is Stand.PARKED and put.lane is not None:
                 self._line_up(slot, put.lane, now if parked is None else parked)
-        self._count_rows(len(change.born))
+        self._count_rows(len(change.new_runs))
 
     def settled(self, facts: Facts, change: Change, now: datetime) -> None:
         task = self.tasks[number_of(facts.task.target)]
-        for run in change.moved:
+        for run in change.updated_runs:
             if not run.live:
                 self._over(now if run.started is None else run.started, now)
                 task.cut_short += run.state in _ENDED_BADLY
                 for lane in run.lanes:
                     self._lane(lane).leave(now)
-        for run in change.born:
+        for run in change.new_runs:
             self._skipped(task, run, now)
         for slot in change.dropped:
             self._leave_line((facts.task.id, slot))
-        self._count_rows(len(change.born))
+        self._count_rows(len(change.new_runs))
 
     def expect(self, alone: int) -> None:
         """So many rows will be those of runs that the engine does not carry."""

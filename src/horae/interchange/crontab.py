@@ -49,7 +49,7 @@ def read(data: bytes | str, *, zone: str, user: str, system: bool = False, owner
     find_zone(zone)
     lines = lines_of(as_text(data), user=None if system else user)
     harvest = gathered(_read_lines(lines, zone, owner))
-    return harvest._replace(notes=(note("cron_manners"), note("cron_surroundings")) if harvest.found else ())
+    return harvest._replace(notes=(note("cron_manners"), note("cron_surroundings")) if harvest.tasks else ())
 
 
 def _read_lines(lines: Iterator[Line | Unclear], zone: str, owner: str | None) -> Iterator[Reading]:

@@ -27,7 +27,7 @@ _MAX_EXCERPT_LENGTH: Final = 200
 class Found(NamedTuple):
     """One imported task; its request has a stable key, so that importing twice changes nothing."""
 
-    wish: Wish
+    request: Wish
     paused: bool = False
     source: str = ""
     notes: tuple[Note, ...] = ()
@@ -39,7 +39,7 @@ class Found(NamedTuple):
 
 def not_carried(task: Found) -> Found:
     """The same task, paused, with a note that no node here runs such a target."""
-    notes = (*task.notes, note("not_carried", kind=task.wish.target.kind))
+    notes = (*task.notes, note("not_carried", kind=task.request.target.kind))
     return task._replace(paused=True, notes=notes)
 
 
@@ -81,9 +81,9 @@ class Group(NamedTuple):
 class Harvest(NamedTuple):
     """The result of reading one file; `notes` are about the file as a whole."""
 
-    found: tuple[Found, ...] = ()
-    unclear: tuple[Unclear, ...] = ()
-    past: tuple[Past, ...] = ()
+    tasks: tuple[Found, ...] = ()
+    rejected: tuple[Unclear, ...] = ()
+    past_runs: tuple[Past, ...] = ()
     groups: tuple[Group, ...] = ()
     notes: tuple[Note, ...] = ()
 
@@ -96,7 +96,7 @@ def attempt(source: str, text: str, read: Callable[[], Reading]) -> Reading:
     try:
         reading = read()
         if isinstance(reading, Found):
-            check(reading.wish)
+            check(reading.request)
     except Refusal as refusal:
         return Unclear(source, excerpt(text), told(refusal))
     return reading

@@ -69,7 +69,7 @@ def read(path: Path, *, zone: str) -> Harvest:
         notes.append(note("nanoclaw_groups_elsewhere"))
     if completed:
         notes.append(note("nanoclaw_completed", count=completed.total()))
-    return Harvest(harvest.found, harvest.unclear + unclear, past, groups, tuple(notes))
+    return Harvest(harvest.tasks, harvest.rejected + unclear, past, groups, tuple(notes))
 
 
 def zone_evidence(path: Path) -> ZoneEvidence:

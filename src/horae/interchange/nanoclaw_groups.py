@@ -23,7 +23,7 @@ def read_groups(data: bytes | str) -> Harvest:
     if not isinstance(value, dict) or not all(isinstance(each, dict) for each in value.values()):
         raise refuse("import_no_groups")
     groups, unclear = _read_each((jid, {**entry, "jid": jid}, _group_from_json) for jid, entry in value.items())
-    return Harvest(unclear=unclear, groups=groups)
+    return Harvest(rejected=unclear, groups=groups)
 
 
 def rows_of_groups(rows: Iterable[Row]) -> tuple[tuple[Group, ...], tuple[Unclear, ...]]:

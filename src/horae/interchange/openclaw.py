@@ -59,7 +59,7 @@ def read(data: bytes | str, *, zone: str) -> Harvest:
     past: list[Past] = []
     harvest = gathered(_read_jobs(jobs, zone, past, completed))
     notes = (note("openclaw_completed", count=completed.total()),) if completed else ()
-    return harvest._replace(past=tuple(past), notes=notes)
+    return harvest._replace(past_runs=tuple(past), notes=notes)
 
 
 def zone_evidence(data: bytes | str) -> ZoneEvidence:
@@ -95,7 +95,7 @@ def _read_jobs(jobs: list[Any], zone: str, past: list[Past], completed: Counter[
         history: list[Past] = []
         reading = attempt(source, text, partial(_read_job, job, source, zone, history))
         past += history
-        if isinstance(reading, Found) and history and _is_completed(job, reading.wish, history[0]):
+        if isinstance(reading, Found) and history and _is_completed(job, reading.request, history[0]):
             completed[SYSTEM] += 1
         else:
             yield reading

@@ -48,9 +48,9 @@ class Home(NamedTuple):
     """The caller's default zone: given for this file on the command line, or configured in a setting or variable."""
 
     zone: str
-    because: tuple[str, str] = ("", "")
-    said: bool = False
-    chosen: bool = False
+    reason: tuple[str, str] = ("", "")
+    is_explicit: bool = False
+    is_configured: bool = False
 
 
 def choose_zone(evidence: ZoneEvidence, home: Home, *, same_machine: bool = False) -> SeenZone:
@@ -59,7 +59,7 @@ def choose_zone(evidence: ZoneEvidence, home: Home, *, same_machine: bool = Fals
     `same_machine`: such a file (a crontab) is always in the zone of the machine that it is on.
     """
     fitting = fitting_zones(evidence.fires)
-    if home.said:
+    if home.is_explicit:
         differs = bool(fitting) and not _fits_zone(evidence.fires, home.zone)
         fits = ", ".join(_sort_by_preference(fitting)[:_MAX_SHOWN])
         return SeenZone(home.zone, note("import_zone_differs", zone=home.zone, fits=fits) if differs else None)
@@ -72,9 +72,9 @@ def choose_zone(evidence: ZoneEvidence, home: Home, *, same_machine: bool = Fals
         if not _have_equal_offsets(best, evidence.fires[0][1]):
             raise refuse("import_zone_unclear", zones=", ".join(best[:_MAX_SHOWN]), first=best[0])
         return SeenZone(best[0], note("import_zone_seen", zone=best[0]))
-    if not home.chosen and not same_machine:
+    if not home.is_configured and not same_machine:
         raise refuse("import_zone_unknown")
-    return SeenZone(home.zone, note("import_zone_assumed", zone=home.zone, why=home.because))
+    return SeenZone(home.zone, note("import_zone_assumed", zone=home.zone, why=home.reason))
 
 
 def fitting_zones(fires: Sequence[tuple[str, datetime]]) -> list[str]:

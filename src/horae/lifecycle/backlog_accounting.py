@@ -18,34 +18,34 @@ from .missed import MakeUp, Occurrence, Skips
 class Reckoning(NamedTuple):
     """Backlog after requested skips: `skips` are the skipped spans, `left` is the rest, `standing` has the skips still open."""
 
-    whole: Pile
-    left: Pile | None
-    standing: Standing
+    backlog: Pile
+    rest: Pile | None
+    status: Standing
     skips: Skips = ()
 
     @property
-    def remaining(self) -> int | None:
+    def remaining_repeats(self) -> int | None:
         """Number of occurrences that `repeat` still allows to run; None without that limit."""
-        schedule = self.whole.task.schedule
+        schedule = self.backlog.task.schedule
         if schedule.repeat is None or schedule.counting == "planned":
             return None
-        return schedule.repeat - self.standing.counted
+        return schedule.repeat - self.status.counted
 
     def rows(self, plan: MakeUp, now: datetime) -> tuple[Run, ...]:
         """Return the skipped runs for the requested skips and those of the plan."""
-        return tuple(skipped(self.whole.task, span, reason, now) for span, reason in (*self.skips, *plan.skips))
+        return tuple(skipped(self.backlog.task, span, reason, now) for span, reason in (*self.skips, *plan.skips))
 
-    def counted(self, given: int, planned: int) -> Standing:
+    def status_after(self, given: int, planned: int) -> Standing:
         """Return the status after `given` occurrences got a run; with `counting: planned` all `planned` ones count."""
-        count = planned if self.whole.task.schedule.counting == "planned" else given
-        return self.standing if count == 0 else self.standing._replace(counted=self.standing.counted + count)
+        count = planned if self.backlog.task.schedule.counting == "planned" else given
+        return self.status if count == 0 else self.status._replace(counted=self.status.counted + count)
 
-    def queued(self, occurrence: Occurrence) -> Entry:
+    def queue_entry(self, occurrence: Occurrence) -> Entry:
         """Return the waiting entry of an occurrence."""
         return waiting_entry(
-            self.whole.task,
+            self.backlog.task,
             occurrence.planned,
-            self.whole.due(occurrence.planned),
+            self.backlog.due(occurrence.planned),
             through=occurrence.through,
             span=occurrence.span,
             in_order=occurrence.in_order,
@@ -60,5 +60,5 @@ def reckon(status: Standing, backlog: Pile) -> Reckoning:
     if requested >= backlog.size:
         fewer = status._replace(skips_left=requested - backlog.size)
         return Reckoning(backlog, None, fewer, ((backlog.span, Reason.SKIP_REQUESTED),))
-    first, rest = backlog.cut(requested)
+    first, rest = backlog.split(requested)
     return Reckoning(backlog, rest, status._replace(skips_left=0), ((first.span, Reason.SKIP_REQUESTED),))

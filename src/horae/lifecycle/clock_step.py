@@ -25,14 +25,14 @@ def follow_clock(facts: Facts, now: datetime) -> Change:
     schedule = facts.task.schedule
     if isinstance(schedule, Every):
         for entry in facts.entries:
-            if entry.kind is EntryKind.NEXT and entry.stand is Stand.TIMED:
+            if entry.kind is EntryKind.NEXT and entry.state is Stand.TIMED:
                 follow = _follow_end if schedule.since == "end" else _follow_grid
                 return follow(facts, schedule, entry, now)
     return Change()
 
 
 def _follow_grid(facts: Facts, schedule: Every, entry: Entry, now: datetime) -> Change:
-    first = next(without_repeat(schedule), EPOCH, past_of(facts.task, facts.standing))
+    first = next(without_repeat(schedule), EPOCH, past_of(facts.task, facts.status))
     previous = entry.planned - schedule.interval
     has_future_run = first is not None and previous >= first and previous > now
     is_created_in_future = schedule.start is None and facts.task.created > now
@@ -44,17 +44,17 @@ def _follow_grid(facts: Facts, schedule: Every, entry: Entry, now: datetime) -> 
 
 
 def _follow_end(facts: Facts, schedule: Every, entry: Entry, now: datetime) -> Change:
-    last_end = facts.standing.last_end or facts.task.created
+    last_end = facts.status.last_end or facts.task.created
     if last_end <= now:
         return Change()
-    status = facts.standing._replace(last_end=now)
-    moved = _move_entry(facts._replace(standing=status), entry, now + schedule.interval, now)
-    return moved._replace(standing=status)
+    status = facts.status._replace(last_end=now)
+    moved = _move_entry(facts._replace(status=status), entry, now + schedule.interval, now)
+    return moved._replace(status=status)
 
 
 def _move_entry(facts: Facts, entry: Entry, planned: datetime, now: datetime) -> Change:
     detail = f"{entry.planned.isoformat()} -> {planned.isoformat()}"
     return Change(
-        put=(entry_at(facts.task, facts.standing, planned),),
+        put=(entry_at(facts.task, facts.status, planned),),
         events=(task_event(EventKind.TASK_REPLANNED, facts.task, now, detail),),
     )

@@ -26,14 +26,14 @@ def conclude(facts: Facts, change: Change, now: datetime) -> Change:
     freed = tuple(entry for entry in after.entries if _is_free(after, entry))
     if freed:
         change = _free_entries(change, freed)
-    if after.standing.state in GOING and counts_from_end(after.task.schedule) and not occurrence_goes_on(after):
-        status = after.standing._replace(last_end=now)
+    if after.status.state in GOING and counts_from_end(after.task.schedule) and not occurrence_goes_on(after):
+        status = after.status._replace(last_end=now)
         following = next_entry(after.task, status, now)
         if following is not None:
             # `last_end` is stored for skipped occurrences too: the due instant of the next one depends on it.
             dropped = tuple(slot for slot in change.dropped if slot != NEXT_SLOT)
-            return change._replace(standing=status, put=(*change.put, following), dropped=dropped)
-    if after.standing.state is TaskState.ACTIVE and not after.entries and not after.live:
+            return change._replace(status=status, put=(*change.put, following), dropped=dropped)
+    if after.status.state is TaskState.ACTIVE and not after.entries and not after.live:
         return _complete_task(after, change, now)
     return change
 
@@ -43,7 +43,7 @@ def _needs_nothing(facts: Facts, change: Change) -> bool:
     if counts_from_end((change.task or facts.task).schedule):
         return False
     has_entries = change.put or len(facts.entries) > len(change.dropped)
-    return bool(has_entries) and not any(entry.stand in _WAITING_STATES for entry in (*facts.entries, *change.put))
+    return bool(has_entries) and not any(entry.state in _WAITING_STATES for entry in (*facts.entries, *change.put))
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
@@ -51,10 +51,10 @@ def facts_after(facts: Facts, change: Change) -> Facts:
     entries = {entry.slot: entry for entry in facts.entries if entry.slot not in change.dropped}
     entries.update((entry.slot, entry) for entry in change.put)
     live = {run.id: run for run in facts.live}
-    live.update((run.id, run) for run in (*change.moved, *change.born))
+    live.update((run.id, run) for run in (*change.updated_runs, *change.new_runs))
     return facts._replace(
         task=change.task or facts.task,
-        standing=change.standing or facts.standing,
+        status=change.status or facts.status,
         entries=tuple(entries.values()),
         live=tuple(run for run in live.values() if run.live),
     )
@@ -70,19 +70,19 @@ def occurrence_goes_on(facts: Facts) -> bool:
 
 def _is_free(facts: Facts, entry: Entry) -> bool:
     """Return whether a waiting entry may go: the run or backlog that blocked it has ended, or the pause has."""
-    if entry.stand is Stand.HELD:
+    if entry.state is Stand.HELD:
         return not in_the_way(facts, entry)
-    return entry.stand is Stand.ASLEEP and facts.standing.state is not TaskState.PAUSED
+    return entry.state is Stand.ASLEEP and facts.status.state is not TaskState.PAUSED
 
 
 def _free_entries(change: Change, freed: tuple[Entry, ...]) -> Change:
     slots = {entry.slot for entry in freed}
     unchanged = tuple(entry for entry in change.put if entry.slot not in slots)
-    return change._replace(put=(*unchanged, *(entry._replace(stand=Stand.TIMED) for entry in freed)))
+    return change._replace(put=(*unchanged, *(entry._replace(state=Stand.TIMED) for entry in freed)))
 
 
 def _complete_task(facts: Facts, change: Change, now: datetime) -> Change:
     return change._replace(
-        standing=facts.standing._replace(state=TaskState.COMPLETED, ended=now),
+        status=facts.status._replace(state=TaskState.COMPLETED, ended=now),
         events=(*change.events, task_event(EventKind.TASK_COMPLETED, facts.task, now)),
     )

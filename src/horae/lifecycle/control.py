@@ -44,14 +44,14 @@ def pause(
     _check_open(facts, "pause", "暂停")
     if until is not None and until <= now:
         raise refuse("until_past", until=until.isoformat())
-    task, status = facts.task, facts.standing
+    task, status = facts.task, facts.status
     since = now if status.pause is None else status.pause.since
-    put = [e._replace(stand=Stand.ASLEEP, lane=None) for e in facts.entries if e.kind not in _NOT_PAUSED]
+    put = [e._replace(state=Stand.ASLEEP, lane=None) for e in facts.entries if e.kind not in _NOT_PAUSED]
     if until is not None:
         put.append(Entry(task.id, RESUME_SLOT, EntryKind.RESUME, until, until, task.owner, task.policies.priority))
     paused = Pause(since, cause, shortened(note, NOTE_CHARACTERS), until)
     return Change(
-        standing=status._replace(state=TaskState.PAUSED, pause=paused),
+        status=status._replace(state=TaskState.PAUSED, pause=paused),
         put=tuple(put),
         dropped=() if until is not None else _resume_slots(facts),
         events=(task_event(EventKind.TASK_PAUSED, task, now, cause.value),),
@@ -62,13 +62,13 @@ def made_paused(change: Change, now: datetime, note: str = "") -> Change:
     """Return the change that creates a task as paused, so that no run starts before a resume."""
     if change.task is None:
         return change
-    paused = pause(Facts(change.task, change.standing or FRESH, change.put), now, note=note)
-    return change._replace(standing=paused.standing, put=paused.put, events=(*change.events, *paused.events))
+    paused = pause(Facts(change.task, change.status or FRESH, change.put), now, note=note)
+    return change._replace(status=paused.status, put=paused.put, events=(*change.events, *paused.events))
 
 
 def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
     """Resume a paused task, or restart a failed one; `missed` decides about the occurrences that passed."""
-    match facts.standing.state:
+    match facts.status.state:
         case TaskState.PAUSED:
             return awake(facts, now, missed)
         case TaskState.FAILED:
@@ -85,15 +85,15 @@ def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
 
 def cancel(facts: Facts, now: datetime) -> Change:
     """Cancel a task finally: live runs are asked to end, due occurrences are recorded, the history stays."""
-    if facts.standing.state is TaskState.CANCELLED:
+    if facts.status.state is TaskState.CANCELLED:
         return Change()
     rows = account_for(facts, facts.entries, Reason.CANCELLED, now)
     ended = unheld(facts.live, Reason.CANCELLED, now)
     executing = (run for run in facts.live if run.state is not RunState.WAITING)
     return Change(
-        standing=facts.standing._replace(state=TaskState.CANCELLED, pause=None, reason=Reason.CANCELLED, ended=now),
-        born=rows,
-        moved=ended,
+        status=facts.status._replace(state=TaskState.CANCELLED, pause=None, reason=Reason.CANCELLED, ended=now),
+        new_runs=rows,
+        updated_runs=ended,
         cancelled=tuple((run.id, Reason.CANCELLED) for run in executing),
         dropped=tuple(entry.slot for entry in facts.entries),
         events=(*(told(run, now) for run in (*rows, *ended)), task_event(EventKind.TASK_CANCELLED, facts.task, now)),
@@ -110,7 +110,7 @@ def delete(facts: Facts, now: datetime) -> Change:
 def run_now(facts: Facts, now: datetime) -> Change:
     """Add one manual occurrence; the schedule does not move. Refused where the overlap policy would skip it."""
     task, planned = facts.task, now
-    if facts.standing.state is TaskState.CANCELLED:
+    if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     used_instants = {entry.planned for entry in facts.entries if entry.origin is Origin.MANUAL}
     used_instants |= {run.planned for run in facts.live if run.origin is Origin.MANUAL}
@@ -140,7 +140,7 @@ def skip_next(facts: Facts, count: int) -> Change:
     """Skip the next `count` scheduled occurrences; 0 withdraws the request."""
     _check_open(facts, "skip", "跳过")
     check_number("skip_next", count, 0, MOST_SKIPS)
-    return Change(standing=facts.standing._replace(skips_left=count))
+    return Change(status=facts.status._replace(skips_left=count))
 
 
 def cancel_run(facts: Facts, name: str, now: datetime) -> Change:
@@ -154,7 +154,7 @@ def cancel_run(facts: Facts, name: str, now: datetime) -> Change:
     if entry is None:
         raise refuse("run_over", task=facts.task.id, state="ended")
     rows = account_for(facts, (entry,), Reason.CANCELLED, now)
-    change = Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, now) for row in rows))
+    change = Change(new_runs=rows, dropped=(entry.slot,), events=tuple(told(row, now) for row in rows))
     return conclude(facts, change, now)
 
 
@@ -172,7 +172,7 @@ def _resume_slots(facts: Facts) -> tuple[str, ...]:
 
 
 def _check_open(facts: Facts, action: str, action_zh: str) -> None:
-    state = facts.standing.state
+    state = facts.status.state
     if state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     if state not in GOING:

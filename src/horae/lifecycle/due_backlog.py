@@ -39,7 +39,7 @@ class Pile(NamedTuple):
         """Return the first `number` occurrences; at least one."""
         return self._replace(last=self.nth(number), size=number)
 
-    def cut(self, number: int) -> tuple[Pile, Pile]:
+    def split(self, number: int) -> tuple[Pile, Pile]:
         """Split into the first `number` occurrences and the rest; at least one each."""
         return self._split_after(self.nth(number), number)
 
@@ -47,7 +47,7 @@ class Pile(NamedTuple):
         first = next(without_repeat(self.task.schedule), last, self.past) or self.last
         return self._replace(last=last, size=number), self._replace(first=first, size=self.size - number)
 
-    def due_before(self, at: datetime) -> tuple[Pile | None, Pile | None]:
+    def split_due_before(self, at: datetime) -> tuple[Pile | None, Pile | None]:
         """Split into the occurrences that were due before an instant and the rest; None for an empty part."""
         if self.first >= at:
             return None, self
@@ -60,7 +60,7 @@ class Pile(NamedTuple):
             return (self, None) if due_count else (None, self)
         return self._split_after(earlier.nth(due_count), due_count)
 
-    def due_by(self, at: datetime) -> Pile:
+    def limit_to_due(self, at: datetime) -> Pile:
         """Return the occurrences that are due at an instant by which all are planned."""
         return self.oldest(self.size - 1) if self.size > 1 and self._is_due_after(self.size, at) else self
 
@@ -102,7 +102,7 @@ class Pile(NamedTuple):
 
 def pile_of(task: Task, status: Standing, planned: datetime, now: datetime) -> Pile:
     """Return the occurrences that are due by `now`, from `planned` on, which is due itself."""
-    return planned_pile(task, status, planned, now).due_by(now)
+    return planned_pile(task, status, planned, now).limit_to_due(now)
 
 
 def planned_pile(task: Task, status: Standing, planned: datetime, until: datetime) -> Pile:

@@ -29,7 +29,7 @@ _UNSTARTED: Final = (EntryKind.NEXT, EntryKind.WAITING)
 def edit(facts: Facts, edited: Task, now: datetime) -> Change:
     """Edit a task. A new schedule records what was due and starts from `now`; other edits leave the agenda as it is."""
     before = facts.task
-    if facts.standing.state is TaskState.CANCELLED:
+    if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     task = edited._replace(id=before.id, owner=before.owner, created=before.created, version=before.version + 1)
     if task.schedule != before.schedule:
@@ -40,12 +40,12 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
         )
     if _revives(facts, change):
         return change._replace(events=(*change.events, task_event(EventKind.TASK_RESUMED, task, now)))
-    return change._replace(events=(*change.events, *noticed(facts, task, facts.standing, now)))
+    return change._replace(events=(*change.events, *noticed(facts, task, facts.status, now)))
 
 
 def _revives(facts: Facts, change: Change) -> bool:
     """Return whether the edit reactivates a failed task: as with `resume`, that ends the incident."""
-    return facts.standing.state is TaskState.FAILED and change.standing is not None
+    return facts.status.state is TaskState.FAILED and change.status is not None
 
 
 def _resolve_now(task: Task, now: datetime) -> Task:
@@ -59,7 +59,7 @@ def replan(facts: Facts, now: datetime) -> Change:
     """Move the next occurrence to where newer time zone data puts it; empty where nothing changes."""
     for entry in facts.entries:
         if entry.kind is EntryKind.NEXT and entry.planned > now and not counts_from_end(facts.task.schedule):
-            following = next_entry(facts.task, facts.standing, now)
+            following = next_entry(facts.task, facts.status, now)
             if following is None or following.planned == entry.planned:
                 return Change()
             detail = f"{entry.planned.isoformat()} -> {following.planned.isoformat()}"
@@ -73,7 +73,7 @@ def backfill(facts: Facts, first: datetime, last: datetime, now: datetime, attem
     `attempts_before` is the highest attempt in the ledger of a backfilled occurrence in this range; a second backfill
     adds one attempt.
     """
-    if facts.standing.state is TaskState.CANCELLED:
+    if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     if counts_from_end(facts.task.schedule):
         raise refuse("backfill_from_end")
@@ -82,12 +82,12 @@ def backfill(facts: Facts, first: datetime, last: datetime, now: datetime, attem
     entry = waiting_entry(facts.task, backlog.first, now, origin=Origin.BACKFILL, through=backlog.last, in_order=True)
     if _is_backfilling(facts, entry, backlog):
         raise refuse("backfill_going", first=first.isoformat(), last=last.isoformat())
-    restarted = entry._replace(stand=resting(facts.standing), attempt=attempts_before + 1, forgiven=attempts_before)
+    restarted = entry._replace(state=resting(facts.status), attempt=attempts_before + 1, forgiven=attempts_before)
     return Change(put=(restarted,))
 
 
 def _backfill_range(facts: Facts, first: datetime, last: datetime, now: datetime) -> Pile:
-    task, past = facts.task, past_of(facts.task, facts.standing)
+    task, past = facts.task, past_of(facts.task, facts.status)
     endless, before = without_repeat(task.schedule), first - MICROSECOND
     size = count(endless, before, last, past) if first <= last <= now else 0
     planned = next(endless, before, past)
@@ -105,7 +105,7 @@ def _is_backfilling(facts: Facts, entry: Entry, backlog: Pile) -> bool:
 
 
 def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
-    status = _reset_status(facts.standing)
+    status = _reset_status(facts.status)
     following = next_entry(task, status, now)
     if following is None:
         raise refuse("never_fires")
@@ -116,8 +116,8 @@ def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
     rows = _skip_unstarted(facts, removed, now)
     change = Change(
         task=task,
-        standing=status,
-        born=rows,
+        status=status,
+        new_runs=rows,
         put=put,
         dropped=tuple(entry.slot for entry in removed if is_deferred or entry.slot != following.slot),
         events=(*(told(row, now) for row in rows), task_event(EventKind.TASK_EDITED, task, now)),
@@ -151,7 +151,7 @@ def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
         has_left = task.target != facts.task.target if is_route(entry.lane) else task.lane != facts.task.lane
         after = entry._replace(priority=task.policies.priority)
         if has_left:
-            after = after._replace(stand=Stand.TIMED if entry.stand is Stand.PARKED else entry.stand, lane=None)
+            after = after._replace(state=Stand.TIMED if entry.state is Stand.PARKED else entry.state, lane=None)
         if after != entry:
             updated.append(after)
     return tuple(updated)

@@ -28,14 +28,14 @@ def occurrences_in(facts: Facts, entry: Entry, now: datetime) -> int:
         return 0 if entry.planned > now else _planned_backlog(facts, entry, now).size
     if entry.through is None:
         return 1
-    past = past_of(facts.task, facts.standing)
+    past = past_of(facts.task, facts.status)
     return 1 + count(without_repeat(facts.task.schedule), entry.planned, entry.through, past)
 
 
 def _skip_row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | None:
     match entry.kind:
         case EntryKind.NEXT if entry.planned <= now:
-            is_paused = facts.standing.pause is not None
+            is_paused = facts.status.pause is not None
             return skipped(
                 facts.task, _planned_backlog(facts, entry, now).span, Reason.PAUSED if is_paused else reason, now
             )
@@ -52,4 +52,4 @@ def _skip_row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run 
 
 def _planned_backlog(facts: Facts, entry: Entry, now: datetime) -> Pile:
     """Return the occurrences planned by now, including one that jitter makes due later: its instant has passed."""
-    return planned_pile(facts.task, facts.standing, entry.planned, now)
+    return planned_pile(facts.task, facts.status, entry.planned, now)

@@ -240,7 +240,7 @@ def _find_rows(facts: Facts, runs: Sequence[Run], at: datetime) -> list[Run]:
 
 def _is_planned(facts: Facts, at: datetime) -> bool:
     task = facts.task
-    return next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, facts.standing)) == at
+    return next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, facts.status)) == at
 
 
 def _row_order(run: Run) -> tuple[datetime, int]:
@@ -317,11 +317,11 @@ def _with_reason(template: tuple[str, str], run: Run) -> tuple[str, str]:
 def _next_attempt(facts: Facts, entry: Entry, now: datetime) -> tuple[str, str]:
     """Describe the retry that the agenda holds at present."""
     at = _format_instant(facts, entry.due)
-    if entry.stand is Stand.ASLEEP:
+    if entry.state is Stand.ASLEEP:
         return _AGAIN_PAUSED
     if entry.due > now:
         template, detail = _AGAIN, ("", "")
-    elif entry.stand in CLAIMABLE:
+    elif entry.state in CLAIMABLE:
         template, detail = _AGAIN_DUE, ("", "")
     else:
         template, detail = _AGAIN_WAITS, _wait_cause(entry)
@@ -384,12 +384,12 @@ def _append(answer: Explanation, more: tuple[str, str]) -> Explanation:
 
 
 def _explain_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
-    pause = facts.standing.pause
-    if pause is not None and entry.stand is Stand.ASLEEP and _is_paused_at(pause, at):
+    pause = facts.status.pause
+    if pause is not None and entry.state is Stand.ASLEEP and _is_paused_at(pause, at):
         return _explain_pause(facts, pause)
     if at > now or entry.due > now:
         return _append_block(facts, _answer(Verdict.PENDING, _both(_format_instant(facts, max(at, entry.due)))))
-    if entry.stand in CLAIMABLE:
+    if entry.state in CLAIMABLE:
         return _append_block(facts, _answer(Verdict.OVERDUE, _UNCLAIMED_CAUSES[_unclaimed_cause(nodes)]))
     return _answer(Verdict.WAITING, _wait_cause(entry))
 
@@ -404,27 +404,27 @@ def _unclaimed_cause(nodes: RunningNodes | None) -> str:
 
 def _append_block(facts: Facts, answer: Explanation) -> Explanation:
     """Add that a future occurrence will be skipped, where the owner or the agent is blocked."""
-    if facts.barred is None:
+    if facts.block_reason is None:
         return answer
-    why = _append(answer._replace(reason=facts.barred), _WILL_BE_SKIPPED)
-    why = _append(why, (sentence(facts.barred), sentence(facts.barred, "zh")))
+    why = _append(answer._replace(reason=facts.block_reason), _WILL_BE_SKIPPED)
+    why = _append(why, (sentence(facts.block_reason), sentence(facts.block_reason, "zh")))
     english, chinese = _SEE_OWNER
     owner = facts.task.owner
     return _append(why, (english.format(owner=owner), chinese.format(owner=owner)))
 
 
 def _wait_cause(entry: Entry) -> tuple[str, str]:
-    if entry.stand is Stand.PARKED and is_route(entry.lane):
+    if entry.state is Stand.PARKED and is_route(entry.lane):
         _, _, name = str(entry.lane).partition(":")
         return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
-    if entry.stand is Stand.PARKED:
+    if entry.state is Stand.PARKED:
         return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
-    return _WAIT_CAUSES[entry.stand]
+    return _WAIT_CAUSES[entry.state]
 
 
 def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     """Explain an instant without a row or entry of its own: in a range or backlog, in the future, or not planned."""
-    task, status = facts.task, facts.standing
+    task, status = facts.task, facts.status
     if at < task.created:
         return _answer(Verdict.NOT_CREATED, _both(_format_instant(facts, task.created)))
     if status.ended is not None and at >= status.ended:
@@ -437,7 +437,7 @@ def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningN
         later = _format_instant(facts, following)
         answer = _answer(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
         # A later one that falls into the pause does not run.
-        pause = facts.standing.pause
+        pause = facts.status.pause
         return with_pause(facts, answer) if pause is not None and pause.since <= following else answer
     for entry in facts.entries:
         if _precedes(entry, at):
@@ -481,7 +481,7 @@ def _explain_pause(facts: Facts, pause: Pause) -> Explanation:
 
 def with_pause(facts: Facts, answer: Explanation) -> Explanation:
     """Add the current pause to the answer for the newest row of a task."""
-    pause = facts.standing.pause
+    pause = facts.status.pause
     if pause is None or answer.verdict is Verdict.PAUSED:
         return answer
     paused = _explain_pause(facts, pause)
@@ -490,7 +490,7 @@ def with_pause(facts: Facts, answer: Explanation) -> Explanation:
 
 def with_end(facts: Facts, answer: Explanation) -> Explanation:
     """The answer for the newest row of a task that has given up: nothing follows by itself."""
-    if facts.standing.state is not TaskState.FAILED or answer.verdict is Verdict.OVER:
+    if facts.status.state is not TaskState.FAILED or answer.verdict is Verdict.OVER:
         return answer
     return _append(answer, _GAVE_UP)
 

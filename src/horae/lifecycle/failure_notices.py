@@ -24,7 +24,7 @@ def noticed(
     An edit of the policy can begin or end an incident, too. A resume of a failed task ends it without an event of its
     own, because `task.resumed` says so.
     """
-    before, after = is_failing(facts.task, facts.standing), is_failing(task, status)
+    before, after = is_failing(facts.task, facts.status), is_failing(task, status)
     if before == after:
         return ()
     if not after:

@@ -68,18 +68,18 @@ def ordinary_settlement(facts: Facts, run: Run, report: Settlement) -> Change | 
         return None
     if standing.state is not TaskState.ACTIVE or len(live) != 1 or run.cancel is not None:
         return None
-    if outcome.tells is not None or (standing.failures and is_failing(task, standing)):
+    if outcome.triggered_topic is not None or (standing.failures and is_failing(task, standing)):
         return None
     if task.schedule.__class__ is Every and task.schedule.since == "end":
         return None
     for entry in entries:
-        if entry.stand in _STILL:
+        if entry.state in _STILL:
             return None
     return _succeeded(facts, run, report, outcome.result)
 
 
 def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -> Change:
-    task, standing, entries = facts.task, facts.standing, facts.entries
+    task, standing, entries = facts.task, facts.status, facts.entries
     now = report.ended
     started_at = report.started or run.started
     row = _new(Run, (*run[:7], RunState.SUCCEEDED, None, *run[9:12], started_at, now, None, *run[15:22], result, None))

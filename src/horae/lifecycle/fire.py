@@ -36,7 +36,7 @@ def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
         or ordinary_claim(facts, entry, token, claim)
         or fire_at_length(facts, entry, token, claim)
     )
-    return without_made(facts, change, claim.now) if facts.made else change
+    return without_made(facts, change, claim.now) if facts.existing_run_ids else change
 
 
 def fire_at_length(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
@@ -63,28 +63,28 @@ def fire_at_length(facts: Facts, entry: Entry, token: int, claim: Claimant) -> C
 
 def _may_run(facts: Facts, entry: Entry) -> bool:
     """Return whether the state of the task, read again by the claim, still allows the entry to run."""
-    if facts.barred is not None and entry.kind is not EntryKind.NEXT:
+    if facts.block_reason is not None and entry.kind is not EntryKind.NEXT:
         return False
     match entry.origin:
         case Origin.SCHEDULED if entry.kind is EntryKind.RETRY:
             # A task that has ended has a retry only where one was requested.
-            return facts.standing.state in _RETRYABLE_STATES
+            return facts.status.state in _RETRYABLE_STATES
         case Origin.SCHEDULED:
-            return facts.standing.state is TaskState.ACTIVE
+            return facts.status.state is TaskState.ACTIVE
         case Origin.BACKFILL:
-            return facts.standing.state not in (TaskState.PAUSED, TaskState.CANCELLED)
+            return facts.status.state not in (TaskState.PAUSED, TaskState.CANCELLED)
         case Origin.MANUAL:
-            return facts.standing.state is not TaskState.CANCELLED
+            return facts.status.state is not TaskState.CANCELLED
         case never:
             assert_never(never)
 
 
 def _sleep_or_skip(facts: Facts, entry: Entry, claim: Claimant) -> Change:
     """Put the entry to sleep with its paused task; else remove it with a skipped row."""
-    if facts.standing.state is TaskState.PAUSED and entry.origin is not Origin.MANUAL:
-        return Change(put=(entry._replace(stand=Stand.ASLEEP, lane=None),))
-    rows = account_for(facts, (entry,), facts.barred or Reason.CANCELLED, claim.now)
-    return Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
+    if facts.status.state is TaskState.PAUSED and entry.origin is not Origin.MANUAL:
+        return Change(put=(entry._replace(state=Stand.ASLEEP, lane=None),))
+    rows = account_for(facts, (entry,), facts.block_reason or Reason.CANCELLED, claim.now)
+    return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
 
 
 def _fire_waiting(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
@@ -108,26 +108,26 @@ def _fire_manual(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Cha
     action = meet(facts, entry)
     if action is Meeting.SKIP and not entry.waited:
         rows = account_for(facts, (entry,), Reason.OVERLAP, claim.now)
-        return Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
+        return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
     return replacing(facts, _hold(entry), claim.now) if action is Meeting.REPLACE else _hold(entry)
 
 
 def _hold(entry: Entry) -> Change:
-    return Change(put=(entry._replace(stand=Stand.HELD, lane=None, waited=True),))
+    return Change(put=(entry._replace(state=Stand.HELD, lane=None, waited=True),))
 
 
 def _start(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """Start a run for this entry, or park the entry if one of its lanes is full."""
     lane = full_lane(facts)
     if lane is not None:
-        return Change(put=(entry._replace(stand=Stand.PARKED, lane=lane, waited=True),))
+        return Change(put=(entry._replace(state=Stand.PARKED, lane=lane, waited=True),))
     ended = superseded_by(facts, entry) if entry.kind is EntryKind.WAITING else ()
     run = born(facts, heir_of(entry, ended), token, claim)
     rows = account_for(facts, ended, Reason.SUPERSEDED, claim.now)
     dropped = tuple(each.slot for each in ended)
     rest = _rest_of_range(facts, entry, claim)
     return Change(
-        born=(*rows, run),
+        new_runs=(*rows, run),
         put=rest,
         dropped=dropped if rest else (*dropped, entry.slot),
         events=(*(told(row, claim.now) for row in rows), started(run, claim.now)),
@@ -138,23 +138,23 @@ def _rest_of_range(facts: Facts, entry: Entry, claim: Claimant) -> tuple[Entry, 
     """Return the rest of a range, in the same slot, when its first occurrence has started."""
     if entry.through is None:
         return ()
-    task, past = facts.task, past_of(facts.task, facts.standing)
+    task, past = facts.task, past_of(facts.task, facts.status)
     planned = next(without_repeat(task.schedule), entry.planned, past)
     if planned is None or planned > entry.through:
         return ()
     at = due(task.schedule, planned, task.id, past) if entry.origin is Origin.SCHEDULED else claim.now
-    return (entry._replace(planned=planned, due=at, stand=Stand.HELD, lane=None),)
+    return (entry._replace(planned=planned, due=at, state=Stand.HELD, lane=None),)
 
 
 def _has_due_entry(facts: Facts, now: datetime) -> bool:
     return any(
-        entry.origin is not Origin.BACKFILL and entry.stand in CLAIMABLE and entry.due <= now for entry in facts.entries
+        entry.origin is not Origin.BACKFILL and entry.state in CLAIMABLE and entry.due <= now for entry in facts.entries
     )
 
 
 def _fire_resume(facts: Facts, entry: Entry, claim: Claimant) -> Change:
     """End the pause at its planned end, even if the claim comes later: instants after that end were not paused."""
-    if facts.standing.state is TaskState.PAUSED:
+    if facts.status.state is TaskState.PAUSED:
         return awake(facts, claim.now, until=entry.due)
     return Change(dropped=(entry.slot,))
 

@@ -29,27 +29,27 @@ class MakeUp(NamedTuple):
     """Catch-up plan: skipped spans, the occurrence to run now and the ones to queue; `accepted` of them get a run."""
 
     skips: Skips = ()
-    run: Occurrence | None = None
-    queued: Occurrence | None = None
+    to_run: Occurrence | None = None
+    to_queue: Occurrence | None = None
     accepted: int = 0
 
     @property
-    def all_queued(self) -> MakeUp:
+    def with_all_queued(self) -> MakeUp:
         """Return the plan with its first occurrence queued too."""
-        if self.run is None or self.queued is None:
-            return self._replace(run=None, queued=self.run)
-        return self._replace(run=None, queued=self.queued._replace(planned=self.run.planned))
+        if self.to_run is None or self.to_queue is None:
+            return self._replace(to_run=None, to_queue=self.to_run)
+        return self._replace(to_run=None, to_queue=self.to_queue._replace(planned=self.to_run.planned))
 
 
 def on_time(planned: datetime) -> MakeUp:
-    return MakeUp(run=Occurrence(planned), accepted=1)
+    return MakeUp(to_run=Occurrence(planned), accepted=1)
 
 
 def make_up(missed: Missed, backlog: Pile, now: datetime, remaining: int | None) -> MakeUp:
     """Apply the missed policy to a backlog; `remaining` is the number of runs that the schedule's repeat still allows."""
     if missed.mode == "skip":
         return MakeUp(skips=((backlog.span, Reason.MISSED_SKIPPED),))
-    stale, fresh = (None, backlog) if missed.within is None else backlog.due_before(now - missed.within)
+    stale, fresh = (None, backlog) if missed.within is None else backlog.split_due_before(now - missed.within)
     skips: Skips = () if stale is None else ((stale.span, Reason.STALE),)
     if fresh is None:
         return MakeUp(skips)
@@ -68,9 +68,9 @@ def after_waiting(missed: Missed, backlog: Pile, now: datetime, remaining: int |
     """Plan a backlog whose first occurrence came due in time and waited: it runs, the later ones count as missed."""
     if backlog.size == 1 or remaining == 1:
         return on_time(backlog.first)
-    _, rest = backlog.cut(1)
-    later = make_up(missed, rest, now, None if remaining is None else remaining - 1).all_queued
-    return later._replace(run=Occurrence(backlog.first), accepted=later.accepted + 1)
+    _, rest = backlog.split(1)
+    later = make_up(missed, rest, now, None if remaining is None else remaining - 1).with_all_queued
+    return later._replace(to_run=Occurrence(backlog.first), accepted=later.accepted + 1)
 
 
 def _plan_latest(backlog: Pile, skips: Skips) -> MakeUp:
@@ -82,7 +82,7 @@ def _plan_latest(backlog: Pile, skips: Skips) -> MakeUp:
 def _plan_all(backlog: Pile, skips: Skips, limit: int, remaining: int | None) -> MakeUp:
     surplus = backlog.size - limit
     if surplus > 0:
-        older, backlog = backlog.cut(surplus)
+        older, backlog = backlog.split(surplus)
         skips = (*skips, (older.span, Reason.MISSED_SKIPPED))
     if remaining is not None and remaining < backlog.size:
         # The schedule ends with the last repeat: later instants are no occurrences.

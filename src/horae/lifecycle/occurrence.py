@@ -34,27 +34,27 @@ class _NextClaim(NamedTuple):
 
 def next_occurrence(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """Decide about all due occurrences of the schedule."""
-    backlog = pile_of(facts.task, facts.standing, entry.planned, claim.now)
-    if facts.barred is not None:
-        account = Reckoning(backlog, backlog, facts.standing)
-        return _record_backlog(_NextClaim(facts, entry, token, claim, account), MakeUp(((backlog.span, facts.barred),)))
-    context = _NextClaim(facts, entry, token, claim, reckon(facts.standing, backlog))
-    if context.account.left is None:
+    backlog = pile_of(facts.task, facts.status, entry.planned, claim.now)
+    if facts.block_reason is not None:
+        account = Reckoning(backlog, backlog, facts.status)
+        return _record_backlog(_NextClaim(facts, entry, token, claim, account), MakeUp(((backlog.span, facts.block_reason),)))
+    context = _NextClaim(facts, entry, token, claim, reckon(facts.status, backlog))
+    if context.account.rest is None:
         return _record_backlog(context, MakeUp())
-    plan = _plan_backlog(context, context.account.left)
-    if plan.run is None:
+    plan = _plan_backlog(context, context.account.rest)
+    if plan.to_run is None:
         return _record_backlog(context, plan)
-    return _run_or_wait(context, context.account.left, plan, plan.run)
+    return _run_or_wait(context, context.account.rest, plan, plan.to_run)
 
 
 def _plan_backlog(context: _NextClaim, backlog: Pile) -> MakeUp:
     """Return the plan: the missed policy applies to several due instants, or to one older than the poll ceiling."""
     missed, now = context.facts.task.policies.missed, context.claim.now
     if _has_waited(context, backlog):
-        return after_waiting(missed, backlog, now, context.account.remaining)
+        return after_waiting(missed, backlog, now, context.account.remaining_repeats)
     if backlog.size == 1 and now - backlog.due(backlog.first) <= context.claim.poll_ceiling:
         return on_time(backlog.first)
-    return make_up(missed, backlog, now, context.account.remaining)
+    return make_up(missed, backlog, now, context.account.remaining_repeats)
 
 
 def _run_or_wait(context: _NextClaim, backlog: Pile, plan: MakeUp, first: Occurrence) -> Change:
@@ -68,9 +68,9 @@ def _run_or_wait(context: _NextClaim, backlog: Pile, plan: MakeUp, first: Occurr
         return _wait(context, backlog, Stand.HELD)
     action = meet(facts, context.entry)
     if first.in_order or action is Meeting.WAIT:
-        return _record_backlog(context, plan.all_queued)
+        return _record_backlog(context, plan.with_all_queued)
     if action is Meeting.REPLACE:
-        change = _record_backlog(context, plan.all_queued, ended=replaced_waiters(facts))
+        change = _record_backlog(context, plan.with_all_queued, ended=replaced_waiters(facts))
         return replacing(facts, change, context.claim.now)
     span = first.span or Span(first.planned, first.planned, 1)
     return _record_backlog(context, MakeUp((*plan.skips, (span, Reason.OVERLAP))))
@@ -94,14 +94,14 @@ def _wait(context: _NextClaim, backlog: Pile, stand: Stand, lane: str | None = N
     entry = context.entry._replace(
         planned=backlog.first,
         due=backlog.due(backlog.first),
-        stand=stand,
+        state=stand,
         lane=lane,
         waited=_has_waited(context, backlog) or backlog.size == 1,
     )
-    status = account.counted(0, account.whole.size - backlog.size)
+    status = account.status_after(0, account.backlog.size - backlog.size)
     return Change(
-        standing=status if status != context.facts.standing else None,
-        born=rows,
+        status=status if status != context.facts.status else None,
+        new_runs=rows,
         put=(entry,),
         events=tuple(told(row, now) for row in rows),
     )
@@ -117,12 +117,12 @@ def _record_backlog(context: _NextClaim, plan: MakeUp, run: Run | None = None, e
     """Give every instant of the backlog a row, a run or a queue entry, and plan the next occurrence."""
     facts, account, now = context.facts, context.account, context.claim.now
     rows = (*account.rows(plan, now), *account_for(facts, ended, Reason.SUPERSEDED, now))
-    status = account.counted(plan.accepted - _count_superseded(facts, ended, now), account.whole.size)
-    put = () if plan.queued is None else (_merge_waiting(facts, account.queued(plan.queued)),)
-    following = None if counts_from_end(facts.task.schedule) else next_entry(facts.task, status, account.whole.last)
+    status = account.status_after(plan.accepted - _count_superseded(facts, ended, now), account.backlog.size)
+    put = () if plan.to_queue is None else (_merge_waiting(facts, account.queue_entry(plan.to_queue)),)
+    following = None if counts_from_end(facts.task.schedule) else next_entry(facts.task, status, account.backlog.last)
     return Change(
-        standing=status if status != facts.standing else None,
-        born=rows if run is None else (*rows, run),
+        status=status if status != facts.status else None,
+        new_runs=rows if run is None else (*rows, run),
         put=put if following is None else (following, *put),
         dropped=(*(() if following is not None else (context.entry.slot,)), *(each.slot for each in ended)),
         events=(*(told(row, now) for row in rows), *(() if run is None else (started(run, now),))),
@@ -139,7 +139,7 @@ def _merge_waiting(facts: Facts, waiting: Entry) -> Entry:
     task = facts.task
     if task.policies.overlap != "queue_all" or waiting.span is not None:
         return waiting
-    endless, past = without_repeat(task.schedule), past_of(task, facts.standing)
+    endless, past = without_repeat(task.schedule), past_of(task, facts.status)
     for other in facts.entries:
         is_mergeable = other.kind is EntryKind.WAITING and other.origin is Origin.SCHEDULED and other.span is None
         if is_mergeable and other.in_order == waiting.in_order:

@@ -23,10 +23,10 @@ _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST
 
 def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = False) -> Change:
     """End an occurrence with its last run; the task fails after `give_up_after` failures or if `poisoned`."""
-    status = _status_after(facts.standing, ended, now)
+    status = _status_after(facts.status, ended, now)
     change = Change(
-        standing=status,
-        moved=(ended,),
+        status=status,
+        updated_runs=(ended,),
         dropped=deadline_slots(facts, ended),
         events=(told(ended, now), *noticed(facts, facts.task, status, now, _failure_reason(ended))),
     )
@@ -45,8 +45,8 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
 def may_continue(facts: Facts, run: Run) -> bool:
     """Return whether another attempt is allowed: scheduled runs need an open task, others one that is not cancelled."""
     if run.origin is Origin.SCHEDULED:
-        return facts.standing.state in GOING
-    return facts.standing.state is not TaskState.CANCELLED
+        return facts.status.state in GOING
+    return facts.status.state is not TaskState.CANCELLED
 
 
 def unheld(runs: Iterable[Run], reason: Reason, now: datetime) -> tuple[Run, ...]:
@@ -86,7 +86,7 @@ def _is_one_shot(facts: Facts) -> bool:
 def _complete_task(facts: Facts, change: Change, status: Standing, now: datetime) -> Change:
     """Complete a failed one-shot task whose requested retry succeeded."""
     return change._replace(
-        standing=status._replace(state=TaskState.COMPLETED, reason=None, ended=now),
+        status=status._replace(state=TaskState.COMPLETED, reason=None, ended=now),
         events=(*change.events, task_event(EventKind.TASK_COMPLETED, facts.task, now)),
     )
 
@@ -108,10 +108,10 @@ def _give_up(facts: Facts, change: Change, status: Standing, reason: Reason, now
     if facts.task.schedule.counting == "planned":
         counted += sum(occurrences_in(facts, entry, now) for entry in removed if entry.kind is EntryKind.NEXT)
     # A resume continues from here: a wall clock that went back must not set the schedule back.
-    since = max([now, *(run.planned for run in (*change.moved, *rows) if run.origin is Origin.SCHEDULED)])
+    since = max([now, *(run.planned for run in (*change.updated_runs, *rows) if run.origin is Origin.SCHEDULED)])
     return change._replace(
-        standing=status._replace(state=TaskState.FAILED, counted=counted, reason=reason, ended=since, pause=None),
-        born=rows,
+        status=status._replace(state=TaskState.FAILED, counted=counted, reason=reason, ended=since, pause=None),
+        new_runs=rows,
         dropped=(*change.dropped, *(entry.slot for entry in removed)),
         events=(*change.events, *(told(row, now) for row in rows), failed),
     )

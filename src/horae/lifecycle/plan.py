@@ -41,7 +41,7 @@ def plan(draft: Draft, task_id: str, now: datetime) -> Change:
         raise refuse("never_fires")
     return Change(
         task=task,
-        standing=FRESH,
+        status=FRESH,
         put=(entry_at(task, FRESH, planned),),
         events=(task_event(EventKind.TASK_CREATED, task, now),),
     )

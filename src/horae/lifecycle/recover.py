@@ -38,8 +38,8 @@ def _end_as_lost(facts: Facts, run: Run, reason: Reason, now: datetime, deaths: 
     if poisoned or not _is_requeued(facts, run):
         change = end_occurrence(facts, ended, now, poisoned=poisoned)
     else:
-        retry = retry_entry(facts.task, facts.standing, run, now, forgiven=1, deaths=deaths)
-        change = Change(moved=(ended,), put=(retry,), events=(told(ended, now),))
+        retry = retry_entry(facts.task, facts.status, run, now, forgiven=1, deaths=deaths)
+        change = Change(updated_runs=(ended,), put=(retry,), events=(told(ended, now),))
     return conclude(facts, change, now)
 
 

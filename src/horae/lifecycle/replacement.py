@@ -17,12 +17,12 @@ def replacing(facts: Facts, change: Change, now: datetime) -> Change:
     runs = replaced_runs(facts)
     ended = unheld(runs, Reason.REPLACED, now)
     executing = (run for run in runs if run.state is not RunState.WAITING and run.cancel is None)
-    status = change.standing or facts.standing
+    status = change.status or facts.status
     if any(run.origin is Origin.SCHEDULED for run in ended):
         status = status._replace(last_end=now)
     return change._replace(
-        standing=status,
-        moved=ended,
+        status=status,
+        updated_runs=ended,
         cancelled=tuple((run.id, Reason.REPLACED) for run in executing),
         dropped=(*change.dropped, *(slot for run in ended for slot in deadline_slots(facts, run))),
         events=(*(told(run, now) for run in ended), *change.events),

@@ -36,23 +36,23 @@ class _Passed(NamedTuple):
 def awake(facts: Facts, now: datetime, missed: MissedMode = "skip", until: datetime | None = None) -> Change:
     """End a pause. Occurrences that passed before its end are skipped as paused, or caught up as `missed` says."""
     end = until or now
-    passed = [e for e in facts.entries if e.stand is Stand.ASLEEP and e.due < end and e.origin is Origin.SCHEDULED]
+    passed = [e for e in facts.entries if e.state is Stand.ASLEEP and e.due < end and e.origin is Origin.SCHEDULED]
     waiting = [entry for entry in passed if entry.kind is not EntryKind.NEXT]
-    result = _Passed(facts.standing._replace(state=TaskState.ACTIVE, pause=None))
+    result = _Passed(facts.status._replace(state=TaskState.ACTIVE, pause=None))
     for entry in passed:
         if entry.kind is EntryKind.NEXT:
             backlog = pile_of(facts.task, result.status, entry.planned, end - MICROSECOND)
             result = _account_for_backlog(backlog, result.status, now, missed, Reason.PAUSED)
     if missed != "skip":
         change = _resume_change(facts, result, [entry for entry in passed if entry not in waiting], now)
-        return change._replace(beside=_pause_records(facts, result.rows, end))
+        return change._replace(attached=_pause_records(facts, result.rows, end))
     rows = account_for(facts, waiting, Reason.PAUSED, now)
     return _resume_change(facts, result._replace(rows=(*rows, *result.rows)), passed, now)
 
 
 def _pause_records(facts: Facts, rows: tuple[Run, ...], end: datetime) -> tuple[Writing, ...]:
     """Return records that mark merged or skipped rows as caused by the pause, not by an outage."""
-    pause = facts.standing.pause
+    pause = facts.status.pause
     paused_span = PausedStretch(end if pause is None else pause.since, end)
     return tuple(
         pause_writing(row, paused_span) for row in rows if row.reason in (Reason.MERGED, Reason.MISSED_SKIPPED)
@@ -70,17 +70,17 @@ def can_start_again(facts: Facts, now: datetime) -> bool:
 
 def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
     """Restart a failed task: reset its failures and continue its schedule."""
-    status = facts.standing._replace(state=TaskState.ACTIVE, failures=0, reason=None, ended=None)
+    status = facts.status._replace(state=TaskState.ACTIVE, failures=0, reason=None, ended=None)
     result = _Passed(status)
     if not counts_from_end(facts.task.schedule):
-        following = next_entry(facts.task, status, facts.standing.ended or now)
+        following = next_entry(facts.task, status, facts.status.ended or now)
         if following is not None and following.due < now:
             backlog = pile_of(facts.task, status, following.planned, now - MICROSECOND)
             result = _account_for_backlog(backlog, status, now, missed, Reason.MISSED_SKIPPED)
         elif following is not None:
             result = _Passed(status, put=(following,))
     change = _resume_change(facts, result, [], now)
-    if change.standing is not None and change.standing.state is TaskState.COMPLETED:
+    if change.status is not None and change.status.state is TaskState.COMPLETED:
         raise refuse("task_over", id=facts.task.id, state=TaskState.FAILED.value, wish="resume", wish_zh="恢复")
     return change
 
@@ -89,13 +89,13 @@ def _account_for_backlog(backlog: Pile, status: Standing, now: datetime, mode: M
     """Account for a backlog: one skipped row, or the plan of the chosen mode without a `within` limit."""
     account = reckon(status, backlog)
     plan = MakeUp()
-    if account.left is not None and mode == "skip":
-        plan = MakeUp(((account.left.span, reason),))
-    elif account.left is not None:
+    if account.rest is not None and mode == "skip":
+        plan = MakeUp(((account.rest.span, reason),))
+    elif account.rest is not None:
         policy = Missed(mode, None, backlog.task.policies.missed.limit)
-        plan = make_up(policy, account.left, now, account.remaining).all_queued
-    counted = account.counted(plan.accepted, backlog.size)
-    queued = () if plan.queued is None else (account.queued(plan.queued),)
+        plan = make_up(policy, account.rest, now, account.remaining_repeats).with_all_queued
+    counted = account.status_after(plan.accepted, backlog.size)
+    queued = () if plan.to_queue is None else (account.queue_entry(plan.to_queue),)
     following = None if counts_from_end(backlog.task.schedule) else next_entry(backlog.task, counted, backlog.last)
     return _Passed(counted, account.rows(plan, now), queued if following is None else (following, *queued))
 
@@ -104,8 +104,8 @@ def _resume_change(facts: Facts, result: _Passed, removed: list[Entry], now: dat
     put_slots = {entry.slot for entry in result.put}
     dropped = [*removed, *(entry for entry in facts.entries if entry.kind is EntryKind.RESUME)]
     change = Change(
-        standing=result.status,
-        born=result.rows,
+        status=result.status,
+        new_runs=result.rows,
         put=result.put,
         dropped=tuple(entry.slot for entry in dropped if entry.slot not in put_slots),
         events=(*(told(row, now) for row in result.rows), task_event(EventKind.TASK_RESUMED, facts.task, now)),

@@ -21,20 +21,20 @@ def try_again(facts: Facts, last: Run, now: datetime) -> Change:
 
     A waiting retry becomes due now. A run that succeeded or never started is refused, as is a live one.
     """
-    if facts.standing.state is TaskState.CANCELLED:
+    if facts.status.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     for run in (*facts.live, *((last,) if last.live else ())):
         # Another attempt may have started since `last` was read.
         if (run.origin, run.planned) == (last.origin, last.planned):
             raise refuse("run_going", id=run.id)
-    if facts.standing.state is TaskState.PAUSED:
+    if facts.status.state is TaskState.PAUSED:
         raise refuse("task_paused", id=facts.task.id)
     waiting = _find_waiting_retry(facts, last)
     if waiting is not None:
         return Change(put=(waiting._replace(due=now),) if waiting.due > now else ())
     if last.state not in _RETRYABLE and not _is_unused_attempt(last):
         raise nothing_to_retry(last)
-    entry = retry_entry(facts.task, facts.standing, last, now)
+    entry = retry_entry(facts.task, facts.status, last, now)
     # All attempts so far are forgiven. While the task is open, the full number of attempts is available again;
     # a task that has ended gets this one attempt.
     return Change(put=(entry._replace(forgiven=last.attempt, deaths=0),))
@@ -53,6 +53,6 @@ def _is_unused_attempt(last: Run) -> bool:
 def _find_waiting_retry(facts: Facts, last: Run) -> Entry | None:
     for entry in facts.entries:
         is_same = (entry.origin, entry.planned) == (last.origin, last.planned)
-        if is_same and entry.kind is EntryKind.RETRY and entry.stand is Stand.TIMED:
+        if is_same and entry.kind is EntryKind.RETRY and entry.state is Stand.TIMED:
             return entry
     return None

@@ -38,10 +38,10 @@ def settle_at_length(facts: Facts, run: Run, report: Settlement) -> Change:
     if retry_at is not None:
         change = _queue_retry(facts, run, ended, retry_at, report.ended)
     else:
-        poisoned = isinstance(outcome, Failed) and outcome.died_alone
+        poisoned = isinstance(outcome, Failed) and outcome.died_isolated
         change = end_occurrence(facts, ended, report.ended, poisoned=poisoned)
-        if isinstance(outcome, Succeeded) and outcome.tells is not None:
-            triggered = Event(EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.tells)
+        if isinstance(outcome, Succeeded) and outcome.triggered_topic is not None:
+            triggered = Event(EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.triggered_topic)
             change = change._replace(events=(triggered, *change.events))
     return conclude(facts, change, report.ended)
 
@@ -66,7 +66,7 @@ def _final_state(run: Run, outcome: _FinalOutcome) -> tuple[RunState, Reason | N
     match outcome:
         case Succeeded(result=result):
             return RunState.SUCCEEDED, None, result, None
-        case Failed(error=error, reason=reason, died_alone=died):
+        case Failed(error=error, reason=reason, died_isolated=died):
             return RunState.FAILED, Reason.QUARANTINED if died else reason, None, error
         case TimedOut(error=error):
             return RunState.TIMED_OUT, Reason.DEADLINE, None, error or None
@@ -81,7 +81,7 @@ def _final_state(run: Run, outcome: _FinalOutcome) -> tuple[RunState, Reason | N
 def _retry_at(facts: Facts, run: Run, outcome: _FinalOutcome, now: datetime) -> datetime | None:
     """Return the instant of the next attempt; None when there is none."""
     match outcome:
-        case Failed(permanent=False, died_alone=False, retry_after=requested_delay):
+        case Failed(permanent=False, died_isolated=False, retry_after=requested_delay):
             pass
         case TimedOut():
             requested_delay = None
@@ -100,9 +100,9 @@ def _retry_at(facts: Facts, run: Run, outcome: _FinalOutcome, now: datetime) -> 
 def _queue_retry(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:
     retrying = Event(EventKind.RUN_RETRYING, now, run.owner, run.task_id, run.id, at.isoformat())
     return Change(
-        standing=facts.standing._replace(last_result=summary(ended)),
-        moved=(ended,),
-        put=(retry_entry(facts.task, facts.standing, run, at),),
+        status=facts.status._replace(last_result=summary(ended)),
+        updated_runs=(ended,),
+        put=(retry_entry(facts.task, facts.status, run, at),),
         dropped=deadline_slots(facts, run),
         events=(told(ended, now), retrying),
     )
@@ -125,4 +125,4 @@ def _await_answer(facts: Facts, run: Run, waiting: Waiting, report: Settlement) 
         origin=run.origin,
         run_id=run.id,
     )
-    return Change(moved=(moved,), put=(entry,), events=(told(moved, report.ended),))
+    return Change(updated_runs=(moved,), put=(entry,), events=(told(moved, report.ended),))

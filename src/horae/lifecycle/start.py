@@ -69,6 +69,6 @@ def started(run: Run, at: datetime) -> Event:
 def full_lane(facts: Facts) -> str | None:
     """Return the first full lane of the task; None when all have a free slot."""
     for lane in facts.lanes:
-        if lane.full:
+        if lane.is_full:
             return lane.name
     return None

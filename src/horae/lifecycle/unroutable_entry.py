@@ -24,4 +24,4 @@ def stranded(facts: Facts, entry: Entry, claim: Claimant) -> Change | None:
         return None
     # A manual entry came due in time and only waits, so it is not missed.
     waited = entry.waited or entry.kind is EntryKind.MANUAL
-    return Change(put=(entry._replace(stand=Stand.PARKED, lane=route, waited=waited),))
+    return Change(put=(entry._replace(state=Stand.PARKED, lane=route, waited=waited),))

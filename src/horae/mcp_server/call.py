@@ -38,31 +38,31 @@ class House(NamedTuple):
 
     service: Service
     clock: Clock
-    anybody: Callable[[], Awaitable[bool]] | None = None
+    has_engine: Callable[[], Awaitable[bool]] | None = None
     assumed: AssumedZone | None = None
     complete: Callable[[str], str] = _unchanged
 
 
 class Call(NamedTuple):
-    house: House
-    who: Principal
+    context: House
+    principal: Principal
     language: Language = "en"
 
     @property
     def service(self) -> Service:
-        return self.house.service
+        return self.context.service
 
     @property
     def clock(self) -> Clock:
-        return self.house.clock
+        return self.context.clock
 
     def complete(self, text: str) -> str:
-        return self.house.complete(text)
+        return self.context.complete(text)
 
-    def told(self, words: Words, *, name: str = "", **facts: object) -> str:
+    def render(self, words: Words, *, name: str = "", **facts: object) -> str:
         """Render a message with its commands completed. The name of a task is inserted afterwards, since it may look
         like a command."""
-        return self.complete(words.told(self.language, name=_NAME_PLACEHOLDER, **facts)).replace(
+        return self.complete(words.in_language(self.language, name=_NAME_PLACEHOLDER, **facts)).replace(
             _NAME_PLACEHOLDER, name
         )
 

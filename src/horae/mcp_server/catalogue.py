@@ -64,11 +64,11 @@ class Entry(NamedTuple):
     """`other_arguments` are argument names of other dialects, accepted but not listed."""
 
     tool: Tool
-    does: str
-    takes: Schema
-    answers: Schema
-    hints: ToolAnnotations
-    also: tuple[str, ...] = ()
+    description: str
+    input_schema: Schema
+    output_schema: Schema
+    annotations: ToolAnnotations
+    other_arguments: tuple[str, ...] = ()
 
 
 def _input_schema(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
@@ -321,11 +321,11 @@ def listed() -> list[Listed]:
     return [
         Listed(
             name=name,
-            title=entry.hints.title,
-            description=entry.does,
-            input_schema=entry.takes,
-            output_schema=entry.answers,
-            annotations=entry.hints,
+            title=entry.annotations.title,
+            description=entry.description,
+            input_schema=entry.input_schema,
+            output_schema=entry.output_schema,
+            annotations=entry.annotations,
         )
         for name, entry in TOOLS.items()
     ]
@@ -333,4 +333,4 @@ def listed() -> list[Listed]:
 
 def arguments_of(name: str) -> Mapping[str, Any] | None:
     entry = TOOLS.get(name)
-    return None if entry is None else entry.takes
+    return None if entry is None else entry.input_schema

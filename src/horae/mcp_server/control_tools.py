@@ -41,11 +41,11 @@ _MAX_POLL_SECONDS: Final = 1.0
 
 
 async def pause_task(call: Call, arguments: Said) -> Told:
-    before = await call.service.tasks.named(call.who, id_of(arguments))
+    before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     until = _pause_end(call, arguments, before)
-    facts = await call.service.tasks.pause(call.who, before.task.id, note=arguments.get("reason", ""), until=until)
+    facts = await call.service.tasks.pause(call.principal, before.task.id, note=arguments.get("reason", ""), until=until)
     if awaits_approval(facts):
-        line = call.told(STILL_WAITS, name=brief(facts.task.name), id=facts.task.id)
+        line = call.render(STILL_WAITS, name=brief(facts.task.name), id=facts.task.id)
     else:
         line = _paused_line(call, facts)
     return Told({"task": task_json(facts, call.language)}, line)
@@ -53,42 +53,42 @@ async def pause_task(call: Call, arguments: Said) -> Told:
 
 def _paused_line(call: Call, facts: Facts) -> str:
     """Return the line for the stored pause: a second pause keeps the reason and end of the first."""
-    pause = facts.standing.pause
+    pause = facts.status.pause
     until, note = (None, "") if pause is None else (pause.until, pause_note(pause, call.language))
     zone = facts.task.schedule.zone or list_zone(call)
-    return PAUSED.told(
+    return PAUSED.in_language(
         call.language,
         name=brief(facts.task.name),
         id=facts.task.id,
-        until="" if until is None else UNTIL.told(call.language, until=moment_line(until, zone)),
-        reason=BECAUSE_OF.told(call.language, reason=brief(note)) if note else "",
+        until="" if until is None else UNTIL.in_language(call.language, until=moment_line(until, zone)),
+        reason=BECAUSE_OF.in_language(call.language, reason=brief(note)) if note else "",
     )
 
 
 def _pause_end(call: Call, arguments: Said, facts: Facts) -> datetime | None:
     if "until" not in arguments:
         return None
-    zone = facts.task.schedule.zone or call.who.zone or "UTC"
+    zone = facts.task.schedule.zone or call.principal.zone or "UTC"
     return coming_moment(arguments["until"], zone, call.clock.now())
 
 
 async def resume_task(call: Call, arguments: Said) -> Told:
-    before = await call.service.tasks.named(call.who, id_of(arguments))
-    facts = await call.service.tasks.resume(call.who, before.task.id, arguments.get("missed", "skip"))
+    before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
+    facts = await call.service.tasks.resume(call.principal, before.task.id, arguments.get("missed", "skip"))
     receipt = await with_cautions(call, receipt_of(call, facts), facts)
     data = {
         "task": task_json(facts, call.language),
         **approval_of(call, facts),
-        **receipt.values(call),
+        **receipt.to_json(call),
     }
-    words = NOT_PAUSED if before.standing.state is TaskState.ACTIVE else RESUMED
-    return Told(data, receipt.told(call, words, name=brief(facts.task.name), id=facts.task.id))
+    words = NOT_PAUSED if before.status.state is TaskState.ACTIVE else RESUMED
+    return Told(data, receipt.render(call, words, name=brief(facts.task.name), id=facts.task.id))
 
 
 async def cancel_task(call: Call, arguments: Said) -> Told:
-    before = await call.service.tasks.named(call.who, id_of(arguments))
-    facts = await call.service.tasks.cancel(call.who, before.task.id)
-    line = CANCELLED.told(call.language, name=brief(facts.task.name), id=facts.task.id, key=_other_key(call, facts))
+    before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
+    facts = await call.service.tasks.cancel(call.principal, before.task.id)
+    line = CANCELLED.in_language(call.language, name=brief(facts.task.name), id=facts.task.id, key=_other_key(call, facts))
     return Told({"task": task_json(facts, call.language)}, line)
 
 
@@ -96,24 +96,24 @@ def _other_key(call: Call, facts: Facts) -> str:
     """Suggest another key: a cancelled task keeps its key. Keys are shown as the caller passes them."""
     if facts.task.key is None:
         return ""
-    key = facts.task.key.removeprefix("" if call.who.agent is None else f"agent:{call.who.agent}/")
-    return WITH_OTHER_KEY.told(call.language, key=key, other=another_key(key, facts.task.id))
+    key = facts.task.key.removeprefix("" if call.principal.agent is None else f"agent:{call.principal.agent}/")
+    return WITH_OTHER_KEY.in_language(call.language, key=key, other=another_key(key, facts.task.id))
 
 
 async def run_task_now(call: Call, arguments: Said) -> Told:
     """Start one run outside the schedule; with `wait_seconds`, wait that long for its end."""
-    facts = await call.service.tasks.named(call.who, id_of(arguments))
-    run_id = await call.service.tasks.run_now(call.who, facts.task.id)
+    facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
+    run_id = await call.service.tasks.run_now(call.principal, facts.task.id)
     seconds: int = arguments.get("wait_seconds", 0)
     run = await _wait_for_end(call, run_id, seconds) if seconds else None
     task = facts.task
     is_over = run is not None and not run.live
-    is_queued = run is None and call.house.anybody is not None and not await call.house.anybody()
+    is_queued = run is None and call.context.has_engine is not None and not await call.context.has_engine()
     warnings: list[tuple[str, str]] = []
     if is_queued:
         warnings.append(("no_engine", await no_engine(call, facts)))
-    if facts.standing.state is TaskState.PAUSED and not is_over:
-        warnings.append(("task_paused", RUNS_THOUGH_PAUSED.told(call.language)))
+    if facts.status.state is TaskState.PAUSED and not is_over:
+        warnings.append(("task_paused", RUNS_THOUGH_PAUSED.in_language(call.language)))
     data: dict[str, Any] = {
         "task_id": task.id,
         "run_id": run_id,
@@ -124,8 +124,8 @@ async def run_task_now(call: Call, arguments: Said) -> Told:
     if run is not None and is_over:
         return Told(data, run_line(call, run, task.name))
     words = RUN_QUEUED if is_queued else STILL_GOING if seconds else RUN_ASKED
-    notes = "".join(NOTE.told(call.language, note=message) for code, message in warnings if code != "no_engine")
-    line = call.told(words, name=brief(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
+    notes = "".join(NOTE.in_language(call.language, note=message) for code, message in warnings if code != "no_engine")
+    line = call.render(words, name=brief(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
     return Told(data, line)
 
 
@@ -143,7 +143,7 @@ async def _wait_for_end(call: Call, run_id: str, seconds: float) -> Run | None:
 
 async def _find_run(call: Call, run_id: str) -> Run | None:
     try:
-        return await call.service.runs.get(call.who, run_id)
+        return await call.service.runs.get(call.principal, run_id)
     except NotFound:
         # The run's row is written when a node claims it.
         return None

@@ -259,7 +259,7 @@ def followable(
     facts = _with_own_schedule(refusal, facts, refused)
     try:
         calls = [_call(tool, arguments, facts, language, refused) for tool, arguments in hint.calls]
-        return Followable(hint.words.told(language, **facts), calls)
+        return Followable(hint.words.in_language(language, **facts), calls)
     except KeyError:
         # A refusal of the same code with fewer facts keeps the hint of its catalogue.
         return None

@@ -32,18 +32,18 @@ def whole(line: str, language: Language) -> str:
     shown = plain(line)
     if len(shown.encode(errors="replace")) <= MOST_BYTES:
         return shown
-    budget = MOST_BYTES - len(CUT.told(language, left=len(shown)).encode())
+    budget = MOST_BYTES - len(CUT.in_language(language, left=len(shown)).encode())
     shortened = shown.encode(errors="replace")[:budget].decode(errors="ignore")
-    return shortened + CUT.told(language, left=len(shown) - len(shortened))
+    return shortened + CUT.in_language(language, left=len(shown) - len(shortened))
 
 
 def listed(head: str, rows: Sequence[str], language: Language) -> str:
     """Join the head and as many rows as fit; the rest is counted at the end."""
     line, remaining = plain(head), len(rows)
     for number, row in enumerate(rows):
-        extended = f"{line}{(HEAD_MARK if number == 0 else ROW_MARK).told(language)}{plain(row)}"
-        tail = MORE.told(language, left=remaining - 1) if remaining > 1 else ""
+        extended = f"{line}{(HEAD_MARK if number == 0 else ROW_MARK).in_language(language)}{plain(row)}"
+        tail = MORE.in_language(language, left=remaining - 1) if remaining > 1 else ""
         if len((extended + tail).encode(errors="replace")) > MOST_BYTES:
             break
         line, remaining = extended, remaining - 1
-    return whole(line + (MORE.told(language, left=remaining) if remaining else ""), language)
+    return whole(line + (MORE.in_language(language, left=remaining) if remaining else ""), language)

@@ -54,9 +54,9 @@ async def _ensure_lane(context: House, principal: Principal) -> None:
 
 async def _with_current_quotas(tool_context: House, caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
     """Return the caller with the agent's current quotas, so that a changed quota applies at once."""
-    principal = caller.who
+    principal = caller.principal
     if principal.agent is None:
         return caller
     return caller._replace(
-        who=principal._replace(quotas=await tool_context.service.agents.quotas(principal.owner, principal.agent))
+        principal=principal._replace(quotas=await tool_context.service.agents.quotas(principal.owner, principal.agent))
     )

@@ -50,14 +50,14 @@ async def list_tasks(call: Call, arguments: Said) -> Told:
     """List tasks in the order of their creation, one row each."""
     task_filter = narrowed_tasks(TaskFilter(), arguments.get("q", ""))
     page = await call.service.tasks.page(
-        call.who, task_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
+        call.principal, task_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
     )
     rows = [task_row(call, each, next_due(each)) for each in page.items]
     if not rows:
         return Told(
-            {"tasks": [], "next_cursor": page.after}, (NO_TASKS if page.after is None else NONE_YET).told(call.language)
+            {"tasks": [], "next_cursor": page.after}, (NO_TASKS if page.after is None else NONE_YET).in_language(call.language)
         )
-    head = (TASKS if page.after is None else MORE_TASKS).told(call.language, number=len(rows), zone=list_zone(call))
+    head = (TASKS if page.after is None else MORE_TASKS).in_language(call.language, number=len(rows), zone=list_zone(call))
     lines = [_row_line(call, each) for each in page.items]
     return Told({"tasks": rows, "next_cursor": page.after}, listed(head, lines, call.language))
 
@@ -65,23 +65,23 @@ async def list_tasks(call: Call, arguments: Said) -> Told:
 def _row_line(call: Call, facts: Facts) -> str:
     upcoming = next_due(facts)
     when = (
-        NO_NEXT_SHORT.told(call.language)
+        NO_NEXT_SHORT.in_language(call.language)
         if upcoming is None
-        else NEXT_SHORT.told(call.language, local=moment_line(upcoming, list_zone(call)))
+        else NEXT_SHORT.in_language(call.language, local=moment_line(upcoming, list_zone(call)))
     )
-    state = state_word(facts.standing.state.value, call.language)
-    return TASK_ROW.told(call.language, name=brief(facts.task.name), id=facts.task.id, state=state, next=when)
+    state = state_word(facts.status.state.value, call.language)
+    return TASK_ROW.in_language(call.language, name=brief(facts.task.name), id=facts.task.id, state=state, next=when)
 
 
 async def get_task(call: Call, arguments: Said) -> Told:
-    facts = await call.service.tasks.named(call.who, id_of(arguments))
-    latest = await call.service.tasks.latest(call.who, [facts])
+    facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
+    latest = await call.service.tasks.latest(call.principal, [facts])
     last = latest.get(facts.task.id)
     receipt = await with_cautions(call, receipt_of(call, facts), facts)
     review = list(review_of(facts.task, call.language).lines)
-    data = {"task": task_json(facts, call.language, last), "review": review, **receipt.values(call)}
-    state = state_word(facts.standing.state.value, call.language)
-    line = receipt.told(
+    data = {"task": task_json(facts, call.language, last), "review": review, **receipt.to_json(call)}
+    state = state_word(facts.status.state.value, call.language)
+    line = receipt.render(
         call, TASK, name=brief(facts.task.name), id=facts.task.id, state=state, last=_last_run_line(call, last, facts)
     )
     return Told(data, line)
@@ -91,7 +91,7 @@ def _last_run_line(call: Call, last: Run | None, facts: Facts) -> str:
     if last is None:
         return ""
     at = moment_line(last.planned, facts.task.schedule.zone or list_zone(call))
-    return LAST.told(call.language, state=state_word(last.state.value, call.language), at=at)
+    return LAST.in_language(call.language, state=state_word(last.state.value, call.language), at=at)
 
 
 _CALLS_BY_VERDICT: Final[dict[str, tuple[str, ...]]] = {
@@ -111,20 +111,20 @@ _CAUSES_ONLY_OWNER_ENDS: Final = frozenset(
 
 async def explain_task(call: Call, arguments: Said) -> Told:
     """Explain why a task did or did not run: verdict, sentence, the runs that it rests on, and suggested calls."""
-    facts = await call.service.tasks.named(call.who, id_of(arguments))
-    zone = zone_of(call, arguments) if "zone" in arguments else facts.task.schedule.zone or call.who.zone
+    facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
+    zone = zone_of(call, arguments) if "zone" in arguments else facts.task.schedule.zone or call.principal.zone
     zone = zone or "UTC"
-    why = await call.service.ledger.explained(call.who, facts.task.id, arguments.get("at"), zone)
+    why = await call.service.ledger.explain(call.principal, facts.task.id, arguments.get("at"), zone)
     data = why_json(why.explanation, utc(why.at), facts.task.name, zone, call.language, why.outage)
     data["sentence"] = call.complete(data["sentence"])
     data |= {"task_id": facts.task.id, "at_local": local(why.at, zone), "suggested_calls": _suggested_calls(why)}
     at = moment_line(why.at, zone)
-    line = EXPLAINED.told(call.language, name=brief(facts.task.name), at=at, zone=zone, sentence=data["sentence"])
+    line = EXPLAINED.in_language(call.language, name=brief(facts.task.name), at=at, zone=zone, sentence=data["sentence"])
     return Told(data, line)
 
 
 def _suggested_calls(why: Why) -> list[dict[str, Any]]:
-    pause = why.facts.standing.pause
+    pause = why.facts.status.pause
     # An agent's tools cannot end a pause that only its owner may end; the sentence names the owner's command.
     is_owners = pause is not None and pause.cause in _CAUSES_ONLY_OWNER_ENDS
     is_used_up = why.explanation.reason in (Reason.QUOTA, Reason.AGENT_QUOTA)
@@ -140,7 +140,7 @@ def _suggested_calls(why: Why) -> list[dict[str, Any]]:
 async def whoami(call: Call, arguments: Said) -> Told:
     """Return the caller's identity, zone, quotas, and how many active tasks are left."""
     del arguments
-    principal = call.who
+    principal = call.principal
     used = await _count_active(call)
     quota = principal.quotas.active_tasks
     left = None if quota is None else max(0, quota - used)
@@ -156,24 +156,24 @@ async def whoami(call: Call, arguments: Said) -> Told:
         "quotas": _quotas_json(principal.quotas),
         "active_tasks": used,
         "active_tasks_left": left,
-        "engine_running": None if call.house.anybody is None else await call.house.anybody(),
+        "engine_running": None if call.context.has_engine is None else await call.context.has_engine(),
         "now": utc(call.clock.now()),
         "now_local": None if principal.zone is None else local(call.clock.now(), principal.zone),
     }
-    tasks_left = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=quota)
+    tasks_left = NO_LIMIT.in_language(call.language) if left is None else LEFT.in_language(call.language, left=left, most=quota)
     if is_stopped:
-        tasks_left = call.told(STOPPED, agent=principal.agent, owner=principal.owner)
-    agent = "" if principal.agent is None else AN_AGENT.told(call.language, agent=principal.agent)
+        tasks_left = call.render(STOPPED, agent=principal.agent, owner=principal.owner)
+    agent = "" if principal.agent is None else AN_AGENT.in_language(call.language, agent=principal.agent)
     zone = NO_ZONE if principal.zone is None else principal.zone
-    notes = call.told(NO_NODE) if data["engine_running"] is False else ""
-    text = WHO.told(call.language, agent=agent, owner=principal.owner, zone=zone, left=tasks_left, notes=notes)
+    notes = call.render(NO_NODE) if data["engine_running"] is False else ""
+    text = WHO.in_language(call.language, agent=agent, owner=principal.owner, zone=zone, left=tasks_left, notes=notes)
     return Told(data, text)
 
 
 async def _count_active(call: Call) -> int:
     """Count tasks against the quota: tasks paused by their owner do not count, tasks paused by an agent do."""
-    states = frozenset({TaskState.ACTIVE}) if call.who.agent is None else GOING
-    page = await call.service.tasks.page(call.who, TaskFilter(call.who.owner, states), limit=_MAX_COUNTED)
+    states = frozenset({TaskState.ACTIVE}) if call.principal.agent is None else GOING
+    page = await call.service.tasks.page(call.principal, TaskFilter(call.principal.owner, states), limit=_MAX_COUNTED)
     return len(page.items)
 
 

@@ -68,55 +68,55 @@ class Receipt(NamedTuple):
     warnings: list[tuple[str, str]]
     at_once: bool
     now: datetime
-    would: Sequence[Fire] = ()
-    held: Facts | None = None
+    fires_if_resumed: Sequence[Fire] = ()
+    held_task: Facts | None = None
 
-    def values(self, call: Call) -> dict[str, Any]:
+    def to_json(self, call: Call) -> dict[str, Any]:
         return {
             "means": self.means,
             "zone": self.zone,
             "next_runs": [fire_json(each, self.now, call) for each in self.fires],
-            "next_if_resumed": [fire_json(each, self.now, call) for each in self.would],
+            "next_if_resumed": [fire_json(each, self.now, call) for each in self.fires_if_resumed],
             "warnings": [{"code": code, "message": message} for code, message in self.warnings],
         }
 
-    def told(self, call: Call, words: Words, **facts: object) -> str:
+    def render(self, call: Call, words: Words, **facts: object) -> str:
         # The reason for the hold is part of the line of next fires; do not repeat it.
         shown_warnings = [message for code, message in self.warnings if code not in _HOLD_CODES]
-        notes = "".join(NOTE.told(call.language, note=message) for message in shown_warnings)
+        notes = "".join(NOTE.in_language(call.language, note=message) for message in shown_warnings)
         next_line = self.next_line(call)
-        return words.told(call.language, means=self._meaning_with_zone(call), next=next_line, notes=notes, **facts)
+        return words.in_language(call.language, means=self._meaning_with_zone(call), next=next_line, notes=notes, **facts)
 
     def _meaning_with_zone(self, call: Call) -> str:
         """Return the meaning, with the zone where the sentence does not name it."""
         names_zone = self.zone in self.means
-        return self.means if names_zone else IN_ZONE.told(call.language, means=self.means, zone=self.zone)
+        return self.means if names_zone else IN_ZONE.in_language(call.language, means=self.means, zone=self.zone)
 
     def next_line(self, call: Call) -> str:
-        if self.held is not None:
-            return self._held_line(call, self.held)
+        if self.held_task is not None:
+            return self._held_line(call, self.held_task)
         if not self.fires:
-            return (AT_ONCE if self.at_once else NOTHING_NEXT).told(call.language)
-        return NEXT.told(call.language, fires=self._fires_line(call, self.fires))
+            return (AT_ONCE if self.at_once else NOTHING_NEXT).in_language(call.language)
+        return NEXT.in_language(call.language, fires=self._fires_line(call, self.fires))
 
     def _fires_line(self, call: Call, fires: Sequence[Fire], limit: int = _FIRES_IN_LINE) -> str:
-        return LIST_MARK.told(call.language).join(fire_line(each, self.now, call) for each in fires[:limit])
+        return LIST_MARK.in_language(call.language).join(fire_line(each, self.now, call) for each in fires[:limit])
 
     def _held_line(self, call: Call, held: Facts) -> str:
         """Return one sentence: nothing runs, why, and when it would run."""
-        pause, awaits = held.standing.pause, awaits_approval(held)
+        pause, awaits = held.status.pause, awaits_approval(held)
         would = WOULD_COME_APPROVED if awaits else WOULD_COME
-        fires = self._fires_line(call, self.would, 1)
-        shown = would.told(call.language, fires=fires) if fires else ""
+        fires = self._fires_line(call, self.fires_if_resumed, 1)
+        shown = would.in_language(call.language, fires=fires) if fires else ""
         if awaits:
-            return call.told(WAITS_AND_WOULD, id=held.task.id, would=shown)
+            return call.render(WAITS_AND_WOULD, id=held.task.id, would=shown)
         said = "" if pause is None else brief(pause_note(pause, call.language))
-        note = PAUSE_REASON.told(call.language, reason=said) if said else ""
+        note = PAUSE_REASON.in_language(call.language, reason=said) if said else ""
         if pause is not None and pause.until is not None and self.fires:
             until = moment_line(pause.until, self.zone)
             after = self._fires_line(call, self.fires, 1)
-            return PAUSED_UNTIL.told(call.language, reason=note, until=until, fires=after)
-        return PAUSED_NOW.told(call.language, reason=note, would=shown)
+            return PAUSED_UNTIL.in_language(call.language, reason=note, until=until, fires=after)
+        return PAUSED_NOW.in_language(call.language, reason=note, would=shown)
 
 
 def fire_json(fire: Fire, now: datetime, call: Call) -> dict[str, str | None]:
@@ -132,7 +132,7 @@ def fire_line(fire: Fire, now: datetime, call: Call) -> str:
         " ", "seconds" if fire.local.second else "minutes"
     )
     utc_text = fire.utc.replace(tzinfo=None, microsecond=0).isoformat(timespec="minutes") + "Z"
-    return NEXT_OF.told(
+    return NEXT_OF.in_language(
         call.language, local=local_text, zone=fire.zone, relative=fire.relative(now, call.language), utc=utc_text
     )
 
@@ -147,7 +147,7 @@ def receipt_of(
     call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES, when: object = None
 ) -> Receipt:
     """Build the receipt of an existing task, or of one that would be created; `when` is the text of its schedule."""
-    task, status, now = facts.task, facts.standing, call.clock.now()
+    task, status, now = facts.task, facts.status, call.clock.now()
     is_held = status.state is TaskState.PAUSED
     until = None if status.pause is None else status.pause.until
     after = max(now, until) if is_held and until is not None else now
@@ -160,7 +160,7 @@ def receipt_of(
     if not is_held:
         return receipt
     would = fires_in(receipt.zone, list(_next_fires(facts, now, number)))
-    return receipt._replace(held=facts, would=would)
+    return receipt._replace(held_task=facts, fires_if_resumed=would)
 
 
 def _reading_notes(when: object, zone: str | None, now: datetime) -> tuple[str, ...]:
@@ -172,13 +172,13 @@ def _reading_notes(when: object, zone: str | None, now: datetime) -> tuple[str, 
 
 
 def _next_fires(facts: Facts, after: datetime, number: int) -> Iterable[datetime]:
-    if facts.standing.state not in GOING:
+    if facts.status.state not in GOING:
         return ()
-    return islice(iterate(facts.task.schedule, after, past_of(facts.task, facts.standing)), number)
+    return islice(iterate(facts.task.schedule, after, past_of(facts.task, facts.status)), number)
 
 
 def _is_due_at_once(facts: Facts) -> bool:
-    return facts.standing.state is TaskState.ACTIVE and facts.task.schedule.kind in ("now", "once")
+    return facts.status.state is TaskState.ACTIVE and facts.task.schedule.kind in ("now", "once")
 
 
 def preview_of(
@@ -216,7 +216,7 @@ def _warning_pair(call: Call, warning: ScheduleWarning) -> tuple[str, str]:
 
 def with_assumed_zone(call: Call, arguments: Said, receipt: Receipt) -> Receipt:
     """Add a warning about the assumed zone if the call names none and another zone would give other instants."""
-    assumed, when = call.house.assumed, arguments.get("when")
+    assumed, when = call.context.assumed, arguments.get("when")
     if assumed is None or "zone" in arguments or arguments.get("schedule_type") == "interval":
         return receipt
     if isinstance(when, str) and not needs_zone(when, receipt.now):
@@ -231,13 +231,13 @@ async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: 
     target_warnings = [(each.code, call.complete(each.in_language(call.language))) for each in known]
     warnings = [*target_warnings, *receipt.warnings]
     if awaits_approval(facts):
-        warnings.insert(0, ("awaiting_approval", call.told(WAITS_FOR_APPROVAL, id=facts.task.id)))
-    elif facts.standing.state is not TaskState.ACTIVE:
+        warnings.insert(0, ("awaiting_approval", call.render(WAITS_FOR_APPROVAL, id=facts.task.id)))
+    elif facts.status.state is not TaskState.ACTIVE:
         warnings.insert(
             0,
-            ("not_active", NOT_ACTIVE.told(call.language, state=state_word(facts.standing.state.value, call.language))),
+            ("not_active", NOT_ACTIVE.in_language(call.language, state=state_word(facts.status.state.value, call.language))),
         )
-    if call.house.anybody is not None and not await call.house.anybody():
+    if call.context.has_engine is not None and not await call.context.has_engine():
         warnings.append(("no_engine", await no_engine(call, facts)))
     return receipt._replace(warnings=warnings)
 
@@ -246,7 +246,7 @@ async def no_engine(call: Call, facts: Facts) -> str:
     """Return the warning that no node is alive, with the command that starts one for this task."""
     missing = (await call.service.functions.load()).missing(facts.task.target)
     command = "horae up" if missing is None else start_command(missing.source)
-    return call.told(NO_ENGINE, command=command)
+    return call.render(NO_ENGINE, command=command)
 
 
 def approval_of(call: Call, facts: Facts) -> dict[str, Any]:
@@ -260,13 +260,13 @@ def approval_of(call: Call, facts: Facts) -> dict[str, Any]:
 
 
 def awaits_approval(facts: Facts) -> bool:
-    pause = facts.standing.pause
+    pause = facts.status.pause
     return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
 
 
 def list_zone(call: Call) -> str:
     """Return the caller's zone: lists show all times in it."""
-    return call.who.zone or "UTC"
+    return call.principal.zone or "UTC"
 
 
 def task_row(call: Call, facts: Facts, upcoming: datetime | None) -> dict[str, Any]:
@@ -275,12 +275,12 @@ def task_row(call: Call, facts: Facts, upcoming: datetime | None) -> dict[str, A
     return {
         "id": task.id,
         "name": task.name,
-        "state": facts.standing.state.value,
+        "state": facts.status.state.value,
         "means": sentence(task.schedule, call.language),
         "zone": task.schedule.zone,
         "next": utc(upcoming),
         "next_local": local(upcoming, list_zone(call)),
         "key": task.key,
         "awaiting_approval": awaits_approval(facts),
-        "last_result": facts.standing.last_result,
+        "last_result": facts.status.last_result,
     }

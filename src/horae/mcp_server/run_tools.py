@@ -40,10 +40,10 @@ _LINE_CHARACTERS: Final = 500
 
 async def list_runs(call: Call, arguments: Said) -> Told:
     """List runs, newest first: of one task, or of all tasks that the caller may see."""
-    task = None if "task" not in arguments else (await call.service.tasks.named(call.who, arguments["task"])).task
+    task = None if "task" not in arguments else (await call.service.tasks.find_by_name(call.principal, arguments["task"])).task
     run_filter = RunFilter(task_id=None if task is None else task.id, states=_states(arguments.get("state")))
     page = await call.service.runs.page(
-        call.who, run_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
+        call.principal, run_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
     )
     zone = list_zone(call)
     one_per_task = {each.task_id: each for each in page.items}
@@ -51,8 +51,8 @@ async def list_runs(call: Call, arguments: Said) -> Told:
     rows = [_run_row(call, each, names[each.task_id], zone) for each in page.items]
     data = {"runs": rows, "next_cursor": page.after}
     if not rows:
-        return Told(data, (NO_RUNS if page.after is None else NONE_YET).told(call.language))
-    head = (RUNS if page.after is None else MORE_RUNS).told(call.language, number=len(rows), zone=zone)
+        return Told(data, (NO_RUNS if page.after is None else NONE_YET).in_language(call.language))
+    head = (RUNS if page.after is None else MORE_RUNS).in_language(call.language, number=len(rows), zone=zone)
     return Told(
         data, listed(head, [_row_line(call, each, names[each.task_id], zone) for each in page.items], call.language)
     )
@@ -83,45 +83,45 @@ def _row_line(call: Call, run: Run, task: str | None, zone: str | None) -> str:
     planned = moment_line(run.planned, zone)
     facts = {"id": run.id, "task_id": run.task_id, "state": state, "planned": planned}
     if task is None:
-        return RUN_ROW_OF_ID.told(call.language, **facts)
-    return RUN_ROW.told(call.language, task=brief(task), **facts)
+        return RUN_ROW_OF_ID.in_language(call.language, **facts)
+    return RUN_ROW.in_language(call.language, task=brief(task), **facts)
 
 
 async def get_run(call: Call, arguments: Said) -> Told:
     """Return one run in full, with the last lines of its log."""
-    run = await call.service.runs.get(call.who, needed(arguments, "id"))
+    run = await call.service.runs.get(call.principal, needed(arguments, "id"))
     name, zone = await _task_name_and_zone(call, run)
     lines = await _log_tail(call, run, arguments["log_tail"]) if arguments.get("log_tail") else ()
     data = {
         "run": run_json(run, name, zone, call.language),
         "lines": [{**line_json(each), "text": shortened(each.line.text, _LINE_CHARACTERS)} for each in lines],
     }
-    log_note = LINES.told(call.language, number=len(lines)) if lines else ""
+    log_note = LINES.in_language(call.language, number=len(lines)) if lines else ""
     return Told(data, run_line(call, run, name or run.task_id) + log_note)
 
 
 async def _task_name_and_zone(call: Call, run: Run) -> tuple[str | None, str | None]:
     try:
-        task = (await call.service.tasks.get(call.who, run.task_id)).task
+        task = (await call.service.tasks.get(call.principal, run.task_id)).task
     except NotFound:
-        return None, call.who.zone
+        return None, call.principal.zone
     return task.name, task.schedule.zone
 
 
 async def _log_tail(call: Call, run: Run, number: int) -> tuple[NumberedLine, ...]:
-    return (await call.service.runs.lines(call.who, run.id))[-number:]
+    return (await call.service.runs.lines(call.principal, run.id))[-number:]
 
 
 def run_line(call: Call, run: Run, task: str) -> str:
     data = run_json(run, language=call.language)
-    line = RUN.told(call.language, id=run.id, task=brief(task), state=state_word(run.state.value, call.language))
+    line = RUN.in_language(call.language, id=run.id, task=brief(task), state=state_word(run.state.value, call.language))
     line += (
-        STOP.told(call.language) if data["because"] is None else BECAUSE.told(call.language, because=data["because"])
+        STOP.in_language(call.language) if data["because"] is None else BECAUSE.in_language(call.language, because=data["because"])
     )
     if run.error is not None:
-        line += ERROR.told(call.language, error=brief(localized_error(run.error, call.language), _SHOWN_CHARACTERS))
+        line += ERROR.in_language(call.language, error=brief(localized_error(run.error, call.language), _SHOWN_CHARACTERS))
     if run.result_json is not None:
         result = result_of(run)
         shown = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-        line += RESULT.told(call.language, result=brief(shown, _SHOWN_CHARACTERS))
+        line += RESULT.in_language(call.language, result=brief(shown, _SHOWN_CHARACTERS))
     return line

@@ -41,7 +41,7 @@ class Made(NamedTuple):
 async def schedule_task(call: Call, arguments: Said) -> Told:
     """Create a task; with a key, the task that has it is changed instead."""
     resolved, notes = await _resolve_request(call, arguments)
-    request = resolved.wish
+    request = resolved.request
     result = await _dry_run(call, request) if arguments.get("dry_run") else await _create(call, request)
     receipt = receipt_of(call, result.facts, notes, when=arguments.get("when"))
     receipt = await with_cautions(call, receipt, result.facts, resolved.warnings)
@@ -52,10 +52,10 @@ async def schedule_task(call: Call, arguments: Said) -> Told:
         "declared": resolved.declared_in(result.facts.task.schedule),
         "dry_run": result.dry_run,
         **approval_of(call, result.facts),
-        **receipt.values(call),
+        **receipt.to_json(call),
     }
     task = result.facts.task
-    return Told(data, receipt.told(call, _headline(result), name=brief(task.name), id=task.id))
+    return Told(data, receipt.render(call, _headline(result), name=brief(task.name), id=task.id))
 
 
 async def _resolve_request(call: Call, arguments: Said) -> tuple[Resolved, tuple[Note, ...]]:
@@ -65,7 +65,7 @@ async def _resolve_request(call: Call, arguments: Said) -> tuple[Resolved, tuple
         if "zone" in arguments
         else await _declared_zone(call, work) or zone_of(call, arguments)
     )
-    when, notes = when_of(arguments, zone, call.who.owner)
+    when, notes = when_of(arguments, zone, call.principal.owner)
     if when is None:
         raise refuse_task("missing_field", name="when")
     if not work.keys() - {"payload"}:
@@ -76,8 +76,8 @@ async def _resolve_request(call: Call, arguments: Said) -> tuple[Resolved, tuple
     if "if_late" in arguments:
         definition["policies"] = {"missed": arguments["if_late"]}
     must_have_zone(call, read_when(when, zone, call.clock.now()))
-    resolved = await call.service.resolve(call.who, read_task(definition))
-    if "zone" not in arguments and zone is not None and zone != call.who.zone:
+    resolved = await call.service.resolve(call.principal, read_task(definition))
+    if "zone" not in arguments and zone is not None and zone != call.principal.zone:
         resolved = resolved._replace(declared=("zone", *resolved.declared))
     return resolved, notes
 
@@ -94,20 +94,20 @@ async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
 def must_have_zone(call: Call, schedule: Schedule) -> None:
     """Refuse a schedule without a zone: the deployment's own zone need not be the user's."""
     if schedule.zone is None:
-        raise refuse("zone_needed", owner=call.who.owner)
+        raise refuse("zone_needed", owner=call.principal.owner)
 
 
 async def _create(call: Call, request: Wish) -> Made:
     tasks = call.service.tasks
-    before = None if request.key is None else (await tasks.rehearse(call.who, request))[0]
-    task = await tasks.create(call.who, request)
-    return Made(await tasks.get(call.who, task.id), _change(before, task), dry_run=False)
+    before = None if request.key is None else (await tasks.preview_declaration(call.principal, request))[0]
+    task = await tasks.create(call.principal, request)
+    return Made(await tasks.get(call.principal, task.id), _change(before, task), dry_run=False)
 
 
 async def _dry_run(call: Call, request: Wish) -> Made:
     """Return the task that would be created or changed, or raise the refusal that it would meet; nothing is written."""
     if request.key is not None:
-        before, after = await call.service.tasks.rehearse(call.who, request)
+        before, after = await call.service.tasks.preview_declaration(call.principal, request)
         if before is not None:
             return Made(before._replace(task=after), _change(before, after), dry_run=True)
     seen: list[Facts] = []
@@ -116,7 +116,7 @@ async def _dry_run(call: Call, request: Wish) -> Made:
         seen[:] = facts
         return ()
 
-    await call.service.rehearsal.tasks.create(call.who, request, attach_records=capture)
+    await call.service.dry_run.tasks.create(call.principal, request, attach_records=capture)
     return Made(seen[0], "new", dry_run=True)
 
 
@@ -140,14 +140,14 @@ def _headline(result: Made) -> Words:
 
 async def update_task(call: Call, arguments: Said) -> Told:
     """Change the given fields of a task, and report which future fires are removed and added."""
-    before = await call.service.tasks.named(call.who, id_of(arguments))
+    before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     fields, notes = _edit_fields(call, arguments, before.task)
     dry_run, edits = bool(arguments.get("dry_run")), read_edits(fields)
     edited = await call.service.tasks.edit(
-        call.who, before.task.id, edits, expected=arguments.get("version"), dry_run=dry_run
+        call.principal, before.task.id, edits, expected=arguments.get("version"), dry_run=dry_run
     )
-    facts = before._replace(task=edited.after) if dry_run else await call.service.tasks.get(call.who, before.task.id)
-    advisories = await call.service.review(call.who, edited, edits)
+    facts = before._replace(task=edited.after) if dry_run else await call.service.tasks.get(call.principal, before.task.id)
+    advisories = await call.service.review(call.principal, edited, edits)
     receipt = await with_cautions(call, receipt_of(call, facts, notes, when=arguments.get("when")), facts, advisories)
     changed = _changed_fields(edited)
     data = {
@@ -158,18 +158,18 @@ async def update_task(call: Call, arguments: Said) -> Told:
         "added": _fires_json(edited.fires.added, edited.after),
         "dry_run": dry_run,
         **approval_of(call, facts),
-        **receipt.values(call),
+        **receipt.to_json(call),
     }
     words = WOULD_BE if dry_run else CHANGED if changed else SAME
     return Told(
         data,
-        receipt.told(call, words, name=brief(edited.after.name), id=before.task.id) + _fires_note(call, edited, facts),
+        receipt.render(call, words, name=brief(edited.after.name), id=before.task.id) + _fires_note(call, edited, facts),
     )
 
 
 def _edit_fields(call: Call, arguments: Said, task: Task) -> tuple[dict[str, Any], tuple[Note, ...]]:
-    zone = task.schedule.zone or call.who.zone
-    when, notes = when_of(arguments, zone_of(call, arguments) if "zone" in arguments else zone, call.who.owner)
+    zone = task.schedule.zone or call.principal.zone
+    when, notes = when_of(arguments, zone_of(call, arguments) if "zone" in arguments else zone, call.principal.owner)
     fields: dict[str, Any] = {**work_of(arguments)}
     if when is not None:
         fields["when"] = when
@@ -196,7 +196,7 @@ def _fires_json(instants: tuple[datetime, ...], task: Task) -> list[dict[str, st
 def _fires_note(call: Call, edited: Edited, facts: Facts) -> str:
     """Return the note on changed fires; empty for a task that is not active, since it does not fire."""
     is_moved = bool(edited.fires.removed or edited.fires.added)
-    return FIRES_CHANGED.told(call.language) if is_moved and facts.standing.state is TaskState.ACTIVE else ""
+    return FIRES_CHANGED.in_language(call.language) if is_moved and facts.status.state is TaskState.ACTIVE else ""
 
 
 async def preview_schedule(call: Call, arguments: Said) -> Told:
@@ -211,15 +211,15 @@ async def preview_schedule(call: Call, arguments: Said) -> Told:
         return _ambiguous_result(call, choices.values, zone)
     must_have_zone(call, reading.schedule)
     receipt = with_assumed_zone(call, arguments, preview_of(call, reading.schedule, PREVIEWED, reading.notes))
-    data = {**receipt.values(call), "schedule": to_json(reading.schedule), "choices": []}
-    return Told(data, receipt.told(call, MEANS))
+    data = {**receipt.to_json(call), "schedule": to_json(reading.schedule), "choices": []}
+    return Told(data, receipt.render(call, MEANS))
 
 
 def _ambiguous_result(call: Call, texts: tuple[str, ...], zone: str | None) -> Told:
     choices = [{"when": each, "means": _meaning_of(call, each, zone)} for each in texts]
     data = {"means": None, "zone": zone, "next_runs": [], "warnings": [], "schedule": None, "choices": choices}
-    shown = LIST_MARK.told(call.language).join(f'"{each}"' for each in texts)
-    return Told(data, listed(UNDERSTOOD_MANY.told(call.language, choices=shown), [], call.language))
+    shown = LIST_MARK.in_language(call.language).join(f'"{each}"' for each in texts)
+    return Told(data, listed(UNDERSTOOD_MANY.in_language(call.language, choices=shown), [], call.language))
 
 
 def _meaning_of(call: Call, text: str, zone: str | None) -> str | None:

@@ -44,7 +44,7 @@ class Caller(NamedTuple):
     """Sender of a request. `assumed` is the source of their zone if their owner has none. `states_language`: the client
     named `language`, so the language used last is ignored."""
 
-    who: Principal
+    principal: Principal
     language: Language
     assumed: AssumedZone | None = None
     states_language: bool = False
@@ -80,12 +80,12 @@ async def _call_tool(
     resolved = who_asks(context)
     caller = resolved if isinstance(resolved, Caller) else await resolved
     arguments = answered(params, dict(params.arguments or {}))
-    language = languages.choose(caller.who, arguments, caller.language, is_stated=caller.states_language)
+    language = languages.choose(caller.principal, arguments, caller.language, is_stated=caller.states_language)
     if params.name not in TOOLS:
         # A protocol error, not a tool error: the client called a tool that was never listed.
         raise _unknown_tool(params.name, language)
     call_context = tool_context if caller.assumed is None else tool_context._replace(assumed=caller.assumed)
-    call = Call(call_context, caller.who, language)
+    call = Call(call_context, caller.principal, language)
     failure = partial(_failure, call, RefusedCall(params.name, arguments, call.clock.now()))
     for questions_left in reversed(range(MOST_QUESTIONS)):
         try:
@@ -115,7 +115,7 @@ def _unknown_tool(name: str, language: Language) -> MCPError:
 
 async def _run_tool(call: Call, name: str, raw_arguments: dict[str, Any]) -> Told:
     entry: Entry = TOOLS[name]
-    arguments: Said = checked(entry.takes, entry.also, raw_arguments)
+    arguments: Said = checked(entry.input_schema, entry.other_arguments, raw_arguments)
     return await entry.tool(call, arguments)
 
 
@@ -140,7 +140,7 @@ def _failure(
     line = f"{problem['code']}: {problem['detail']}{space}{problem['hint']}"
     if choices is not None and not all(each in problem["hint"] for each in choices.values):
         shown = (", " if call.language == "en" else "、").join(f'"{each}"' for each in choices.values)
-        line += space + CHOOSE.told(call.language, choices=shown)
+        line += space + CHOOSE.in_language(call.language, choices=shown)
     if choices is not None:
         problem["choices"] = {"argument": choices.argument, "values": list(choices.values)}
     text = types.TextContent(text=whole(line, call.language))
@@ -150,8 +150,8 @@ def _failure(
 def _use_tool_hint(call: Call, refused: RefusedCall, refusal: Refusal, problem: dict[str, Any]) -> None:
     """Replace a hint that names commands or HTTP requests by one that names tools; an agent's keys are shown as it
     passed them."""
-    key_prefix = "" if call.who.agent is None else f"agent:{call.who.agent}/"
-    facts = {"owner": call.who.owner, **refusal.facts}
+    key_prefix = "" if call.principal.agent is None else f"agent:{call.principal.agent}/"
+    facts = {"owner": call.principal.owner, **refusal.facts}
     if key_prefix:
         facts = {name: fact.removeprefix(key_prefix) if isinstance(fact, str) else fact for name, fact in facts.items()}
         problem["detail"] = problem["detail"].replace(key_prefix, "")

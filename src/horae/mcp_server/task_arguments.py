@@ -44,7 +44,7 @@ def _one_of(arguments: Said, own_name: str, nanoclaw_name: str) -> Any:
 
 def zone_of(call: Call, arguments: Said) -> str | None:
     """Return the given zone (city names are understood too), or else the owner's."""
-    return zone_named(arguments["zone"], None) if "zone" in arguments else call.who.zone
+    return zone_named(arguments["zone"], None) if "zone" in arguments else call.principal.zone
 
 
 def when_of(arguments: Said, zone: str | None, owner: str) -> tuple[Any, tuple[Note, ...]]:

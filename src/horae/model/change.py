@@ -27,12 +27,12 @@ class Facts(NamedTuple):
     """
 
     task: Task
-    standing: Standing
+    status: Standing
     entries: tuple[Entry, ...] = ()
     live: tuple[Run, ...] = ()
     lanes: tuple[LaneUse, ...] = ()
-    barred: Reason | None = None
-    made: frozenset[str] = frozenset()
+    block_reason: Reason | None = None
+    existing_run_ids: frozenset[str] = frozenset()
 
 
 class Change(NamedTuple):
@@ -50,15 +50,15 @@ class Change(NamedTuple):
     """
 
     task: Task | None = None
-    standing: Standing | None = None
-    born: tuple[Run, ...] = ()
-    moved: tuple[Run, ...] = ()
+    status: Standing | None = None
+    new_runs: tuple[Run, ...] = ()
+    updated_runs: tuple[Run, ...] = ()
     cancelled: tuple[tuple[str, Reason], ...] = ()
     put: tuple[Entry, ...] = ()
     dropped: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
     deleted: bool = False
-    beside: tuple[Writing, ...] = ()
+    attached: tuple[Writing, ...] = ()
 
 
 NOTHING: Final = Change()

@@ -46,16 +46,16 @@ def hour_of(at: datetime) -> int:
 def added(before: Standing | None, change: Change) -> list[tuple[int, str, int]]:
     """Return the counter deltas of a change as (hour, counter name, number)."""
     deltas: list[tuple[int, str, int]] = []
-    after = None if change.deleted else change.standing or before
+    after = None if change.deleted else change.status or before
     if before is None or after is None or before.state is not after.state:
         if before is not None:
             deltas.append((NO_HOUR, _STATE_NAMES[before.state], -1))
         if after is not None:
             deltas.append((NO_HOUR, _STATE_NAMES[after.state], 1))
-    for run in change.born:
+    for run in change.new_runs:
         if run.state not in LIVE:
             _append_end(run, deltas)
-    for run in change.moved:
+    for run in change.updated_runs:
         if run.state not in LIVE:
             _append_end(run, deltas)
     return deltas
@@ -100,7 +100,7 @@ def bucket_end(bucket: int) -> timedelta:
 class Lateness(NamedTuple):
     """Start lateness of runs, at the resolution of the buckets: number of runs, number on time, quantiles."""
 
-    counted: int
+    total: int
     on_time: int
     p50: timedelta | None
     p99: timedelta | None

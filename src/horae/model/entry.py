@@ -57,7 +57,7 @@ class Entry(NamedTuple):
     planned: datetime
     owner: str
     priority: int = 0
-    stand: Stand = Stand.TIMED
+    state: Stand = Stand.TIMED
     origin: Origin = Origin.SCHEDULED
     attempt: int = 1
     forgiven: int = 0

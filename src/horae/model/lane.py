@@ -18,11 +18,11 @@ class LaneUse(NamedTuple):
 
     name: str
     limit: int
-    taken: int
+    used: int
 
     @property
-    def full(self) -> bool:
-        return self.taken >= self.limit
+    def is_full(self) -> bool:
+        return self.used >= self.limit
 
 
 DEFAULT_LIMIT: Final = 1

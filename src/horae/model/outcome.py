@@ -11,7 +11,7 @@ from .reason import Reason
 class Succeeded(NamedTuple):
     result: str | None = None
     """JSON text, already within the size limit."""
-    tells: str | None = None
+    triggered_topic: str | None = None
     """Topic under which an event target published that the task is due; the settlement writes `task.triggered` for it."""
 
 
@@ -20,7 +20,7 @@ class Failed(NamedTuple):
     permanent: bool = False
     retry_after: timedelta | None = None
     reason: Reason = Reason.TARGET_FAILED
-    died_alone: bool = False
+    died_isolated: bool = False
     """The isolated child process died, or could not load the function."""
 
 

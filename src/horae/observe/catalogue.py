@@ -30,11 +30,11 @@ class Metric(NamedTuple):
     name: str
     kind: Kind
     labels: Labels
-    meaning: str
+    help: str
     edges: tuple[float, ...] = ()
-    begins: tuple[Labels, ...] = ()
-    of: Process = "engine"
-    of_all: bool = False
+    initial_labels: tuple[Labels, ...] = ()
+    process: Process = "engine"
+    is_deployment_wide: bool = False
     """Deployment-wide: every process reports the same value."""
 
 
@@ -45,7 +45,7 @@ STARTS: Final = Metric(
     "counter",
     ("origin",),
     "Runs that were started here.",
-    begins=tuple((origin.value,) for origin in Origin),
+    initial_labels=tuple((origin.value,) for origin in Origin),
 )
 LATE: Final = Metric(
     "horae_lateness_seconds", "histogram", (), "How long after it was due a run started.", LATENESS, _UNLABELLED
@@ -77,16 +77,16 @@ LEASE_LOSSES: Final = Metric(
     "counter",
     ("how",),
     "How often this node could not renew its lease in time (expired), or others had taken it for dead (taken).",
-    begins=(("expired",), ("taken",)),
+    initial_labels=(("expired",), ("taken",)),
 )
 LEASE_LEFT: Final = Metric(
     "horae_lease_left_seconds", "gauge", (), "Seconds until this node must stop its runs, unless it renews its lease."
 )
 TAKEOVERS: Final = Metric(
-    "horae_takeovers_total", "counter", (), "Dead nodes whose runs were taken over here.", begins=_UNLABELLED
+    "horae_takeovers_total", "counter", (), "Dead nodes whose runs were taken over here.", initial_labels=_UNLABELLED
 )
 RECOVERED: Final = Metric(
-    "horae_recovered_runs_total", "counter", (), "Runs of dead nodes that were ended here.", begins=_UNLABELLED
+    "horae_recovered_runs_total", "counter", (), "Runs of dead nodes that were ended here.", initial_labels=_UNLABELLED
 )
 STORE_CALLS: Final = Metric(
     "horae_store_call_seconds", "histogram", ("operation",), "How long calls of the store took.", QUICK
@@ -99,7 +99,7 @@ LAG: Final = Metric(
     "How late timers of the event loop fire.",
     QUICK,
     _UNLABELLED,
-    of="both",
+    process="both",
 )
 REQUESTS: Final = Metric(
     "horae_http_requests_total",
@@ -115,8 +115,8 @@ RATE_LIMITED: Final = Metric(
     "counter",
     ("by",),
     "Requests that were refused because there were too many: of an owner, from an address, or beyond a quota.",
-    begins=(("owner",), ("address",), ("quota",)),
-    of="api",
+    initial_labels=(("owner",), ("address",), ("quota",)),
+    process="api",
 )
 READERS: Final = Metric("horae_event_readers", "gauge", (), "Streams of events that are open.")
 DELIVERIES: Final = Metric(
@@ -124,45 +124,45 @@ DELIVERIES: Final = Metric(
     "counter",
     ("outcome",),
     "Attempts to deliver an event to a webhook.",
-    begins=(("delivered",), ("failed",)),
-    of="api",
+    initial_labels=(("delivered",), ("failed",)),
+    process="api",
 )
 BUILD: Final = Metric("horae_build_info", "gauge", ("version", "python"), "Always 1; the labels say what runs here.")
 
-STORE_UP: Final = Metric("horae_store_up", "gauge", (), "1 when the store answered this scrape.", of_all=True)
-TASKS: Final = Metric("horae_tasks", "gauge", ("state",), "Tasks, by state.", of_all=True)
+STORE_UP: Final = Metric("horae_store_up", "gauge", (), "1 when the store answered this scrape.", is_deployment_wide=True)
+TASKS: Final = Metric("horae_tasks", "gauge", ("state",), "Tasks, by state.", is_deployment_wide=True)
 QUEUE: Final = Metric(
     "horae_queue",
     "gauge",
     ("waiting",),
     "Due entries that have not started: claimable (due), without a free slot in its lane (parked), or without a node that can "
     "run it (stranded). Counted up to 1,000.",
-    of_all=True,
+    is_deployment_wide=True,
 )
 HEAD_AGE: Final = Metric(
     "horae_agenda_head_age_seconds",
     "gauge",
     (),
     "How long the head of the agenda has been due; 0 when nothing is due.",
-    of_all=True,
+    is_deployment_wide=True,
 )
-NODES: Final = Metric("horae_nodes", "gauge", ("state",), "Nodes, by state.", of_all=True)
+NODES: Final = Metric("horae_nodes", "gauge", ("state",), "Nodes, by state.", is_deployment_wide=True)
 OFFSET: Final = Metric(
     "horae_clock_offset_seconds",
     "gauge",
     (),
     "The largest difference between a live node's clock and the store's.",
-    of_all=True,
+    is_deployment_wide=True,
 )
 UNSEALED: Final = Metric(
-    "horae_audit_unsealed", "gauge", (), "Audit rows that are not sealed yet. Counted up to 1,000.", of_all=True
+    "horae_audit_unsealed", "gauge", (), "Audit rows that are not sealed yet. Counted up to 1,000.", is_deployment_wide=True
 )
 ENGINE_SEEN: Final = Metric(
     "horae_engine_scraped",
     "gauge",
     (),
     "1 when the separate engine process answered this scrape; absent where there is none.",
-    of_all=True,
+    is_deployment_wide=True,
 )
 
 METRICS: Final[tuple[Metric, ...]] = (

@@ -68,7 +68,7 @@ class Gauge:
         self.metric = metric
         self.values: dict[Labels, Callable[[], float]] = {}
 
-    def is_(self, read: Callable[[], float], labels: Labels = NO_LABELS) -> None:
+    def set_callback(self, read: Callable[[], float], labels: Labels = NO_LABELS) -> None:
         self.values[labels] = read
 
 
@@ -76,8 +76,8 @@ class Figures:
     """All metrics of one process; deployment-wide ones are read from the store instead."""
 
     def __init__(self, process: Process = "both") -> None:
-        own = [metric for metric in METRICS if not metric.of_all]
-        begins = {each.name: each.begins if {process, each.of} != {"api", "engine"} else () for each in own}
+        own = [metric for metric in METRICS if not metric.is_deployment_wide]
+        begins = {each.name: each.initial_labels if {process, each.process} != {"api", "engine"} else () for each in own}
         self._counters = {each.name: Counter(each, begins[each.name]) for each in own if each.kind == "counter"}
         self._histograms = {each.name: Histogram(each, begins[each.name]) for each in own if each.kind == "histogram"}
         self._gauges = {each.name: Gauge(each) for each in own if each.kind == "gauge"}

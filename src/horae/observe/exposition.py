@@ -88,7 +88,7 @@ def _family(each: Counter | Histogram | Gauge, process: str) -> Family:
 def _make_family(metric: Metric) -> Family:
     from prometheus_client.core import Metric as MetricFamily  # noqa: PLC0415 - an extra
 
-    return MetricFamily(metric.name.removesuffix("_total"), metric.meaning, metric.kind)
+    return MetricFamily(metric.name.removesuffix("_total"), metric.help, metric.kind)
 
 
 def _label_values(metric: Metric, labels: tuple[str, ...], process: str) -> dict[str, str]:

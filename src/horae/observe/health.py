@@ -49,7 +49,7 @@ class Condition(NamedTuple):
     `clock_steps` of the last day do not affect readiness, since the engine has handled them.
     """
 
-    parts: Readiness
+    readiness: Readiness
     problem: HoraeError | None = None
     clock_steps: tuple[ClockStep, ...] = ()
 
@@ -72,7 +72,7 @@ async def condition(
         return Condition(Readiness(), error)
     except (TimeoutError, OSError):
         return Condition(Readiness(), StoreUnavailable(f"It did not answer within {PATIENCE:.0f} s."))
-    problem = await writes.problem(store, PATIENCE)
+    problem = await writes.check(store, PATIENCE)
     now = clock.now()
     live = [node for node in nodes if lives(node, now, lease)]
     parts = Readiness(

@@ -112,11 +112,11 @@ class TextLines(logging.Formatter):
         return f"{line} [{ids}]" if ids else line
 
     def format(self, record: logging.LogRecord) -> str:
-        first, *rest = self.visible_lines(record)
+        first, *rest = self.format_lines(record)
         prefix = f"{self.formatTime(record)} {record.levelname} | "
         return "\n".join([first, *(prefix + line for line in rest)])
 
-    def visible_lines(self, record: logging.LogRecord) -> list[str]:
+    def format_lines(self, record: logging.LogRecord) -> list[str]:
         """Format the record with its traceback, mask secrets, escape control characters, and split into lines."""
         text = masked_text(super().format(self._with_local_times(record)))
         return [visible(line) for line in text.replace("\r\n", "\n").split("\n")]

@@ -124,16 +124,16 @@ async def _metrics(room: Room, request: _Request) -> _Response:
     if not knows_key(request.headers, room.key):
         await admit(room.policy, request.peer, request.headers, room.authenticate)
     is_process_only = request.path == OWN
-    text = room.observer.own_text() if is_process_only else await room.observer.text(room.store)
+    text = room.observer.render_process() if is_process_only else await room.observer.text(room.store)
     return _Response(200, text, CONTENT_TYPE)
 
 
 async def _readiness(room: Room) -> _Response:
-    health = await condition(room.store, room.clock, room.observer.writes)
-    is_ready = health.parts.is_ready(engine=True)
+    health = await condition(room.store, room.clock, room.observer.write_probe)
+    is_ready = health.readiness.is_ready(engine=True)
     body = {
         "status": "ready" if is_ready else "not ready",
-        "parts": health.parts._asdict(),
+        "parts": health.readiness._asdict(),
         "clock_steps": health.steps_json(),
         "problem": told_of(health.problem),
     }
@@ -162,7 +162,7 @@ class Neighbour(NamedTuple):
     port: int
     key: str
 
-    async def text(self) -> str:
+    async def scrape(self) -> str:
         """Scrape the engine process's metrics; empty when it does not answer, for example while it restarts."""
         try:
             async with asyncio.timeout(1.0):

@@ -26,25 +26,25 @@ ONE: Final = 1.0
 class Observer:
     def __init__(self, process: Process, clock: Clock, tracing: Tracing | None = None) -> None:
         self.process = process
-        self.figures = Figures(process)
+        self.metrics = Figures(process)
         self.tracing = tracing
         self._clock = clock
-        errors = self.figures.counter(catalogue.STORE_ERRORS)
-        self.writes = Writes(clock, lambda: sum(errors.values.copy().values()))
-        self.figures.gauge(catalogue.BUILD).is_(lambda: ONE, (__version__, platform.python_version()))
+        errors = self.metrics.counter(catalogue.STORE_ERRORS)
+        self.write_probe = Writes(clock, lambda: sum(errors.values.copy().values()))
+        self.metrics.gauge(catalogue.BUILD).set_callback(lambda: ONE, (__version__, platform.python_version()))
 
     def store(self, store: Keeping, terms: Terms = STANDARD_TERMS) -> Keeping:
-        return observed(store, self.figures, self._clock, terms)
+        return observed(store, self.metrics, self._clock, terms)
 
     def target(self, target: Target) -> Target:
         return ObservedTarget(target, self.tracing)
 
-    def told_webhook(self, is_delivered: bool) -> None:  # noqa: FBT001 - a signal with one word
-        self.figures.counter(catalogue.DELIVERIES).add(("delivered" if is_delivered else "failed",))
+    def count_webhook_attempt(self, is_delivered: bool) -> None:  # noqa: FBT001 - a signal with one word
+        self.metrics.counter(catalogue.DELIVERIES).add(("delivered" if is_delivered else "failed",))
 
-    def own_text(self) -> str:
+    def render_process(self) -> str:
         """Render the metrics of this process alone."""
-        return rendered(self.figures, self.process)
+        return rendered(self.metrics, self.process)
 
     async def text(self, store: Keeping, engine_text: str | None = None) -> str:
         """Render the metrics of this process and of the deployment.
@@ -54,4 +54,4 @@ class Observer:
         readings = await read_deployment(store, self._clock)
         if engine_text is not None:
             readings = (*readings, Reading(catalogue.ENGINE_SEEN, float(bool(engine_text))))
-        return rendered(self.figures, self.process, readings, engine_text or "")
+        return rendered(self.metrics, self.process, readings, engine_text or "")

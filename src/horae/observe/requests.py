@@ -52,7 +52,7 @@ class ObservedRequests:
                 has_response = True
                 self._count(scope, message["status"], self._steady() - started)
                 if span is not None:
-                    span.answered(scope, message)
+                    span.record_response(scope, message)
             await send(message)
 
         async def observed_receive() -> Message:

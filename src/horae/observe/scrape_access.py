@@ -37,7 +37,7 @@ async def admit(policy: Policy, peer: str, headers: Mapping[str, str], authentic
     authorization = headers.get("authorization", "")
     if not authorization.lower().startswith(_SCHEME):
         raise refuse("metrics_need_token")
-    (await authenticate(authorization[len(_SCHEME) :].strip())).must(Scope.ADMIN)
+    (await authenticate(authorization[len(_SCHEME) :].strip())).require_scope(Scope.ADMIN)
 
 
 def is_local(peer: str, headers: Mapping[str, str]) -> bool:

@@ -16,6 +16,6 @@ class Looking(NamedTuple):
 
     observer: Observer
     policy: Policy = "local"
-    neighbour: Neighbour | None = None
+    engine_peer: Neighbour | None = None
     tolerance: timedelta = TOLERANCE
     grace: timedelta = GRACE

@@ -175,7 +175,7 @@ class _ObservedStore:
         # The lease keeper recovers in a thread of its own.
         with self._lock:
             for change in changes:
-                for run in chain(change.born, change.moved):
+                for run in chain(change.new_runs, change.updated_runs):
                     if not run.live:
                         self._count_end(run)
 

@@ -175,7 +175,7 @@ class RequestSpan:
         context = self._span.get_span_context()
         return f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
 
-    def answered(self, scope: MutableMapping[str, Any], message: MutableMapping[str, Any]) -> None:
+    def record_response(self, scope: MutableMapping[str, Any], message: MutableMapping[str, Any]) -> None:
         route = getattr(scope.get("route"), "path", None)
         span, status, state = self._span, message["status"], scope["state"]
         if route:

@@ -35,7 +35,7 @@ class Writes:
         self._started_at: float | None = None
         self._running: asyncio.Task[None] | None = None
 
-    async def problem(self, store: Records, patience: float) -> HoraeError | None:
+    async def check(self, store: Records, patience: float) -> HoraeError | None:
         """Return why writes fail; None while they succeed. Concurrent callers share one probe, for `patience` seconds."""
         if self._running is None and self._is_due():
             self._started_at, self._failures_seen = self._clock.steady(), self._count_failures()

@@ -48,12 +48,12 @@ class Client:
     async def send(self, request: Request) -> Reply:
         """Send a request and follow its redirects; cancellation closes the connection."""
         try:
-            async with asyncio.timeout(request.within):
+            async with asyncio.timeout(request.timeout):
                 return await self._follow(request)
         except TimeoutError:
-            return Unreachable(Trouble.TIMEOUT, f"{request.url.place} had not answered after {request.within:g} s")
+            return Unreachable(Trouble.TIMEOUT, f"{request.url.host_and_port} had not answered after {request.timeout:g} s")
         except Refusal as refusal:
-            return Unreachable(Trouble.GUARDED, str(refusal), refused_networks(refusal))
+            return Unreachable(Trouble.FORBIDDEN, str(refusal), refused_networks(refusal))
 
     async def close(self) -> None:
         session, self._session = self._session, None

@@ -26,10 +26,10 @@ class Request(NamedTuple):
     url: CheckedUrl
     headers: Headers
     body: bytes | None
-    within: float
+    timeout: float
     redirects: int = 0
-    most: int = ANSWER_BYTES
-    on_answer: Callable[[], None] = _do_nothing
+    max_body_bytes: int = ANSWER_BYTES
+    on_response: Callable[[], None] = _do_nothing
 
 
 class Answer(NamedTuple):
@@ -43,22 +43,22 @@ class Answer(NamedTuple):
 
 
 class Trouble(StrEnum):
-    GUARDED = "guarded"
+    FORBIDDEN = "guarded"
     """Not allowed: the address is not public, or the request is invalid."""
     REDIRECTED = "redirected"
     """A redirect that is not allowed."""
-    NAME = "name"
+    DNS = "name"
     """DNS lookup failed."""
     CONNECTION = "connection"
     TLS = "tls"
     TIMEOUT = "timeout"
     BROKEN = "broken"
     """The connection ended before the response was complete."""
-    NONSENSE = "nonsense"
+    MALFORMED = "nonsense"
     """The response is not HTTP, or in an encoding that was not accepted."""
 
 
-_PERMANENT: Final = frozenset({Trouble.GUARDED, Trouble.REDIRECTED})
+_PERMANENT: Final = frozenset({Trouble.FORBIDDEN, Trouble.REDIRECTED})
 
 
 class Unreachable(NamedTuple):
@@ -72,7 +72,7 @@ class Unreachable(NamedTuple):
     networks: tuple[str, ...] = ()
 
     @property
-    def permanent(self) -> bool:
+    def is_permanent(self) -> bool:
         """Whether a retry would fail the same way."""
         return self.kind in _PERMANENT
 

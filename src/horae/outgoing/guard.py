@@ -39,14 +39,14 @@ class CheckedUrl(NamedTuple):
         return self.scheme, self.host, self.port
 
     @property
-    def place(self) -> str:
+    def host_and_port(self) -> str:
         """Host and port for messages, which must not show paths and queries since they may hold secrets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def text(self) -> str:
-        return f"{self.scheme}://{self.place}{self.target}"
+        return f"{self.scheme}://{self.host_and_port}{self.target}"
 
 
 def check_url(url: object, allowed: Networks = ()) -> CheckedUrl:

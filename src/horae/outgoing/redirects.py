@@ -23,7 +23,7 @@ def is_redirect(answer: Answer) -> bool:
 
 def next_hop(request: Request, answer: Answer, allowed: Networks) -> Request | Unreachable:
     """Return the request that follows a redirect, with one redirect less to go, or why it is not followed."""
-    place = request.url.place
+    place = request.url.host_and_port
     if request.redirects < 1:
         return Unreachable(Trouble.REDIRECTED, f"{place} redirects too often")
     url = _destination(request.url, answer.headers["location"], allowed)
@@ -34,7 +34,7 @@ def next_hop(request: Request, answer: Answer, allowed: Networks) -> Request | U
         return redirected
     if redirected.body is not None:
         return Unreachable(
-            Trouble.REDIRECTED, f"{place} redirects the body to {url.place}, which was not meant to see it"
+            Trouble.REDIRECTED, f"{place} redirects the body to {url.host_and_port}, which was not meant to see it"
         )
     headers = tuple(header for header in redirected.headers if header[0].lower() in _CROSS_ORIGIN_HEADERS)
     return redirected._replace(headers=headers)
@@ -44,11 +44,11 @@ def _destination(origin: CheckedUrl, location: str, allowed: Networks) -> Checke
     try:
         url = check_url(urljoin(origin.text, location) if len(location) <= LONGEST_URL else location, allowed)
     except Refusal as refusal:
-        return Unreachable(Trouble.REDIRECTED, f"{origin.place} redirects to a forbidden address: {refusal.message}")
+        return Unreachable(Trouble.REDIRECTED, f"{origin.host_and_port} redirects to a forbidden address: {refusal.message}")
     except ValueError:
-        return Unreachable(Trouble.REDIRECTED, f"{origin.place} redirects to an invalid URL")
+        return Unreachable(Trouble.REDIRECTED, f"{origin.host_and_port} redirects to an invalid URL")
     if origin.scheme == "https" and url.scheme == "http":
-        return Unreachable(Trouble.REDIRECTED, f"{origin.place} redirects from https to http")
+        return Unreachable(Trouble.REDIRECTED, f"{origin.host_and_port} redirects from https to http")
     return url
 
 

@@ -112,9 +112,9 @@ async def ask(session: aiohttp.ClientSession, request: Request) -> Answer | Unre
     except TimeoutError as error:
         if not isinstance(error, aiohttp.ServerTimeoutError):
             raise
-        return Unreachable(Trouble.CONNECTION, f"{request.url.place} could not be connected to in time")
+        return Unreachable(Trouble.CONNECTION, f"{request.url.host_and_port} could not be connected to in time")
     except (aiohttp.ClientError, NonsenseError, Refusal, OSError, ValueError) as error:
-        return _to_unreachable(error, request.url.place)
+        return _to_unreachable(error, request.url.host_and_port)
 
 
 async def _exchange(session: aiohttp.ClientSession, request: Request) -> Answer:
@@ -126,10 +126,10 @@ async def _exchange(session: aiohttp.ClientSession, request: Request) -> Answer:
         allow_redirects=False,
     )
     try:
-        request.on_answer()
+        request.on_response()
         # The first of repeated headers counts.
         headers = {name.lower(): response.headers[name] for name in response.headers}
-        decompressor = Unpacking(headers.get("content-encoding", ""), request.most)
+        decompressor = Unpacking(headers.get("content-encoding", ""), request.max_body_bytes)
         await _read(response, decompressor)
         return Answer(response.status, headers, decompressor.body, decompressor.truncated, request.url)
     finally:
@@ -147,12 +147,12 @@ def _to_unreachable(error: Exception, place: str) -> Unreachable:
     """Describe the error in Horae's own words: aiohttp's text may quote the request."""
     match error:
         case Refusal():
-            return Unreachable(Trouble.GUARDED, str(error), refused_networks(error))
+            return Unreachable(Trouble.FORBIDDEN, str(error), refused_networks(error))
         case aiohttp.ClientConnectorDNSError():
-            return Unreachable(Trouble.NAME, f"the name {place} could not be looked up")
+            return Unreachable(Trouble.DNS, f"the name {place} could not be looked up")
         case aiohttp.ClientConnectorError(os_error=_ForbiddenAddressError() as forbidden):
             refusal = refuse_address(place, forbidden.args)
-            return Unreachable(Trouble.GUARDED, str(refusal), refused_networks(refusal))
+            return Unreachable(Trouble.FORBIDDEN, str(refusal), refused_networks(refusal))
         case aiohttp.ClientSSLError():
             return Unreachable(Trouble.TLS, f"no secure connection to {place}: {_tls_error(error)}")
         case aiohttp.ClientConnectorError(os_error=reason):
@@ -160,11 +160,11 @@ def _to_unreachable(error: Exception, place: str) -> Unreachable:
                 Trouble.CONNECTION, f"{place} could not be connected to: {reason.strerror or 'no reason'}"
             )
         case NonsenseError():
-            return Unreachable(Trouble.NONSENSE, f"{place}: {error}")
+            return Unreachable(Trouble.MALFORMED, f"{place}: {error}")
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
             return Unreachable(Trouble.BROKEN, f"{place} ended the connection before its answer was complete")
         case _:
-            return Unreachable(Trouble.NONSENSE, f"{place} sent a response that is not HTTP, or too long")
+            return Unreachable(Trouble.MALFORMED, f"{place} sent a response that is not HTTP, or too long")
 
 
 def _tls_error(error: Exception) -> str:

@@ -87,7 +87,7 @@ class Extension(NamedTuple):
     """
 
     held: bool
-    orders: tuple[Order, ...] = ()
+    cancel_requests: tuple[Order, ...] = ()
     nodes: tuple[Node, ...] = ()
     next_due: datetime | None = None
     now: datetime | None = None
@@ -278,7 +278,7 @@ class Book(Protocol):
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
         """Limit a lane to so many runs at once from now on; runs that have started may end first."""
 
-    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
         """Block all runs of an owner, or in the lane of an agent, for that reason; None unblocks.
 
         Where both are blocked, the owner's reason counts.
@@ -332,10 +332,10 @@ class Upkeep(Protocol):
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Write a consistent copy to `path` while the store is in use."""
 
-    async def recall(self, name: str) -> str | None:
+    async def read_metadata(self, name: str) -> str | None:
         """Return a fact about the deployment, such as the newest zone data seen."""
 
-    async def remember(self, name: str, value: str) -> None:
+    async def write_metadata(self, name: str, value: str) -> None:
         """Store such a fact."""
 
 

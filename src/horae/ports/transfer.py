@@ -24,12 +24,12 @@ class Part(StrEnum):
     """Parts of a store in the order of their transfer: each depends only on those before it."""
 
     MARKS = "marks"
-    REMEMBERED = "remembered"
+    METADATA = "remembered"
     RECORDS = "records"
     LANES = "lanes"
-    BARRED = "barred"
+    BLOCKED_OWNERS = "barred"
     NODES = "nodes"
-    TALLIES = "tallies"
+    COUNTERS = "tallies"
     TASKS = "tasks"
     RUNS = "runs"
     LINES = "lines"
@@ -87,13 +87,13 @@ _P = TypeVar("_P")
 
 
 class Moving(Protocol):
-    async def stock(self) -> dict[Part, int]:
+    async def count_parts(self) -> dict[Part, int]:
         """Count the items of each part."""
 
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
         """Return the next items of a part, tasks in the order in which they were added."""
 
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         """Write items as they are, in one transaction: without decisions, counters or events.
 
         Numbers of events and lines stay. An existing task is replaced, with its entries and its live runs, and keeps

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Wakeup(Protocol):
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Notify every other process on this store, without waiting for any of them."""
 
     def listen(self, heard: Callable[[], None]) -> None:

@@ -50,10 +50,10 @@ async def opened_service(
     wakeup = make_wakeup(url, precise=chosen_wake(settings, os.environ))
     store = make_store(url) if observer is None else observer.store(make_store(url))
 
-    notifier = Ringing(wakeup.ring)
+    notifier = Ringing(wakeup.notify)
 
     def on_write(_due: datetime | None) -> None:
-        notifier.told()
+        notifier.notify()
 
     try:
         await store.open()
@@ -79,18 +79,18 @@ async def api_of(
 
     web_settings = WebSettings(
         secret=await callback_key(service.store),
-        engine=engine,
+        expects_engine=engine,
         callbacks=bool(settings.value("targets.http.callback_url")),
         body_seconds=_body_seconds(settings),
-        streams=_max_streams(settings),
+        max_streams=_max_streams(settings),
         origins=tuple(settings.value("origins")),
         orchestrator=settings.value("orchestrator_url"),
     )
     observability = observability or looking_of(Observer("api", clock), settings)
     app = make_app(service, clock, web_settings, observability=observability)
-    await report_signer(service.store, can_sign=service.webhooks.postman.can_sign)
-    courier = Courier(service.store, service.webhooks.postman, service.telling, clock)
-    courier.on_attempt = observability.observer.told_webhook
+    await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
+    courier = Courier(service.store, service.webhooks.client, service.event_encoder, clock)
+    courier.on_attempt = observability.observer.count_webhook_attempt
     loops = [
         asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
         asyncio.ensure_future(keep_going("steward", Steward(service, clock).run, clock)),

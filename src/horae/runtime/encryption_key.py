@@ -18,5 +18,5 @@ def sealing_of(url: str, key_file: str | None) -> Sealing:
 def key_is_elsewhere(url: str, key_file: str | None) -> Refusal | None:
     """Return a refusal if the key file of a store on a server is missing here: it was created on another machine."""
     key = sealing_of(url, key_file)
-    is_missing = isinstance(key, SharedKeyFile) and not key.is_there
+    is_missing = isinstance(key, SharedKeyFile) and not key.exists
     return refuse("key_file_missing", path=key.origin) if is_missing else None

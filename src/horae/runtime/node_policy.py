@@ -24,7 +24,7 @@ _VALUES: Final = ("targets.command.directory", "targets.command.path", "targets.
 
 async def keep_policy(records: Records, settings: Settings) -> None:
     """Store what this node allows. The node that started last decides for the deployment."""
-    chosen = settings.chosen
+    chosen = settings.overrides
     policy = {path: chosen[path].value for path in (*_LISTS, *_VALUES) if path in chosen}
     body = json.dumps(policy, sort_keys=True)
     while True:
@@ -38,7 +38,7 @@ async def keep_policy(records: Records, settings: Settings) -> None:
 async def with_policy(records: Records, settings: Settings) -> Settings:
     """Return these settings merged with the nodes' policy. A node checks again when it runs a task."""
     stored = await records.get_record(*_RECORD)
-    return settings if stored is None else Settings({**settings.chosen, **_merge(settings, json.loads(stored.body))})
+    return settings if stored is None else Settings({**settings.overrides, **_merge(settings, json.loads(stored.body))})
 
 
 async def node_networks(records: Records) -> Networks:
@@ -50,7 +50,7 @@ async def node_networks(records: Records) -> Networks:
 
 def _merge(settings: Settings, policy: Mapping[str, Any]) -> dict[str, Chosen]:
     """Return the settings that change: values that only the policy has, and lists extended by it."""
-    own = settings.chosen
+    own = settings.overrides
     merged = {path: Chosen(policy[path], _ORIGIN) for path in _VALUES if path in policy and path not in own}
     for path in _LISTS:
         added = _split_list(policy.get(path, ()))

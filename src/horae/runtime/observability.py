@@ -70,7 +70,7 @@ def looking_of(observer: Observer, settings: Settings, engine_peer: Neighbour | 
 @asynccontextmanager
 async def watched(observer: Observer, clock: Clock) -> AsyncIterator[None]:
     """Measure the event loop's lag while the block runs; on exit, export the last spans."""
-    lag_watch = asyncio.ensure_future(watch_lag(clock, observer.figures))
+    lag_watch = asyncio.ensure_future(watch_lag(clock, observer.metrics))
     try:
         yield
     finally:
@@ -83,12 +83,12 @@ async def watched(observer: Observer, clock: Clock) -> AsyncIterator[None]:
 
 def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
     """Register the gauges that are read from the engine."""
-    figures, runner, lease = observer.figures, engine.runner, engine.lease
-    figures.gauge(catalogue.GOING).is_(lambda: runner.going)
+    figures, runner, lease = observer.metrics, engine.runner, engine.lease
+    figures.gauge(catalogue.GOING).set_callback(lambda: runner.active_count)
     settler = engine.settler
-    figures.gauge(catalogue.SETTLEMENTS_WAITING).is_(lambda: settler.waiting)
-    figures.gauge(catalogue.CAPACITY).is_(lambda: capacity)
-    figures.gauge(catalogue.LEASE_LEFT).is_(lambda: max(0.0, lease.left))
+    figures.gauge(catalogue.SETTLEMENTS_WAITING).set_callback(lambda: settler.pending)
+    figures.gauge(catalogue.CAPACITY).set_callback(lambda: capacity)
+    figures.gauge(catalogue.LEASE_LEFT).set_callback(lambda: max(0.0, lease.seconds_left))
 
 
 @asynccontextmanager

@@ -39,7 +39,7 @@ def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
     precise = precise_wake(settings, environment)
     if precise is not None:
         return precise
-    value, origin = settings.chosen["wake"]
+    value, origin = settings.overrides["wake"]
     if origin == WAKE_VARIABLE:
         raise refuse("bad_choice", name=WAKE_VARIABLE, value=value, allowed=", ".join(WAKES))
     raise refuse("bad_settings", file=origin, problem=f"wake must be {' or '.join(WAKES)}, not {value!r}")
@@ -47,14 +47,14 @@ def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 def check_output(settings: Settings) -> None:
     """Raise a refusal if the output format is neither text nor JSON."""
-    chosen = settings.chosen.get("output")
+    chosen = settings.overrides.get("output")
     if chosen is not None and chosen.value not in OUTPUTS:
         raise refuse("bad_choice", name=_source_name(chosen, "output"), value=chosen.value, allowed=", ".join(OUTPUTS))
 
 
 def chosen_tolerance(settings: Settings) -> timedelta | None:
     """Return how far a node's clock may be off when it starts; None where it is not set."""
-    chosen = settings.chosen.get("clock_tolerance")
+    chosen = settings.overrides.get("clock_tolerance")
     if chosen is None:
         return None
     text = str(chosen.value).strip()

@@ -20,7 +20,7 @@ class QuotaEnforcer:
 
     async def step(self) -> float:
         """Enforce once; return the seconds until the next time."""
-        await self._service.daily.enforce(self._clock.now())
+        await self._service.daily_quota.enforce(self._clock.now())
         return _INTERVAL
 
     async def run(self) -> None:

@@ -48,7 +48,7 @@ async def open_targets(
     key = await callback_key(service.store) if kinds.settings_of("http").get("callback_url") else None
 
     async def reach(owner: str, task_id: str, topic: str) -> Mapping[str, int]:
-        listeners = await service.presence.reach(owner, task_id, topic)
+        listeners = await service.listeners.reach(owner, task_id, topic)
         return {"streams": listeners.streams, "webhooks": listeners.webhooks, "terminals": listeners.terminals}
 
     def open_one(name: str, kind: TargetKind) -> Any:

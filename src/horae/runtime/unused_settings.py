@@ -39,7 +39,7 @@ class Unheard(NamedTuple):
     """A setting that nothing reads. `file` is its file, empty for a variable; `nearest` the name probably meant."""
 
     name: str
-    place: str
+    file: str
     nearest: str | None
 
 
@@ -57,7 +57,7 @@ def _unused_variables(environment: Mapping[str, str]) -> Iterator[Unheard]:
 def _unused_keys(settings: Settings) -> Iterator[Unheard]:
     """Yield the unread target keys; those of plug-in kinds are not checked, since only the plug-in knows its keys."""
     plugins = {FUNCTION, *(each.name for each in entry_points(group=ENTRY_POINTS))}
-    for path, chosen in settings.chosen.items():
+    for path, chosen in settings.overrides.items():
         first, _, rest = path.partition(".")
         kind, _, key = rest.partition(".")
         if first != _TARGETS or kind in plugins:

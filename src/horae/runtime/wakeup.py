@@ -19,7 +19,7 @@ class Ringing:
         self._pause: asyncio.TimerHandle | None = None
         self._is_pending = False
 
-    def told(self) -> None:
+    def notify(self) -> None:
         """Notify now, or at the end of the current pause."""
         if self._pause is not None:
             self._is_pending = True
@@ -40,4 +40,4 @@ class Ringing:
         self._pause = None
         if self._is_pending:
             self._is_pending = False
-            self.told()
+            self.notify()

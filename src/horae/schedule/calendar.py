@@ -89,7 +89,7 @@ class Calendar(Schedule):
 
     def rule(self, setting: Setting, past: Past) -> Rule:
         origin = self._origin(setting, past) if self.every > 1 else 0
-        return self.remember((setting, origin), partial(_make_rule, self, setting, origin))
+        return self.cached((setting, origin), partial(_make_rule, self, setting, origin))
 
     def _origin(self, setting: Setting, past: Past) -> int:
         """The local day number from which periods are counted: that of `start`, else of the anchor, so it never drifts."""

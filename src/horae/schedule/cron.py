@@ -45,7 +45,7 @@ class Cron(Schedule):
         return self.wall_rule(setting)
 
     def wall_rule(self, setting: Setting) -> WallRule:
-        return self.remember(setting, partial(_make_rule, self.expression, setting))
+        return self.cached(setting, partial(_make_rule, self.expression, setting))
 
 
 def _make_rule(expression: str, setting: Setting) -> WallRule:

@@ -34,7 +34,7 @@ class FieldKind:
     chinese: str = ""
 
     @property
-    def told(self) -> tuple[str, str]:
+    def names_in_languages(self) -> tuple[str, str]:
         return self.name, self.chinese
 
     @property
@@ -157,7 +157,7 @@ class _FieldBuilder:
 
     def add(self, item: str, position: int) -> None:
         if not item:
-            raise refuse("empty_item", position, field=self._kind.told)
+            raise refuse("empty_item", position, field=self._kind.names_in_languages)
         special = {"day": self._add_day_special, "weekday": self._add_weekday_special}.get(self._kind.name)
         if special is None or not special(item, position):
             self._values.update(_read_range(item, position, self._kind))
@@ -231,12 +231,12 @@ def _read_range(item: str, position: int, kind: FieldKind) -> range:
     step_place = position + len(body) + 1
     step = _parse_digits(step_text, step_place, kind)
     if step == 0:
-        raise refuse("step_zero", step_place, field=kind.told)
+        raise refuse("step_zero", step_place, field=kind.names_in_languages)
     if last == first:
-        raise refuse("step_without_range", step_place, field=kind.told, value=first)
+        raise refuse("step_without_range", step_place, field=kind.names_in_languages, value=first)
     if step > last - first:
         raise refuse(
-            "step_too_large", step_place, field=kind.told, step=step, first=first, last=last, most=last - first
+            "step_too_large", step_place, field=kind.names_in_languages, step=step, first=first, last=last, most=last - first
         )
     return range(first, last + 1, step)
 
@@ -252,7 +252,7 @@ def _parse_ends(body: str, position: int, kind: FieldKind, *, stepped: bool) -> 
         7 if kind is WEEKDAY and last_text == "SUN" else _parse_number(last_text, position + len(first_text) + 1, kind)
     )
     if last < first:
-        raise refuse("backwards_range", position, field=kind.told, range=body)
+        raise refuse("backwards_range", position, field=kind.names_in_languages, range=body)
     return first, last
 
 
@@ -261,7 +261,7 @@ def _parse_number(text: str, position: int, kind: FieldKind) -> int:
         return kind.names.index(text) + kind.lowest
     value = _parse_digits(text, position, kind)
     if not kind.lowest <= value <= kind.highest:
-        raise refuse("out_of_range", position, field=kind.told, value=value, lowest=kind.lowest, highest=kind.highest)
+        raise refuse("out_of_range", position, field=kind.names_in_languages, value=value, lowest=kind.lowest, highest=kind.highest)
     return value
 
 
@@ -269,5 +269,5 @@ def _parse_digits(text: str, position: int, kind: FieldKind) -> int:
     if text == "?":
         raise refuse("question_mark", position)
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise refuse("not_a_number", position, field=kind.told, value=text, lowest=kind.lowest, highest=kind.highest)
+        raise refuse("not_a_number", position, field=kind.names_in_languages, value=text, lowest=kind.lowest, highest=kind.highest)
     return int(text)

@@ -41,7 +41,7 @@ def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  #
 
 def first(schedule: Schedule, past: Past) -> datetime | None:
     """The first occurrence of a task created at `past.anchor`: `now`, and a `once` in the past, are due at creation."""
-    if schedule.__class__ is Once and schedule.at.tzinfo is not None and not schedule.bounded:
+    if schedule.__class__ is Once and schedule.at.tzinfo is not None and not schedule.is_bounded:
         # Fast path for tasks added in bulk: a single instant needs nothing else.
         return max(schedule.at, past.anchor).astimezone(UTC)
     inclusive = isinstance(schedule, Now | Once | Every | RRule) or schedule.start is not None
@@ -90,13 +90,13 @@ def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -
         cached: Question | None = schedule._cache.get((zone, gap, fold))  # noqa: SLF001 - the value's own cache
     except TypeError:
         cached = None  # an unhashable argument is refused below, by name
-    if cached is not None or type(schedule) is not Cron or schedule.bounded:
+    if cached is not None or type(schedule) is not Cron or schedule.is_bounded:
         return cached
     check_choices(gap, fold)
     if zone is not None:
         find_zone(zone)
     rule = schedule.wall_rule(schedule.setting(zone, gap, fold))
-    schedule.remember((zone, gap, fold), lambda: rule.next_second)
+    schedule.cached((zone, gap, fold), lambda: rule.next_second)
     return rule.next_second
 
 

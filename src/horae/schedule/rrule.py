@@ -72,11 +72,11 @@ class RRule(Schedule):
 
     @property
     def parsed(self) -> RecurrenceRule:
-        return self.remember("parsed", partial(parse_rule, self.recurrence))
+        return self.cached("parsed", partial(parse_rule, self.recurrence))
 
     def rule(self, setting: Setting, past: Past) -> Rule:
         start = self._start_local(setting, past)
-        return self.remember((setting, start), partial(_make_rule, self, setting, start))
+        return self.cached((setting, start), partial(_make_rule, self, setting, start))
 
     def _start_local(self, setting: Setting, past: Past) -> int:
         if self.start is not None and is_wall(self.start):

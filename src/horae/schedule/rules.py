@@ -59,13 +59,13 @@ class WallRule:
         """The first occurrence strictly after `after`, in whole seconds, the resolution of wall patterns."""
         offset, clear_from, clear_until = self._clear_ranges[bisect_right(self._starts, after) - 1]
         if after < clear_from:
-            return self.decide(after)
+            return self.next_second_slow(after)
         local = self._pattern.next_local(after + offset)
         if local is not None and local - offset < clear_until:
             return local - offset
-        return self.decide(after, (after + offset, local))
+        return self.next_second_slow(after, (after + offset, local))
 
-    def decide(self, after: int, last_result: tuple[int, int | None] | None = None) -> int | None:
+    def next_second_slow(self, after: int, last_result: tuple[int, int | None] | None = None) -> int | None:
         """Compute the next second on the slow path, needed near clock changes and at the ends of the calendar."""
         after = max(after, _FIRST_SECOND - 1)
         second = self._zone.next_match(
@@ -99,10 +99,10 @@ class WallRule:
 
     def _count_by_iterating(self, after: int, until: int) -> int:
         total = 0
-        second = self.decide(after) if after < until else None
+        second = self.next_second_slow(after) if after < until else None
         while second is not None and second <= until:
             total += 1
-            second = self.decide(second)
+            second = self.next_second_slow(second)
         return total
 
 
@@ -147,7 +147,7 @@ class PeriodicRule(WallRule):
             match = after - phase + self._offsets[bisect_right(self._offsets, phase)]
             if match < clear_until:
                 return match
-        return self.decide(after)
+        return self.next_second_slow(after)
 
 
 class StrideRule(PeriodicRule):
@@ -162,7 +162,7 @@ class StrideRule(PeriodicRule):
             upcoming = after + period - (after + offset - self._offsets[0]) % period
             if upcoming < clear_until:
                 return upcoming
-        return self.decide(after)
+        return self.next_second_slow(after)
 
 
 def repeating_rule(

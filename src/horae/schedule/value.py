@@ -113,7 +113,7 @@ class Schedule(ABC):
         """The evaluable rule in a setting; window and repeats are applied by the caller."""
 
     @property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether it has a window or a repeat limit."""
         return self.start is not None or self.end is not None or self.repeat is not None
 
@@ -124,7 +124,7 @@ class Schedule(ABC):
         """Return the value itself: it is immutable, and its cache can be shared."""
         return self
 
-    def remember(self, key: object, make: Callable[[], _T]) -> _T:
+    def cached(self, key: object, make: Callable[[], _T]) -> _T:
         """Return the cached value for `key`, computing it with `make` if absent; the cache is bounded."""
         try:
             return self._cache[key]  # type: ignore[no-any-return]

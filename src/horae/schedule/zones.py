@@ -63,7 +63,7 @@ class Segment:
         """The end of the wall times that count here; with fold `last`, times that the next segment repeats are excluded."""
         return self.local_end + min(self.next_jump, 0) if fold == "last" else self.local_end
 
-    def later(self, seconds: int) -> Segment:
+    def shift(self, seconds: int) -> Segment:
         return Segment(self.start + seconds, self.end + seconds, self.offset, self.jump, self.next_jump)
 
     @property
@@ -134,7 +134,7 @@ class Zone:
             segment = segments[begin + position if index >= begin else index]
             if segment.start + cycle * CYCLE > _LAST_CHANGE:
                 return
-            yield segment if cycle == 0 else segment.later(cycle * CYCLE)
+            yield segment if cycle == 0 else segment.shift(cycle * CYCLE)
             index += 1
 
     def offset(self, instant: int) -> int:

@@ -79,7 +79,7 @@ class Service:
             other,
             clock,
             zone,
-            secrets.on(other),
+            secrets.with_records(other),
             check=check,
             member_quotas=member_quotas,
             networks=networks,
@@ -90,7 +90,7 @@ class Service:
         quota = Seats(store, clock, member_quotas, output)
         writer = Committing(store, quota, self.audit)
         self.functions = Functions(store, clock)
-        self.presence = Presence(store, clock)
+        self.listeners = Presence(store, clock)
         self.tasks = Tasks(store, clock, zone, on_write, check=check, writer=writer, approval_policy=approval_policy, functions=self.functions)
         self.runs = Runs(store, store, clock, on_write, writer, approval_policy=approval_policy)
         self.outages = Outages(store, store, clock)
@@ -101,23 +101,23 @@ class Service:
         self.nodes = Nodes(store, clock, on_write)
         self.bulk = Bulk(self.tasks)
         self.operations = Operations(store, self.tasks, self.audit, clock)
-        self.code = Code(self.tasks, store, store, self.functions)
+        self.declared_tasks = Code(self.tasks, store, store, self.functions)
         self.accounts = Accounts(store, clock, self.audit, member_quotas=member_quotas, on_write=on_write)
         self.agents = Agents(store, self.accounts, self.audit, on_write)
         self.tokens = Tokens(store, clock, self.accounts, self.audit, self.agents)
         self.key_budget = KeyBudget(store, clock)
         self.approvals = Approvals(store, clock, writer=writer, quota=quota, audit=self.audit, approval_policy=approval_policy, on_write=on_write)
         self.fire_rights = FireRights(store, approval_policy)
-        self.sweeps = QuotaSweep(store, clock, self.accounts, self.agents, on_write)
-        self.daily = Daily(store, self.accounts, self.sweeps, StorageLimit(quota, output))
+        self.quota_sweep = QuotaSweep(store, clock, self.accounts, self.agents, on_write)
+        self.daily_quota = Daily(store, self.accounts, self.quota_sweep, StorageLimit(quota, output))
         self.tokens.on_agent_revoked = self.approvals.pause_revoked
         self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
-        self.telling = Telling(store)
+        self.event_encoder = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
 
     async def resolve(self, principal: Principal, request: Wish) -> Resolved:
         """Apply the declaration of its function to a request, and return it with warnings."""
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         resolved = await self.functions.resolve(request)
         no_listener = await self._warn_no_listener(request.owner or principal.owner, "", request.target)
         warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)))
@@ -125,7 +125,7 @@ class Service:
 
     async def review(self, principal: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
         """Return warnings about an edited task."""
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         task = done.after
         warnings = await self.functions.check_edits(task.target, task.payload, edits)
         if isinstance(edits.target, Keep):
@@ -137,15 +137,15 @@ class Service:
         """Return a warning for an event target that no listener would receive now."""
         if target.kind != "event":
             return None
-        reach = await self.presence.reach(owner, task_id, topic_of(target))
+        reach = await self.listeners.reach(owner, task_id, topic_of(target))
         return None if reach.total else advise("no_listener")
 
     @cached_property
-    def rehearsal(self) -> Service:
+    def dry_run(self) -> Service:
         """The same service as a dry run: it refuses what the real one would refuse, and writes nothing."""
         return self._with_store(unwritten(self.store))
 
     async def _quotas_changed(self, owner: str) -> None:
         """Apply lowered quotas at once: to existing tasks, to the runs of this day and to stored bytes."""
-        await self.sweeps.sweep(owner)
-        await self.daily.enforce_owner(owner, self._clock.now())
+        await self.quota_sweep.sweep(owner)
+        await self.daily_quota.enforce_owner(owner, self._clock.now())

@@ -26,13 +26,13 @@ class Counting:
         self.completed: Counter[str] = Counter()
         """Active tasks that became completed, by owner."""
 
-    def count(self, owner: str, before: Standing | None, change: Change) -> None:
+    def count_change(self, owner: str, before: Standing | None, change: Change) -> None:
         """Add the deltas of any change; `before` is the status of the task before it, None for a new task."""
         counts = self.counts
         for hour, name, number in added(before, change):
             counts[owner, hour, name] += number
 
-    def count_new(self, owner: str) -> None:
+    def count_new_task(self, owner: str) -> None:
         """Count one new active task."""
         self.counts[owner, NO_HOUR, ACTIVE] += 1
 
@@ -43,7 +43,7 @@ class Counting:
         if before[0] is not after[0]:
             self.completed[owner] += 1
 
-    def all_counts(self) -> Counter[tuple[str, int, str]]:
+    def total_deltas(self) -> Counter[tuple[str, int, str]]:
         """Return all deltas under their counter names; can be called more than once."""
         counts = self.counts.copy()
         for (owner, hour, late), number in self.succeeded.items():
@@ -54,6 +54,6 @@ class Counting:
             counts[owner, NO_HOUR, _COMPLETED] += number
         return counts
 
-    def count_rows(self) -> list[Row]:
+    def delta_rows(self) -> list[Row]:
         """Return all non-zero deltas as rows (owner, hour, name, number)."""
-        return [(*key, number) for key, number in self.all_counts().items() if number]
+        return [(*key, number) for key, number in self.total_deltas().items() if number]

@@ -17,13 +17,13 @@ class OwnLoop:
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
-    def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+    def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         """Run the coroutine on the thread's loop; can be called from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Cancel all coroutines that are still running there, and block until the thread has ended."""
-        self.begin(_cancel_all_tasks()).result()
+        self.submit(_cancel_all_tasks()).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

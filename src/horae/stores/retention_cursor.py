@@ -11,14 +11,14 @@ class Place(NamedTuple):
     `task` is set only during the first pass, which counts every task, with or without events: the last number counted.
     """
 
-    told: int
+    event: int
     task: int | None = None
 
     @classmethod
-    def parsed(cls, text: str) -> Self:
+    def parse(cls, text: str) -> Self:
         """Parse the form that `text` returns."""
         return cls(*map(int, text.split(".")))
 
     @property
-    def text(self) -> str:
+    def encoded(self) -> str:
         return ".".join(str(part) for part in self if part is not None)

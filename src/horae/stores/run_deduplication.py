@@ -14,7 +14,7 @@ def only_new(change: Change, exists: Callable[[Run], bool]) -> Change:
     """Return the change without new runs that exist in the ledger or appear twice in it; the rest is unchanged."""
     new_runs: dict[str, Run] = {}
     duplicate_ids: set[str] = set()
-    for run in change.born:
+    for run in change.new_runs:
         if run.id in new_runs or exists(run):
             duplicate_ids.add(run.id)
         else:
@@ -22,7 +22,7 @@ def only_new(change: Change, exists: Callable[[Run], bool]) -> Change:
     if not duplicate_ids:
         return change
     return change._replace(
-        born=tuple(new_runs.values()), events=_drop_creation_events(change.events, duplicate_ids, new_runs)
+        new_runs=tuple(new_runs.values()), events=_drop_creation_events(change.events, duplicate_ids, new_runs)
     )
 
 

@@ -19,11 +19,11 @@ class Known(NamedTuple):
     number: int
     version: int
     task: Task
-    standing: Standing
+    status: Standing
     live: tuple[Run, ...] = ()
     numbers: tuple[int, ...] = ()
 
-    def run(self, run_id: str) -> tuple[Run | None, int]:
+    def find_run(self, run_id: str) -> tuple[Run | None, int]:
         """Return a live run and its number, or (None, 0)."""
         for index, run in enumerate(self.live):
             if run.id == run_id:
@@ -50,7 +50,7 @@ class Familiar:
         self._size = 0
         self._lock = threading.Lock()
 
-    def known(self, versions: Mapping[int, int]) -> dict[int, Known]:
+    def get_current(self, versions: Mapping[int, int]) -> dict[int, Known]:
         """Return the cached tasks whose version is the given, current one; by task number."""
         matches: dict[int, Known] = {}
         entries = self._entries
@@ -60,12 +60,12 @@ class Familiar:
                 matches[number] = cached
         return matches
 
-    def tasks_of(self, run_ids: Iterable[str]) -> dict[str, int]:
+    def task_numbers_of_runs(self, run_ids: Iterable[str]) -> dict[str, int]:
         """Return the task number of each run that was live in the cached version of its task."""
         task_of_run = self._task_of_run
         return {run_id: number for run_id in run_ids if (number := task_of_run.get(run_id)) is not None}
 
-    def bare(self, numbers: Iterable[int]) -> dict[int, Known]:
+    def get_with_empty_agenda(self, numbers: Iterable[int]) -> dict[int, Known]:
         """Return the cached tasks that had no agenda entry at the cached version."""
         matches: dict[int, Known] = {}
         entries, empty_versions = self._entries, self._empty_at_version
@@ -75,7 +75,7 @@ class Familiar:
                 matches[number] = cached
         return matches
 
-    def keep(self, cached: Known) -> None:
+    def put(self, cached: Known) -> None:
         """Store a task; one that has ended and has no live run is removed instead, to leave room for active tasks."""
         with self._lock:
             self._put(cached)
@@ -105,7 +105,7 @@ class Familiar:
         for run in live:
             task_of_run[run[0]] = number
 
-    def learn(self, updates: Mapping[int, Known | None], empty_agendas: Iterable[int] = ()) -> None:
+    def update(self, updates: Mapping[int, Known | None], empty_agendas: Iterable[int] = ()) -> None:
         """Store many tasks by number (None removes one); `bare` are the numbers of tasks without an agenda entry."""
         with self._lock:
             for number, cached in updates.items():
@@ -117,7 +117,7 @@ class Familiar:
                 if number in self._entries:
                     self._empty_at_version[number] = self._entries[number][1]
 
-    def drop(self, number: int) -> None:
+    def discard(self, number: int) -> None:
         with self._lock:
             self._discard(number)
 
@@ -129,7 +129,7 @@ class Familiar:
             for run in cached.live:
                 self._task_of_run.pop(run.id, None)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         with self._lock:
             self._clear()
 
@@ -147,18 +147,18 @@ def _payload_size(task: Task) -> int:
 def after(cached: Known, change: Change, new_run_numbers: Sequence[int]) -> Known:
     """Return the cached task as it is after the change is written; `new_run_numbers` are the numbers of its new runs."""
     number, version, task, status, live, numbers = cached
-    if change.born or change.moved or change.cancelled:
+    if change.new_runs or change.updated_runs or change.cancelled:
         live, numbers = _update_live_runs(live, numbers, change, new_run_numbers)
-    return Known(number, version + 1, change.task or task, change.standing or status, live, numbers)
+    return Known(number, version + 1, change.task or task, change.status or status, live, numbers)
 
 
 def _update_live_runs(
     live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, new_run_numbers: Sequence[int]
 ) -> tuple[tuple[Run, ...], tuple[int, ...]]:
-    updated_runs = {run.id: run for run in change.moved}
+    updated_runs = {run.id: run for run in change.updated_runs}
     cancel_reasons = dict(change.cancelled)
     runs = [(updated_runs.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]
-    runs += zip(change.born, new_run_numbers, strict=True)
+    runs += zip(change.new_runs, new_run_numbers, strict=True)
     if cancel_reasons:
         runs = [(run._replace(cancel=cancel_reasons.get(run.id, run.cancel)), number) for run, number in runs]
     still_live = sorted([each for each in runs if each[0].state in LIVE], key=_run_id)

@@ -47,12 +47,12 @@ def marks_page(token: int, event: int, after: str | None, limit: int) -> Page[Pa
 
 def as_carried(facts: Facts) -> Facts:
     """Return the facts without what each store derives itself: queue positions, lane use, blocks."""
-    return facts._replace(entries=tuple(_reset_ready(entry) for entry in facts.entries), lanes=(), barred=None)
+    return facts._replace(entries=tuple(_reset_ready(entry) for entry in facts.entries), lanes=(), block_reason=None)
 
 
 def _reset_ready(entry: Entry) -> Entry:
     """Turn a ready entry back into a timed one: ready queues are internal to a store."""
-    return entry._replace(stand=Stand.TIMED) if entry.stand is Stand.READY else entry
+    return entry._replace(state=Stand.TIMED) if entry.state is Stand.READY else entry
 
 
 def page_of(parcels: Iterable[_P], limit: int, key: Callable[[_P], str]) -> Page[Parcel]:

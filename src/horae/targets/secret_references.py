@@ -28,7 +28,7 @@ class Masks:
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._encodings = {form for value in values if len(value) >= _MIN_LENGTH for form in _encodings(value)}
 
-    def hide(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         """Return the text with every occurrence of a secret replaced by `MASK`."""
         parts: list[str] = []
         done = 0

@@ -42,10 +42,10 @@ def starting(
             started=None if state is RunState.CLAIMED else at,
             lanes=tuple(lane.name for lane in facts.lanes),
         )
-        change = Change(born=(run,), events=(_told(EventKind.RUN_STARTED, run, at),))
+        change = Change(new_runs=(run,), events=(_told(EventKind.RUN_STARTED, run, at),))
         if again is None:
             return change._replace(dropped=(entry.slot,))
-        later = entry._replace(due=entry.due + again, planned=entry.planned + again, stand=Stand.TIMED)
+        later = entry._replace(due=entry.due + again, planned=entry.planned + again, state=Stand.TIMED)
         return change._replace(put=(later,))
 
     return decide
@@ -60,15 +60,15 @@ def seating(*, node: str = NODE, at: datetime = NOON) -> FireDecision:
 
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
         for lane in facts.lanes:
-            if lane.full:
-                return Change(put=(entry._replace(stand=Stand.PARKED, lane=lane.name, waited=True),))
+            if lane.is_full:
+                return Change(put=(entry._replace(state=Stand.PARKED, lane=lane.name, waited=True),))
         return start(facts, entry, token)
 
     return decide
 
 
 def park_on(lane: str) -> FireDecision:
-    return lambda _, entry, __: Change(put=(entry._replace(stand=Stand.PARKED, lane=lane),))
+    return lambda _, entry, __: Change(put=(entry._replace(state=Stand.PARKED, lane=lane),))
 
 
 def postpone(by: timedelta) -> FireDecision:
@@ -84,10 +84,10 @@ def drop(_: Facts, entry: Entry, __: int) -> Change:
 def skip(facts: Facts, entry: Entry, token: int) -> Change:
     """A row that says why there was no run."""
     change = start_everything(facts, entry, token)
-    row = change.born[0]._replace(
+    row = change.new_runs[0]._replace(
         state=RunState.SKIPPED, reason=Reason.OVERLAP, node=None, started=None, ended=NOON, lanes=()
     )
-    return change._replace(born=(row,), events=(_told(EventKind.RUN_SKIPPED, row, NOON),))
+    return change._replace(new_runs=(row,), events=(_told(EventKind.RUN_SKIPPED, row, NOON),))
 
 
 def overlook(_: Facts, __: Entry, ___: int) -> Change:
@@ -143,8 +143,8 @@ def cancelling(runs: Sequence[Run], reason: Reason = Reason.CANCELLED) -> Contro
 
 def _ended(facts: Facts, run: Run, at: datetime, kind: EventKind) -> Change:
     over = not facts.entries and len(facts.live) == 1
-    standing = Standing(TaskState.COMPLETED, facts.standing.counted + 1, last_end=at, ended=at) if over else None
-    return Change(moved=(run,), standing=standing, events=(_told(kind, run, at),))
+    standing = Standing(TaskState.COMPLETED, facts.status.counted + 1, last_end=at, ended=at) if over else None
+    return Change(updated_runs=(run,), status=standing, events=(_told(kind, run, at),))
 
 
 def _told(kind: EventKind, run: Run, at: datetime) -> Event:

@@ -98,7 +98,7 @@ def a_new_task(
     """What adds a task: with its next occurrence at noon, unless other entries are given."""
     put = (an_entry(task),) if entries is None else tuple(entries)
     created = Event(EventKind.TASK_CREATED, task.created, task.owner, task.id)
-    return Change(task=task, standing=standing, put=put, born=tuple(runs), events=(created,))
+    return Change(task=task, status=standing, put=put, new_runs=tuple(runs), events=(created,))
 
 
 def a_settlement(run: Run, *, outcome: Outcome | None = None, **fields: Any) -> Settlement:

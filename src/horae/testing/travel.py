@@ -80,7 +80,7 @@ class TimeTravel:
         """Somebody sets the wall clock, forward or back."""
         self.clock.step(duration)
         if self.app.engine is not None:
-            self.app.engine.ring()
+            self.app.engine.notify()
 
     def crash(self) -> None:
         """The process dies with `kill -9`: nothing is settled, nothing is handed back."""
@@ -107,7 +107,7 @@ class TimeTravel:
         elif self._where == "own":
             asyncio.run(refuse_store_in_use(self.app.url))
         self._loop = VirtualLoop(self.clock)
-        self.app.surround(self)
+        self.app.use_environment(self)
         try:
             self.run(self.app.__aenter__())
         except BaseException:
@@ -125,7 +125,7 @@ class TimeTravel:
 
     def _leave(self) -> None:
         """The app has its own clock, settings and store again."""
-        self.app.surround(None)
+        self.app.use_environment(None)
         self._loop.close()
 
     # --- what the app sees of it ---------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class TimeTravel:
         """
         terms = settings.terms._replace(lease=_FOR_EVER)
         waking = replace(
-            settings, own_thread=False, fine_timer=False, terms=terms, look_every=_FOR_EVER, report_delays=False
+            settings, lease_thread=False, fine_timer=False, terms=terms, poll_interval=_FOR_EVER, report_delays=False
         )
         return replace(waking, keep_for=_FOR_EVER, keep_runs=_ANY_NUMBER, upkeep_every=_FOR_EVER)
 

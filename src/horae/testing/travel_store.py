@@ -39,7 +39,7 @@ class Contents(NamedTuple):
 
     async def load_into(self, store: Keeping) -> None:
         for part, parcels in self.parts:
-            await store.carry_in(part, parcels)
+            await store.import_page(part, parcels)
 
 
 async def read_contents(url: str) -> Contents:

@@ -28,14 +28,14 @@ class Plan(NamedTuple):
     """Plan of a move: number of rows of each part in the source, and the progress of an earlier move to resume."""
 
     stock: dict[Part, int]
-    begun: Begun | None
+    progress: Begun | None
 
 
 class Moved(NamedTuple):
     """Result of a move: digest of each part, and the progress of an earlier move that this one resumed."""
 
     parts: dict[Part, Carried]
-    begun: Begun | None
+    resumed_from: Begun | None
 
 
 def _ignore_progress(_stage: Stage, _share: float) -> None:
@@ -46,7 +46,7 @@ async def survey(source: Side, target: Side | None) -> Plan:
     """Plan a move without changing anything; `target` is None if it does not exist yet. Raises what the move would."""
     _refuse_same_store(source, target)
     begun = None if target is None else await look_at(target, source.name)
-    return Plan(await source.store.stock(), begun)
+    return Plan(await source.store.count_parts(), begun)
 
 
 async def move(source: Side, target: Side, watching: Watching, on_progress: Tell = _ignore_progress) -> Moved:
@@ -57,9 +57,9 @@ async def move(source: Side, target: Side, watching: Watching, on_progress: Tell
         on_progress(Stage.WATCHING, share)
 
     idle_source = await see_still(source, watching, on_watching)
-    copy = _Copy(idle_source, await see_still(target, watching, on_watching, idle_source.dead), plan, on_progress)
-    await copy.copy_parts(plan.begun or Begun(source.name))
-    return Moved(await copy.compare_parts(), plan.begun)
+    copy = _Copy(idle_source, await see_still(target, watching, on_watching, idle_source.dead_nodes), plan, on_progress)
+    await copy.copy_parts(plan.progress or Begun(source.name))
+    return Moved(await copy.compare_parts(), plan.progress)
 
 
 class _Copy:
@@ -76,16 +76,16 @@ class _Copy:
         position = parts.index(begun.part)
         done = sum(self._plan.stock[each] for each in parts[:position])
         stage_progress = _StageProgress(self._plan, Stage.COPYING, self._on_progress, done=done)
-        await note(self._target.side, begun)
+        await note(self._target.named_store, begun)
         for part, next_part in zip(parts[position:], [*parts[position + 1 :], None], strict=True):
-            async for items, after in pages(self._source.side.store, part, begun.after):
+            async for items, after in pages(self._source.named_store.store, part, begun.after):
                 await self._check_idle()
-                await self._target.side.store.carry_in(part, items)
+                await self._target.named_store.store.import_page(part, items)
                 stage_progress.add(len(items))
                 if after is not None:
-                    await note(self._target.side, begun._replace(part=part, after=after))
+                    await note(self._target.named_store, begun._replace(part=part, after=after))
             begun = begun._replace(part=next_part, after=None)
-            await note(self._target.side, begun)
+            await note(self._target.named_store, begun)
 
     async def compare_parts(self) -> dict[Part, Carried]:
         """Read both stores again from the beginning and compare the digests; refuse the move if a part differs."""
@@ -94,23 +94,23 @@ class _Copy:
         # Marks last: they rise with every change, so another part that differs explains more.
         for part in sorted(Part, key=lambda part: part is Part.MARKS):
             source_digest, target_digest = await asyncio.gather(
-                *(weigh(each.side.store, part, stage_progress.add) for each in (self._source, self._target))
+                *(weigh(each.named_store.store, part, stage_progress.add) for each in (self._source, self._target))
             )
             if source_digest != target_digest:
                 await self._refuse_difference(part, source_digest, target_digest)
             digests[part] = source_digest
         await self._check_idle()
-        await note(self._target.side, Begun(self._source.side.name, None, done=True))
+        await note(self._target.named_store, Begun(self._source.named_store.name, None, done=True))
         return {part: digests[part] for part in Part}
 
     async def _refuse_difference(self, part: Part, source_digest: Carried, target_digest: Carried) -> None:
-        target = self._target.side
+        target = self._target.named_store
         await self._check_idle()
-        if self._plan.begun is not None and self._plan.begun.done:
+        if self._plan.progress is not None and self._plan.progress.done:
             # The target of a completed move may have been in use for long: never write to it again.
             raise refuse("move_target_in_use", store=target.name, part=part)
-        await note(target, Begun(self._source.side.name))
-        here, there = source_digest.parcels, target_digest.parcels
+        await note(target, Begun(self._source.named_store.name))
+        here, there = source_digest.item_count, target_digest.item_count
         raise refuse("move_differs", store=target.name, part=part, here=here, there=there)
 
     async def _check_idle(self) -> None:

@@ -29,10 +29,10 @@ class Carried(NamedTuple):
     Only the order of tasks matters: a task is hashed together with its position.
     """
 
-    parcels: int = 0
+    item_count: int = 0
     digest: int = 0
 
-    def with_more(self, part: Part, items: Iterable[Parcel]) -> Carried:
+    def add_items(self, part: Part, items: Iterable[Parcel]) -> Carried:
         number, digest = self
         for item in items:
             number += 1
@@ -40,7 +40,7 @@ class Carried(NamedTuple):
         return Carried(number, digest % 2 ** (8 * _DIGEST_BYTES))
 
     @property
-    def text(self) -> str:
+    def hex_digest(self) -> str:
         return f"{self.digest:0{2 * _DIGEST_BYTES}x}"
 
 
@@ -48,7 +48,7 @@ async def weigh(store: Moving, part: Part, on_page: Callable[[int], None] = lamb
     """Compute the digest of one part; `on_page` is called with the number of rows of each page."""
     part_digest = Carried()
     async for items, _ in pages(store, part):
-        part_digest = part_digest.with_more(part, items)
+        part_digest = part_digest.add_items(part, items)
         on_page(len(items))
     return part_digest
 
@@ -58,7 +58,7 @@ async def pages(
 ) -> AsyncIterator[tuple[tuple[Parcel, ...], str | None]]:
     """Yield the pages of a part, each with the cursor of the next one (None: last page). Progress of a move is left out."""
     while True:
-        page = await store.carry_out(part, after, PAGE)
+        page = await store.export_page(part, after, PAGE)
         yield tuple(each for each in page.items if not _is_move_progress(each)), page.after
         after = page.after
         if after is None:

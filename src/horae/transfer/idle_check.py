@@ -31,19 +31,19 @@ class Watching(NamedTuple):
     clock: Clock
     terms: Terms = STANDARD_TERMS
     is_gone: Callable[[str], bool] = is_gone
-    lives_here: Callable[[str], bool] = is_running_here
+    is_running_here: Callable[[str], bool] = is_running_here
 
 
 class Still(NamedTuple):
     """A store without live nodes; `dead` holds each dead node with its last renewal."""
 
-    side: Side
-    dead: frozenset[tuple[str, int]]
+    named_store: Side
+    dead_nodes: frozenset[tuple[str, int]]
 
     async def check(self) -> set[tuple[str, int]]:
         """Refuse if a node is new or has renewed since; return the nodes that still have a row."""
-        nodes = await self.side.store.nodes()
-        _refuse(self.side, [node for node in nodes if _renewal_of(node) not in self.dead])
+        nodes = await self.named_store.store.nodes()
+        _refuse(self.named_store, [node for node in nodes if _renewal_of(node) not in self.dead_nodes])
         return set(map(_renewal_of, nodes))
 
 
@@ -71,7 +71,7 @@ async def see_still(
 async def refuse_who_lives_here(side: Side, watching: Watching) -> tuple[Node, ...]:
     """Refuse if a node runs on this machine, which needs no wait; return all nodes of the store."""
     nodes = await side.store.nodes()
-    _refuse(side, [node for node in nodes if watching.lives_here(node.home)])
+    _refuse(side, [node for node in nodes if watching.is_running_here(node.home)])
     return nodes
 
 

@@ -33,9 +33,9 @@ class Begun(NamedTuple):
 
 async def look_at(target: Side, source: str) -> Begun | None:
     """Return the progress of a move from that source, None for an empty target. Refuses a target with other content."""
-    text = await target.store.recall(MARK)
+    text = await target.store.read_metadata(MARK)
     if text is None:
-        stock = await target.store.stock()
+        stock = await target.store.count_parts()
         # Tasks and runs first: they explain best that the target is the wrong store.
         for part in (Part.TASKS, Part.RUNS, *Part):
             if stock[part]:
@@ -53,4 +53,4 @@ def _decode(data: dict[str, Any]) -> Begun:
 
 
 async def note(target: Side, begun: Begun) -> None:
-    await target.store.remember(MARK, json.dumps(begun._asdict()))
+    await target.store.write_metadata(MARK, json.dumps(begun._asdict()))

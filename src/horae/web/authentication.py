@@ -36,7 +36,7 @@ async def authenticated(request: Request, via: str) -> Principal:
     except NotAuthenticated:
         count_failure(request)
         raise
-    _take_from_quota(request, context.allowances, principal)
+    _take_from_quota(request, context.rate_limits, principal)
     state["caller"] = principal
     return principal
 
@@ -56,9 +56,9 @@ def bearer(request: Request) -> str:
 def count_failure(request: Request) -> None:
     """Count a wrong token against the address that sent it; refuse with 429 once there were too many. A valid token is
     never refused for failures of others at its address."""
-    bucket = house_of(request).allowances.strangers.take(request.client.host if request.client is not None else "")
-    if bucket.wait:
-        raise refuse("too_many_failures", retry_after=bucket.wait)
+    bucket = house_of(request).rate_limits.failures.take(request.client.host if request.client is not None else "")
+    if bucket.retry_after:
+        raise refuse("too_many_failures", retry_after=bucket.retry_after)
 
 
 def _take_from_quota(request: Request, limits: Allowances, principal: Principal) -> None:
@@ -67,8 +67,8 @@ def _take_from_quota(request: Request, limits: Allowances, principal: Principal)
         return
     bucket = limits.owners.take(principal.owner, principal.quotas.requests_per_minute)
     request.scope["state"]["allowance"] = bucket
-    if bucket.wait:
-        raise refuse("too_many_requests", most=bucket.most, retry_after=bucket.wait)
+    if bucket.retry_after:
+        raise refuse("too_many_requests", most=bucket.limit, retry_after=bucket.retry_after)
 
 
 Who = Annotated[Principal, Depends(caller)]

@@ -33,7 +33,7 @@ class Parameter(NamedTuple):
 
     name: str
     read: Callable[[Any], tuple[Any, list[Any]]]
-    many: bool
+    is_repeatable: bool
 
 
 class Plain(NamedTuple):
@@ -41,20 +41,20 @@ class Plain(NamedTuple):
 
     call: Callable[..., Awaitable[Response]]
     request: str | None
-    who: tuple[str, ...]
-    parts: tuple[str, ...]
+    principals: tuple[str, ...]
+    path_parameters: tuple[str, ...]
     parameters: Mapping[str, Parameter]
-    usual: Bound
+    defaults: Bound
 
-    def bound(self, scope: Scope) -> Bound | None:
+    def bind(self, scope: Scope) -> Bound | None:
         """Return the endpoint's arguments; None if a value is invalid or only the framework can decide that."""
         path: dict[str, str] = scope["path_params"]
-        if any(not 1 <= len(path[part]) <= _MAX_SEGMENT for part in self.parts):
+        if any(not 1 <= len(path[part]) <= _MAX_SEGMENT for part in self.path_parameters):
             return None
         if not scope["query_string"]:
-            return {**self.usual, **path}
+            return {**self.defaults, **path}
         values = self._parse_query(scope["query_string"])
-        return None if values is None else {**self.usual, **values, **path}
+        return None if values is None else {**self.defaults, **values, **path}
 
     def _parse_query(self, query: bytes) -> Bound | None:
         given: dict[str, list[str]] = {}
@@ -63,17 +63,17 @@ class Plain(NamedTuple):
         arguments: Bound = {}
         for name, values in given.items():
             parameter = self.parameters.get(name)
-            if parameter is None or (len(values) > 1 and not parameter.many):
+            if parameter is None or (len(values) > 1 and not parameter.is_repeatable):
                 return None
-            value, errors = parameter.read(values if parameter.many else values[0])
+            value, errors = parameter.read(values if parameter.is_repeatable else values[0])
             if errors:
                 return None
             arguments[parameter.name] = value
         return arguments
 
-    async def answer(self, request: Request, principal: Principal, bound: Bound) -> Response:
+    async def invoke(self, request: Request, principal: Principal, bound: Bound) -> Response:
         arguments = bound.copy()
-        for name in self.who:
+        for name in self.principals:
             arguments[name] = principal
         if self.request is not None:
             arguments[self.request] = request

@@ -40,7 +40,7 @@ class ShortWay:
             for method in route.methods or ()
         }
         for route in routes:
-            if isinstance(route, Guarded) and route.plain is not None:
+            if isinstance(route, Guarded) and route.direct_call is not None:
                 self._add_route(route, routes)
 
     def _add_route(self, route: Guarded, routes: Sequence[BaseRoute]) -> None:
@@ -59,7 +59,7 @@ class ShortWay:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._find_route(scope) if scope["type"] == "http" else None
-        bound = None if route is None or route.plain is None else route.plain.bound(scope)
+        bound = None if route is None or route.direct_call is None else route.direct_call.bind(scope)
         if route is None or bound is None:
             await self._app(scope, receive, send)
             return
@@ -90,7 +90,7 @@ async def _respond(route: Guarded, bound: Bound, scope: Scope, receive: Receive,
 
     request = Request(scope, receive, send)
     try:
-        response = await route.answered(request, bound)
+        response = await route.respond(request, bound)
         await response(scope, receive, send_and_note)
     except (HoraeError, HTTPException) as error:
         if started:

@@ -50,7 +50,7 @@ class Repeatable(NamedTuple):
 
     scope: Scope | None
     replay: Replay
-    own: bool = False
+    writes_record: bool = False
 
 
 class Kept(NamedTuple):
@@ -59,18 +59,18 @@ class Kept(NamedTuple):
     key: str
     owner: str
     fingerprint: str
-    house: House
+    context: House
     replacing: int | None = None
 
-    def writing(self, status: int, ids: Ids) -> Writing:
+    def to_writing(self, status: int, ids: Ids) -> Writing:
         """Return the record to write in the same transaction as the change."""
-        return Writing(self.record(KEPT_FOR, status, ids), self.replacing)
+        return Writing(self.to_record(KEPT_FOR, status, ids), self.replacing)
 
-    def record(self, expires_in: timedelta, status: int | None = None, ids: Ids | None = None) -> Record:
+    def to_record(self, expires_in: timedelta, status: int | None = None, ids: Ids | None = None) -> Record:
         body: dict[str, Any] = {"fingerprint": self.fingerprint}
         if status is not None:
             body |= {"status": status, "ids": dict(ids or {})}
-        return Record(KIND, self.key, self.owner, json.dumps(body), expires=self.house.clock.now() + expires_in)
+        return Record(KIND, self.key, self.owner, json.dumps(body), expires=self.context.clock.now() + expires_in)
 
 
 def repeatable(scope: Scope | None, replay: Replay, *, writes_record: bool = False) -> Callable[[_F], _F]:
@@ -106,7 +106,7 @@ async def once(request: Request, principal: Principal, route: Repeatable, handle
     running.
     """
     if route.scope is not None:
-        principal.must(route.scope)
+        principal.require_scope(route.scope)
     context = house_of(request)
     key = await _read_key(request, principal, context)
     replayed = await _replay(request, principal, key, route)
@@ -114,7 +114,7 @@ async def once(request: Request, principal: Principal, route: Repeatable, handle
         return replayed
     await context.service.key_budget.take(principal)
     key = key._replace(replacing=replayed)
-    if not route.own:
+    if not route.writes_record:
         return await _handle_reserved(request, principal, key, route, handle)
     request.scope["state"]["kept"] = key
     try:
@@ -129,8 +129,8 @@ async def once(request: Request, principal: Principal, route: Repeatable, handle
 async def _handle_reserved(request: Request, principal: Principal, key: Kept, route: Repeatable, handle: Handler) -> Response:
     """Reserve the key, call `handle`, then store the ids. A refused or failed request releases the key: it changed
     nothing."""
-    records: Records = key.house.service.store
-    if not await records.put_record(key.record(_RESERVED_FOR), replacing=key.replacing):
+    records: Records = key.context.service.store
+    if not await records.put_record(key.to_record(_RESERVED_FOR), replacing=key.replacing):
         return await _replay_concurrent(request, principal, key, route)
     version = 1 if key.replacing is None else key.replacing + 1
     succeeded = False
@@ -143,7 +143,7 @@ async def _handle_reserved(request: Request, principal: Principal, key: Kept, ro
     if succeeded:
         ids = request.scope["state"].get("remembered")
         try:
-            await records.put_record(key.record(KEPT_FOR, response.status_code, ids), replacing=version)
+            await records.put_record(key.to_record(KEPT_FOR, response.status_code, ids), replacing=version)
         except StoreError:
             LOG.warning("%s was done, but its idempotency key could not be kept", request_id(request))
     return response
@@ -159,10 +159,10 @@ async def _replay_concurrent(request: Request, principal: Principal, key: Kept, 
 
 async def _replay(request: Request, principal: Principal, key: Kept, route: Repeatable) -> Response | int | None:
     """Return the replayed response; the version of an expired record; or None if there is no record."""
-    record = await key.house.service.store.get_record(KIND, key.key)
+    record = await key.context.service.store.get_record(KIND, key.key)
     if record is None:
         return None
-    if record.expires is not None and record.expires <= key.house.clock.now():
+    if record.expires is not None and record.expires <= key.context.clock.now():
         return record.version
     body = json.loads(record.body)
     if body["fingerprint"] != key.fingerprint:

@@ -90,5 +90,5 @@ class _Exchange:
         headers.append((b"x-request-id", self.id.encode()))
         bucket: Allowance | None = self.scope["state"].get("allowance")
         if bucket is not None:
-            headers.append((b"ratelimit-policy", b'"default";q=%d;w=60' % bucket.most))
-            headers.append((b"ratelimit", b'"default";r=%d;t=%d' % (bucket.left, bucket.full_in)))
+            headers.append((b"ratelimit-policy", b'"default";q=%d;w=60' % bucket.limit))
+            headers.append((b"ratelimit", b'"default";r=%d;t=%d' % (bucket.remaining, bucket.full_in)))

@@ -65,7 +65,7 @@ def make_cursor(request: Request, principal: Principal, after: str) -> str:
 def _sign(request: Request, principal: Principal, after: bytes) -> bytes:
     """Sign a position for this caller, path and filters. `limit` is not signed: the page size may change between pages."""
     filters = sorted(pair for pair in request.query_params.multi_items() if pair[0] not in ("cursor", "limit"))
-    subject = repr((principal.scope, principal.agent, request.scope["path"], filters)).encode(errors="replace")
+    subject = repr((principal.owner_filter, principal.agent, request.scope["path"], filters)).encode(errors="replace")
     key = house_of(request).settings.secret.encode()
     return hmac.digest(key, _PURPOSE + subject + b"\n" + after, sha256)[:_SIGNATURE_BYTES]
 

@@ -17,7 +17,7 @@ class Known(NamedTuple):
     """Query parameters that a route declares; those in `repeatable` may be repeated."""
 
     names: frozenset[str]
-    many: frozenset[str]
+    repeatable: frozenset[str]
 
 
 def known_to(dependant: Any) -> Known:
@@ -42,6 +42,6 @@ def check_parameters(request: Request, known: Known) -> None:
             allowed = ", ".join([*closest, *sorted(known.names.difference(closest))]) or "none"
             raise refuse("unknown_parameter", name=name, allowed=allowed)
     if len(set(given)) != len(given):
-        repeated = next((name for name in given if given.count(name) > 1 and name not in known.many), None)
+        repeated = next((name for name in given if given.count(name) > 1 and name not in known.repeatable), None)
         if repeated is not None:
             raise refuse("parameter_twice", name=repeated)

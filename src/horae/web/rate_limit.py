@@ -23,10 +23,10 @@ class Allowance(NamedTuple):
     """State of a bucket after a request. `full_in` is seconds until it is full; `retry_after` is above zero for a
     refused request: seconds until the next one is allowed."""
 
-    most: int
-    left: int
+    limit: int
+    remaining: int
     full_in: int
-    wait: int = 0
+    retry_after: int = 0
 
 
 class Buckets:
@@ -70,5 +70,5 @@ class Allowances:
 
     def __init__(self, clock: Clock) -> None:
         self.owners = Buckets(_REQUESTS, clock)
-        self.strangers = Buckets(_FAILURES, clock)
+        self.failures = Buckets(_FAILURES, clock)
         self.callbacks = Buckets(_CALLBACKS, clock)

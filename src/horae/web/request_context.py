@@ -23,14 +23,14 @@ class WebSettings:
     """
 
     secret: str = field(default_factory=lambda: token_hex(32), repr=False)
-    engine: bool = True
+    expects_engine: bool = True
     body_seconds: float = 30.0
     """Seconds that a request body may take to arrive."""
     callbacks: bool = False
     """Whether targets of this deployment get a callback URL; without one, callbacks are refused."""
     origins: tuple[str, ...] = ()
     """Origins whose pages may call the API from a browser (CORS); none by default."""
-    streams: int | None = None
+    max_streams: int | None = None
     """Maximum number of concurrent event streams of this process; None: 2,000, or half of the files that it may open.
     """
     orchestrator: str | None = None
@@ -45,9 +45,9 @@ class House:
     service: Service
     clock: Clock
     settings: WebSettings
-    allowances: Allowances
+    rate_limits: Allowances
     tail: Any = None
-    looking: Any = None
+    observability: Any = None
 
 
 def house_of(request: Request) -> House:

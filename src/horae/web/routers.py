@@ -21,32 +21,32 @@ _TRUE_WORDS: Final = ("true", "1", "yes", "on", "t", "y")
 
 
 class Guarded(APIRoute):
-    plain: Plain | None
+    direct_call: Plain | None
     """Calls the endpoint without the framework; None where only the framework can bind its parameters."""
 
     def get_route_handler(self) -> Handler:
-        self.plain = plain(self.dependant)
+        self.direct_call = plain(self.dependant)
         self._framework_handler = super().get_route_handler()
         self._declared = known_to(self.dependant)
         self._repeatable = repeatable_of(self.endpoint)
 
         async def guarded(request: Request) -> Response:
-            return await self.answered(request, None if self.plain is None else self.plain.bound(request.scope))
+            return await self.respond(request, None if self.direct_call is None else self.direct_call.bind(request.scope))
 
         return guarded
 
-    async def answered(self, request: Request, bound: Bound | None) -> Response:
+    async def respond(self, request: Request, bound: Bound | None) -> Response:
         """Authenticate and answer the request. `bound` holds the endpoint's arguments; None lets the framework bind
         them."""
         principal = await caller(request)
-        if bound is None or self.plain is None:
+        if bound is None or self.direct_call is None:
             check_parameters(request, self._declared)
             handle = self._framework_handler
         else:
-            direct, arguments = self.plain, bound
+            direct, arguments = self.direct_call, bound
 
             async def handle(request: Request) -> Response:
-                return await direct.answer(request, principal, arguments)
+                return await direct.invoke(request, principal, arguments)
 
         if self._repeatable is not None and HEADER in request.headers and not _is_dry_run(request):
             return await once(request, principal, self._repeatable, handle)

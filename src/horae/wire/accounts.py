@@ -22,11 +22,11 @@ def owner_json(owner: Owner) -> dict[str, Any]:
         "role": owner.role.value,
         "zone": owner.zone,
         "quotas": quotas_json(owner.quotas),
-        "chosen": {name: _limit_json(limit) for name, limit in owner.chosen},
+        "chosen": {name: _limit_json(limit) for name, limit in owner.quota_overrides},
         "note": owner.note,
         "created": utc(owner.created),
         "revoked": utc(owner.revoked),
-        "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
+        "exhausted": None if owner.exhausted_on is None else owner.exhausted_on.isoformat(),
         "storage_full": _storage_json(owner.storage_full),
         "version": owner.version,
     }
@@ -63,7 +63,7 @@ def agent_json(agent: Agent) -> dict[str, Any]:
         "name": agent.name,
         "owner": agent.owner,
         "quotas": quotas_json(agent.quotas),
-        "chosen": {name: _limit_json(limit) for name, limit in agent.chosen},
+        "chosen": {name: _limit_json(limit) for name, limit in agent.quota_overrides},
         "stopped": agent.stopped,
         "revoked": agent.revoked,
     }

@@ -22,8 +22,8 @@ def agenda_json(facts: Facts) -> dict[str, Any]:
         "entries": [entry_json(entry) for entry in facts.entries],
         "live": [run_json(run, task.name, task.schedule.zone) for run in facts.live],
         "lanes": [lane_json(lane) for lane in facts.lanes],
-        "last_end": utc(facts.standing.last_end),
-        "barred": None if facts.barred is None else facts.barred.value,
+        "last_end": utc(facts.status.last_end),
+        "barred": None if facts.block_reason is None else facts.block_reason.value,
         "digest": digest_of(task),
     }
 
@@ -36,7 +36,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "due": utc(entry.due),
         "planned": utc(entry.planned),
         "through": utc(entry.through),
-        "stand": entry.stand.value,
+        "stand": entry.state.value,
         "origin": entry.origin.value,
         "attempt": entry.attempt,
         "priority": entry.priority,
@@ -51,11 +51,11 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 def with_agenda(facts: Facts, data: Mapping[str, Any]) -> Facts:
     """Return the facts with the decoded agenda in them."""
     return facts._replace(
-        standing=facts.standing._replace(last_end=read_instant(data["last_end"])),
+        status=facts.status._replace(last_end=read_instant(data["last_end"])),
         entries=tuple(_read_entry(facts, each) for each in data["entries"]),
         live=tuple(read_run(each) for each in data["live"]),
         lanes=tuple(read_lane(each) for each in data["lanes"]),
-        barred=None if data["barred"] is None else Reason(data["barred"]),
+        block_reason=None if data["barred"] is None else Reason(data["barred"]),
     )
 
 
@@ -68,7 +68,7 @@ def _read_entry(facts: Facts, data: Mapping[str, Any]) -> Entry:
         instant(data["planned"]),
         facts.task.owner,
         priority=data["priority"],
-        stand=Stand(data["stand"]),
+        state=Stand(data["stand"]),
         origin=Origin(data["origin"]),
         attempt=data["attempt"],
         through=read_instant(data["through"]),

@@ -33,7 +33,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
         "tasks": {state.value: number for state, number in overview.tasks.items()},
         "last_24h": {
             "outcomes": overview.outcomes,
-            "started": lateness.counted,
+            "started": lateness.total,
             "on_time": overview.on_time,
             "lateness_p50_ms": milliseconds(lateness.p50),
             "lateness_p99_ms": milliseconds(lateness.p99),
@@ -56,7 +56,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
                 "kind": need.kind.value,
                 "task_id": need.facts.task.id,
                 "task": need.facts.task.name,
-                "last_result": need.facts.standing.last_result,
+                "last_result": need.facts.status.last_result,
             }
             for need in overview.needs
         ],
@@ -138,7 +138,7 @@ def glimpse(task_id: str, name: str, zone: str | None) -> Task:
 
 
 def lane_json(lane: LaneUse) -> dict[str, Any]:
-    return {"name": lane.name, "limit": lane.limit, "taken": lane.taken}
+    return {"name": lane.name, "limit": lane.limit, "taken": lane.used}
 
 
 def read_lane(data: Mapping[str, Any]) -> LaneUse:

@@ -61,7 +61,7 @@ def receipt_more(
 
 
 def _next_runs(facts: Facts, now: datetime) -> list[dict[str, Any]]:
-    task, status = facts.task, facts.standing
+    task, status = facts.task, facts.status
     schedule, past = task.schedule, past_of(task, status)
     if isinstance(schedule, Cron) and schedule.repeat is None:
         first = next_fire(schedule, now, past)

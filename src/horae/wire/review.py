@@ -81,7 +81,7 @@ def review_of(task: Task, language: Language = "en") -> Review:
 
 def review_json(facts: Facts, language: Language = "en") -> dict[str, Any]:
     review = review_of(facts.task, language)
-    pause = facts.standing.pause
+    pause = facts.status.pause
     return {
         "task_id": review.task_id,
         "digest": review.digest,

@@ -25,7 +25,7 @@ def read_facts(data: Mapping[str, Any]) -> Facts:
     """Decode facts, with the agenda if the JSON includes one; otherwise with a minimal agenda that renders the same."""
     task, status = read_definition(data), _read_status(data)
     facts = Facts(
-        task, status, _minimal_entries(task, data), _placeholder_runs(task, data["running"]), barred=_read_block(data)
+        task, status, _minimal_entries(task, data), _placeholder_runs(task, data["running"]), block_reason=_read_block(data)
     )
     agenda = data.get("agenda")
     return facts if agenda is None else with_agenda(facts, agenda)
@@ -84,7 +84,7 @@ def _minimal_entries(task: Task, data: Mapping[str, Any]) -> tuple[Entry, ...]:
     kind, at = (EntryKind.DEADLINE, task.created) if due is None else (EntryKind.WAITING, due)
     entry_state, lane = (Stand.PARKED, name) if prefix in _PARKED_PREFIXES else (Stand.HELD, None)
     slot = slot_for(kind, Origin.SCHEDULED, at)
-    return (Entry(task.id, slot, kind, at, at, task.owner, stand=entry_state, lane=lane),)
+    return (Entry(task.id, slot, kind, at, at, task.owner, state=entry_state, lane=lane),)
 
 
 def _placeholder_runs(task: Task, number: int) -> tuple[Run, ...]:

@@ -117,7 +117,7 @@ BARRED: Final = "owner"
 class StandNow(NamedTuple):
     """Everything that the status fields depend on: equal values render to equal JSON, so this is a cache key."""
 
-    standing: Standing
+    status: Standing
     upcoming: datetime | None
     zone: str | None
     running: int
@@ -125,7 +125,7 @@ class StandNow(NamedTuple):
 
 
 def stand_of(facts: Facts) -> StandNow:
-    return StandNow(facts.standing, next_due(facts), facts.task.schedule.zone, len(facts.live), waiting_for(facts))
+    return StandNow(facts.status, next_due(facts), facts.task.schedule.zone, len(facts.live), waiting_for(facts))
 
 
 def stand_json(
@@ -164,7 +164,7 @@ def target_json(target: Target) -> dict[str, Any]:
 def next_due(facts: Facts) -> datetime | None:
     """Return when the next entry that leads to a run is due; None if none is left or the task is paused."""
     dues = [
-        entry.due for entry in facts.entries if entry.stand is not Stand.ASLEEP and entry.kind not in _KINDS_WITHOUT_RUN
+        entry.due for entry in facts.entries if entry.state is not Stand.ASLEEP and entry.kind not in _KINDS_WITHOUT_RUN
     ]
     return min(dues, default=None)
 
@@ -174,12 +174,12 @@ def waiting_for(facts: Facts) -> str | None:
 
     `owner:<reason>`: nothing of the task starts, because its owner or its agent is blocked.
     """
-    if facts.barred is not None and facts.standing.state is TaskState.ACTIVE:
-        return f"{BARRED}:{facts.barred.value}"
+    if facts.block_reason is not None and facts.status.state is TaskState.ACTIVE:
+        return f"{BARRED}:{facts.block_reason.value}"
     for entry in facts.entries:
-        if entry.stand is Stand.PARKED:
+        if entry.state is Stand.PARKED:
             return f"{'node' if is_route(entry.lane) else 'lane'}:{entry.lane}"
-    return "run" if any(entry.stand is Stand.HELD for entry in facts.entries) else None
+    return "run" if any(entry.state is Stand.HELD for entry in facts.entries) else None
 
 
 def read_task(value: object, *, exported: bool = False) -> Wish:

@@ -180,4 +180,4 @@ def test_a_failed_task_is_an_error_for_the_doctor(deployment: Deployment) -> Non
     assert "doomed" in found["failed"]["message"]
     assert found["failed"]["fix"]
     (task,) = deployment.inside(lambda app: app.tasks())
-    assert deployment.inside(lambda app: app.service.tasks.get(app.who, task.id)).standing.state is TaskState.FAILED
+    assert deployment.inside(lambda app: app.service.tasks.get(app.who, task.id)).status.state is TaskState.FAILED

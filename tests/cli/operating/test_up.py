@@ -174,9 +174,9 @@ def test_the_worker_does_not_outlive_its_supervisor(deployment: Deployment) -> N
 async def move_stop_back(app: Horae) -> None:
     """The recorded stop happens an hour earlier; shorter outages are not told."""
     for name in ("stopped_at", "stopped_unrequested_at"):
-        recorded = await app.store.recall(name)
+        recorded = await app.store.read_metadata(name)
         assert recorded is not None
-        await app.store.remember(name, (datetime.fromisoformat(recorded) - timedelta(hours=1)).isoformat())
+        await app.store.write_metadata(name, (datetime.fromisoformat(recorded) - timedelta(hours=1)).isoformat())
 
 
 def test_a_killed_supervisor_is_not_told_as_a_stop_in_good_order(deployment: Deployment) -> None:

@@ -68,7 +68,7 @@ class Server:
         store, clock, ring = make_store(self._store), SystemClock(), make_wakeup(self._store, precise=True)
         await store.open()
         near = Settings({"outgoing_networks": Chosen(("127.0.0.0/8",), "tests")})
-        service = make_service(self._store, store, clock, "UTC", Kinds(near), lambda _due: ring.ring())
+        service = make_service(self._store, store, clock, "UTC", Kinds(near), lambda _due: ring.notify())
         try:
             tokens = {owner: await token(service, owner, role) for owner, role in self._owners.items()}
             app = make_app(service, clock, WebSettings(secret=SECRET))

@@ -25,9 +25,9 @@ class Counting(Connection):
         super().__init__(cli.opened.url, cli.opened.tokens["local"], SystemClock())
         self.asked: list[str] = []
 
-    async def ask(self, method: str, path: str, *more: Any, **others: Any) -> Any:
+    async def request(self, method: str, path: str, *more: Any, **others: Any) -> Any:
         self.asked.append(f"{method} {path}")
-        return await super().ask(method, path, *more, **others)
+        return await super().request(method, path, *more, **others)
 
 
 async def _make(cli: ServedCli, number: int) -> None:

@@ -19,16 +19,16 @@ from tests.cli.servers.conftest import PASSWORD
 SOUND = ServerCondition(
     kind="PostgreSQL",
     version="15.4",
-    place="db.example:5432",
+    address="db.example:5432",
     database="we{i}rd",
-    kept_in="schema",
-    named="horae",
+    namespace_kind="schema",
+    namespace="horae",
     schema=1,
-    newest=1,
+    latest_schema=1,
     size=1_500_000,
-    offset=timedelta(milliseconds=3),
+    clock_offset=timedelta(milliseconds=3),
     settings={"fsync": "on", "synchronous_commit": "on"},
-    dump="pg_dump we{i}rd",
+    dump_command="pg_dump we{i}rd",
 )
 
 
@@ -94,16 +94,16 @@ def test_names_are_told_as_they_are() -> None:
     ("seconds", "grade"), [(0, "ok"), (0.9, "ok"), (-0.9, "ok"), (1.5, "warning"), (-59, "warning"), (61, "error")]
 )
 def test_a_clock_that_is_off_is_told_by_how_far(seconds: float, grade: str) -> None:
-    assert graded(SOUND._replace(offset=timedelta(seconds=seconds)))["clock_offset"] == grade
+    assert graded(SOUND._replace(clock_offset=timedelta(seconds=seconds)))["clock_offset"] == grade
 
 
 def test_how_far_a_clock_may_be_off_is_a_setting() -> None:
-    off = SOUND._replace(offset=timedelta(seconds=61))
+    off = SOUND._replace(clock_offset=timedelta(seconds=61))
     assert graded(off, HORAE_CLOCK_TOLERANCE="2m")["clock_offset"] == "warning"
 
 
 def test_a_server_that_forgets_when_the_power_fails_is_told() -> None:
-    forgetful = SOUND._replace(settings={"sync_binlog": "0"}, unsafe=("sync_binlog",))
+    forgetful = SOUND._replace(settings={"sync_binlog": "0"}, unsafe_settings=("sync_binlog",))
     (told,) = (each for each in about_server(forgetful, read_settings({})) if each.code == "durability")
     assert told.grade == "warning"
     assert "sync_binlog" in (told.fix or told.said).told("en")

@@ -24,11 +24,11 @@ from horae.stores.postgres.address import Address as PostgresAddress
     ],
 )
 def test_pg_dump_takes_host_port_and_user_of_the_url(url: str, options: list[str]) -> None:
-    assert PostgresAddress.parsed(url).dump_options == options
+    assert PostgresAddress.parse(url).dump_options == options
 
 
 def test_mariadb_dump_takes_host_port_and_user_of_the_url_and_asks_for_the_password() -> None:
-    address = MySQLAddress.parsed("mysql://ada:s3cret@db.example:3307/horae")
+    address = MySQLAddress.parse("mysql://ada:s3cret@db.example:3307/horae")
     assert address.dump_options == ["--host=db.example", "--port=3307", "--user=ada", "--password"]
-    socket = MySQLAddress.parsed("mysql://ada@localhost/horae?socket=/run/mysqld.sock")
+    socket = MySQLAddress.parse("mysql://ada@localhost/horae?socket=/run/mysqld.sock")
     assert socket.dump_options == ["--socket=/run/mysqld.sock", "--user=ada"]

@@ -163,7 +163,7 @@ class Account:
             return max(gave_up.event.at, last) if gave_up.number > stretch.opened_by else last
         if stretch.closed is not None:
             return max(stretch.closed, last)
-        if self._evidence.facts[self.story.task_id].standing.state is not TaskState.PAUSED:
+        if self._evidence.facts[self.story.task_id].status.state is not TaskState.PAUSED:
             return max(self._evidence.now - SETTLED_WITHIN, last)
         # A pause writes its stretch when it ends: what it found unclaimed sleeps until then.
         asleep = (entry.planned - _MICROSECOND for entry in self._entries if entry.kind is EntryKind.NEXT)

@@ -35,6 +35,6 @@ def _sizes(evidence: Evidence) -> Iterator[Violation]:
         if run.result_json is not None and len(run.result_json.encode()) > RESULT_BYTES:
             yield Violation("10", f"{run.id} keeps a result of {len(run.result_json)} characters")
     for task_id, facts in evidence.facts.items():
-        summary = facts.standing.last_result
+        summary = facts.status.last_result
         if summary is not None and len(summary) > SUMMARY_CHARACTERS:
             yield Violation("10", f"{task_id} keeps a summary of {len(summary)} characters")

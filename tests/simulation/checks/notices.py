@@ -26,6 +26,6 @@ def _told(evidence: Evidence, story: Story) -> Iterator[Violation]:
                 yield Violation("notice", f"event {number}: {story.task_id} is told to be {event.kind} out of turn")
             failing = event.kind is EventKind.TASK_FAILING
     facts = evidence.facts.get(story.task_id)
-    if facts is not None and failing != (0 < facts.task.policies.notify_after <= facts.standing.failures):
+    if facts is not None and failing != (0 < facts.task.policies.notify_after <= facts.status.failures):
         told = "failing" if failing else "well"
-        yield Violation("notice", f"{story.task_id} is {told} as told, with {facts.standing.failures} failures")
+        yield Violation("notice", f"{story.task_id} is {told} as told, with {facts.status.failures} failures")

@@ -48,9 +48,9 @@ def _acknowledged(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[
         facts = evidence.facts.get(task_id)
         if facts is None:
             yield Violation("8", f"{task_id} is gone, though nobody deleted it")
-        elif facts.standing.state is not story.marks[-1].state:
+        elif facts.status.state is not story.marks[-1].state:
             yield Violation(
-                "8", f"{task_id} is {facts.standing.state}, but was last said to be {story.marks[-1].state}"
+                "8", f"{task_id} is {facts.status.state}, but was last said to be {story.marks[-1].state}"
             )
         elif facts.task != story.definitions[-1][1]:
             yield Violation("8", f"{task_id} is not defined as it was last acknowledged")
@@ -132,16 +132,16 @@ def _nothing_left(evidence: Evidence, everything: Sequence[Facts], now: datetime
     for facts in everything:
         for entry in facts.entries:
             if entry.due < late and not _explained(facts, entry, seated, limits, len(evidence.events)):
-                yield Violation("3", f"{entry.slot} of {entry.task_id}, due {entry.due}, is left {entry.stand}")
+                yield Violation("3", f"{entry.slot} of {entry.task_id}, due {entry.due}, is left {entry.state}")
 
 
 def _explained(facts: Facts, entry: Entry, seated: Mapping[str, int], limits: LaneLimits, number: int) -> bool:
-    match entry.stand:
+    match entry.state:
         case Stand.PARKED:
             return entry.lane is not None and seated[entry.lane] >= limits.at(entry.lane, number + 1)
         case Stand.HELD:
             return bool(facts.live) or any(other.in_order for other in facts.entries if other.slot != entry.slot)
         case Stand.ASLEEP:
-            return facts.standing.state is TaskState.PAUSED
+            return facts.status.state is TaskState.PAUSED
         case Stand.TIMED | Stand.READY:
-            return entry.stand not in CLAIMABLE
+            return entry.state not in CLAIMABLE

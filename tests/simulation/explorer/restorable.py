@@ -27,7 +27,7 @@ class RestorableStore(MemoryStore):
     def save(self, tasks: Sequence[Task]) -> Snapshot:
         data = self._data
         return Snapshot(
-            tuple(data.standings[task.id] for task in tasks),
+            tuple(data.statuses[task.id] for task in tasks),
             tuple(sorted(data.entries, key=key_of)),
             tuple(sorted(data.runs, key=lambda run: run.id)),
             tuple(sorted(node.id for node in data.nodes)),
@@ -36,18 +36,18 @@ class RestorableStore(MemoryStore):
     def restore(self, tasks: Sequence[Task], moment: Snapshot) -> None:
         """Writes only the rows that differ: most of a neighbouring moment is there already."""
         data = self._data
-        with data.writing():
+        with data.transaction():
             for task, standing in zip(tasks, moment.standings, strict=True):
-                before = data.standings[task.id]
+                before = data.statuses[task.id]
                 if before is not standing:
-                    data.standings.write(task.id, standing)
+                    data.statuses.write(task.id, standing)
                     # A move from one moment to another is counted as the change that it is.
-                    data.tallies.add(task.owner, added(before, Change(standing=standing)))
+                    data.counters.add(task.owner, added(before, Change(status=standing)))
             _put_back(data.entries, moment.entries, key_of)
             _put_back(data.runs, moment.runs, lambda run: run.id)
             _put_back(data.nodes, (a_node(name) for name in moment.nodes), lambda node: node.id)
         data.token = moment.token
-        data.last_turn = ""
+        data.last_owner = ""
 
 
 @cache

@@ -29,7 +29,7 @@ _numbers = count(1)
 
 TERMS = Terms(lease=timedelta(seconds=12), poll_ceiling=timedelta(seconds=10))
 """A lease of 12 s: renewed every 3 s, stopped by its holder after 9 s."""
-SETTINGS = EngineSettings(terms=TERMS, own_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
+SETTINGS = EngineSettings(terms=TERMS, lease_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
 
 
 class Door:

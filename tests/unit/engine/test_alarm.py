@@ -21,41 +21,41 @@ async def woken_at(alarm: Alarm, clock: VirtualClock) -> timedelta:
 
 async def test_it_wakes_when_the_head_is_due_and_not_before(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(NOON + timedelta(seconds=3, microseconds=7))
+    alarm.end_poll(NOON + timedelta(seconds=3, microseconds=7))
     assert await woken_at(alarm, clock) == timedelta(seconds=3, microseconds=7)
 
 
 async def test_it_wakes_at_the_ceiling_when_nothing_is_due(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(None)
+    alarm.end_poll(None)
     assert await woken_at(alarm, clock) == CEILING
 
 
 async def test_a_head_beyond_the_ceiling_does_not_move_it(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(NOON + HOUR)
+    alarm.end_poll(NOON + HOUR)
     assert await woken_at(alarm, clock) == CEILING
 
 
 async def test_a_ring_wakes_it_at_once(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(None)
-    asyncio.get_running_loop().call_later(2, alarm.ring)
+    alarm.end_poll(None)
+    asyncio.get_running_loop().call_later(2, alarm.notify)
     assert await woken_at(alarm, clock) == 2 * SECOND
 
 
 async def test_a_ring_before_the_wait_is_not_lost_and_counts_once(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.ring()
-    alarm.ring()
-    alarm.looked(None)
+    alarm.notify()
+    alarm.notify()
+    alarm.end_poll(None)
     assert await woken_at(alarm, clock) == timedelta(0)
     assert await woken_at(alarm, clock) == CEILING
 
 
 async def test_what_is_expected_sooner_wakes_it_then(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(NOON + 8 * SECOND)
+    alarm.end_poll(NOON + 8 * SECOND)
     loop = asyncio.get_running_loop()
     loop.call_later(1, alarm.expect, NOON + 4 * SECOND)
     loop.call_later(2, alarm.expect, NOON + 6 * SECOND)
@@ -67,38 +67,38 @@ async def test_what_was_expected_while_the_dispatcher_looked_is_kept(clock: Virt
     """The answer may be older than what was added while it was on its way."""
 
     alarm = Alarm(clock, CEILING)
-    alarm.looking()
+    alarm.begin_poll()
     alarm.expect(NOON + 2 * SECOND)
-    alarm.looked(None)
+    alarm.end_poll(None)
     assert await woken_at(alarm, clock) == 2 * SECOND
 
 
 async def test_what_was_expected_before_the_look_began_is_known_to_it(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
     alarm.expect(NOON + 2 * SECOND)
-    alarm.looking()
-    alarm.looked(None)
+    alarm.begin_poll()
+    alarm.end_poll(None)
     assert await woken_at(alarm, clock) == CEILING
 
 
 async def test_somebody_elses_look_counts_as_a_poll_but_never_hides_what_is_expected(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(NOON + 15 * SECOND)
-    asyncio.get_running_loop().call_later(8, alarm.glimpsed, None)
+    alarm.end_poll(NOON + 15 * SECOND)
+    asyncio.get_running_loop().call_later(8, alarm.observe_head, None)
     assert await woken_at(alarm, clock) == 15 * SECOND
 
 
 async def test_somebody_elses_look_brings_the_head_forward(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(None)
-    asyncio.get_running_loop().call_later(1, alarm.glimpsed, NOON + 3 * SECOND)
+    alarm.end_poll(None)
+    asyncio.get_running_loop().call_later(1, alarm.observe_head, NOON + 3 * SECOND)
     assert await woken_at(alarm, clock) == 3 * SECOND
 
 
 @pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(seconds=-2)])
 async def test_a_wall_clock_that_is_set_back_makes_it_sleep_on(clock: VirtualClock, step: timedelta) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(NOON + 3 * SECOND)
+    alarm.end_poll(NOON + 3 * SECOND)
     asyncio.get_running_loop().call_later(1, clock.step, step)
     await alarm.wait()
     assert clock.steady() == min(3 - step.total_seconds(), CEILING.total_seconds())
@@ -106,41 +106,41 @@ async def test_a_wall_clock_that_is_set_back_makes_it_sleep_on(clock: VirtualClo
 
 async def test_a_wall_clock_that_is_set_forward_is_noticed_by_the_ceiling(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(NOON + HOUR)
+    alarm.end_poll(NOON + HOUR)
     asyncio.get_running_loop().call_later(1, clock.step, HOUR)
     # The keeper's looks keep the ceiling away; the next wake sees the clock all the same.
     for second in (4, 8):
-        asyncio.get_running_loop().call_later(second, alarm.glimpsed, NOON + HOUR)
+        asyncio.get_running_loop().call_later(second, alarm.observe_head, NOON + HOUR)
     await alarm.wait()
     assert clock.steady() == CEILING.total_seconds()
 
 
 async def test_polling_wakes_every_ceiling_whatever_anybody_says(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING, precise=False)
-    alarm.looked(NOON + SECOND)
+    alarm.end_poll(NOON + SECOND)
     loop = asyncio.get_running_loop()
     for second in range(1, 10):
-        loop.call_later(second, alarm.ring)
+        loop.call_later(second, alarm.notify)
         loop.call_later(second, alarm.expect, NOON + 2 * SECOND)
-        loop.call_later(second, alarm.glimpsed, NOON + 2 * SECOND)
+        loop.call_later(second, alarm.observe_head, NOON + 2 * SECOND)
     assert await woken_at(alarm, clock) == CEILING
 
 
 async def test_polling_goes_on_at_once_when_there_is_room_again(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING, precise=False)
-    alarm.looked(None)
-    asyncio.get_running_loop().call_later(1, alarm.rouse)
+    alarm.end_poll(None)
+    asyncio.get_running_loop().call_later(1, alarm.wake)
     assert await woken_at(alarm, clock) == SECOND
 
 
 async def test_a_cancelled_wait_leaves_an_alarm_that_works(clock: VirtualClock) -> None:
     alarm = Alarm(clock, CEILING)
-    alarm.looked(NOON + 5 * SECOND)
+    alarm.end_poll(NOON + 5 * SECOND)
     waiting = asyncio.ensure_future(alarm.wait())
     await clock.pause(1)
     waiting.cancel()
     await asyncio.wait([waiting])
     assert waiting.cancelled()
-    alarm.ring()
+    alarm.notify()
     assert await woken_at(alarm, clock) == SECOND
     assert await woken_at(alarm, clock) == 5 * SECOND

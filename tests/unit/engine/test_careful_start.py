@@ -69,7 +69,7 @@ async def test_a_run_that_is_cancelled_while_it_is_being_started_does_not_begin(
     store.shut("start")
     await engine.start()
     await clock.pause(1)
-    tasks = Tasks(as_store(store), clock, on_write=lambda _due: engine.ring())
+    tasks = Tasks(as_store(store), clock, on_write=lambda _due: engine.notify())
     await tasks.cancel(LOCAL, task.id)
     await clock.pause(1)
     store.open_again()

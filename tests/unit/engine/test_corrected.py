@@ -32,7 +32,7 @@ async def test_only_what_lies_outside_of_question_and_answer_differs(
     clock: VirtualClock, store: datetime, offset: timedelta
 ) -> None:
     corrected = CorrectedClock(clock)
-    corrected.compare(NOON, store, NOON + AFTER)
+    corrected.correct(NOON, store, NOON + AFTER)
     assert corrected.offset == offset
     assert corrected.now() == clock.now() + offset
     assert corrected.steady() == clock.steady()
@@ -47,7 +47,7 @@ async def test_it_is_told_once_and_again_only_when_it_has_moved(
         corrected = CorrectedClock(clock)
         for ahead in (HALF_A_MINUTE, HALF_A_MINUTE + AFTER, HALF_A_MINUTE, 2 * HALF_A_MINUTE, timedelta(0)):
             now = corrected.now()
-            corrected.compare(now, clock.now() + ahead, now)
+            corrected.correct(now, clock.now() + ahead, now)
             assert corrected.offset == ahead
     assert [record.args for record in caplog.records] == [(30.0,), (60.0,)]
 

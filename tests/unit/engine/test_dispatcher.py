@@ -30,7 +30,7 @@ async def holding_a_lease(engine: Engine, store: Door, clock: VirtualClock) -> N
     """As the keeper does it, but only once."""
     await as_store(store).join(a_node())
     engine.lease.node = NODE
-    engine.lease.renewed(clock.steady())
+    engine.lease.mark_renewed(clock.steady())
 
 
 async def test_nothing_is_claimed_early_not_even_by_a_microsecond(clock: VirtualClock) -> None:
@@ -50,7 +50,7 @@ async def with_a_backlog(engine: Engine, store: Door, clock: VirtualClock, slice
     await holding_a_lease(engine, store, clock)
     for _ in range(slices * CLAIM_SLICE):
         await add(store, NOON, clock.now())
-    assert len((await engine.dispatcher.look()).runs) == CLAIM_SLICE
+    assert len((await engine.dispatcher.claim_slices()).runs) == CLAIM_SLICE
 
 
 async def test_of_a_backlog_two_slices_are_claimed_at_once(clock: VirtualClock) -> None:
@@ -58,14 +58,14 @@ async def test_of_a_backlog_two_slices_are_claimed_at_once(clock: VirtualClock) 
     engine = an_engine(store, target, clock, capacity=4 * CLAIM_SLICE)
     await with_a_backlog(engine, store, clock, slices=4)
     store.shut("claim_due")
-    look = asyncio.ensure_future(engine.dispatcher.look())
+    look = asyncio.ensure_future(engine.dispatcher.claim_slices())
     await clock.pause(1)
     assert store.count("claim_due") == 3
     store.open_again()
     claim = await look
     assert (len(claim.runs), claim.decided, claim.more) == (2 * CLAIM_SLICE, 2 * CLAIM_SLICE, True)
-    assert len((await engine.dispatcher.look()).runs) == CLAIM_SLICE, "there is no room for two more"
-    assert (store.count("claim_due"), engine.runner.room) == (4, 0)
+    assert len((await engine.dispatcher.claim_slices()).runs) == CLAIM_SLICE, "there is no room for two more"
+    assert (store.count("claim_due"), engine.runner.free_capacity) == (4, 0)
 
 
 async def test_when_one_of_two_claims_fails_the_other_is_carried_all_the_same(clock: VirtualClock) -> None:
@@ -74,9 +74,9 @@ async def test_when_one_of_two_claims_fails_the_other_is_carried_all_the_same(cl
     await with_a_backlog(engine, store, clock, slices=4)
     store.fail_before("claim_due")
     with pytest.raises(StoreError):
-        await engine.dispatcher.look()
-    assert engine.runner.going == 2 * CLAIM_SLICE
-    claim = await engine.dispatcher.look()
+        await engine.dispatcher.claim_slices()
+    assert engine.runner.active_count == 2 * CLAIM_SLICE
+    claim = await engine.dispatcher.claim_slices()
     assert (len(claim.runs), claim.more, store.count("held")) == (CLAIM_SLICE, True, 1), (
         "one, after a look for lost ones"
     )
@@ -92,7 +92,7 @@ async def _limited_claims(clock: VirtualClock) -> None:
     sizes = [len((await engine.dispatcher.step()).runs) for _ in range(3)]
 
     assert sizes == [10, 10, 5]
-    assert (engine.runner.going, engine.runner.room) == (25, 0)
+    assert (engine.runner.active_count, engine.runner.free_capacity) == (25, 0)
 
 
 async def test_a_claim_limit_bounds_each_claim_and_not_the_concurrency(clock: VirtualClock) -> None:
@@ -124,7 +124,7 @@ async def test_it_stops_claiming_without_room_and_goes_on_when_there_is_room(clo
         await add(store, NOON, clock.now())
     await engine.start()
     await clock.pause(60)
-    assert (engine.runner.going, engine.runner.room) == (3, 0)
+    assert (engine.runner.active_count, engine.runner.free_capacity) == (3, 0)
     assert len(target.seen) == 3
     full = store.count("claim_due")
     await clock.pause(200)
@@ -153,7 +153,7 @@ async def test_polling_claims_at_the_ceiling_and_not_before(clock: VirtualClock)
     await engine.start()
     await clock.pause(0.5)
     await add(store, NOON + SECOND, clock.now())
-    engine.ring()
+    engine.notify()
     await until(clock, lambda: bool(target.seen))
     assert clock.now() - NOON >= TERMS.poll_ceiling
     assert clock.now() - NOON < TERMS.poll_ceiling + SECOND
@@ -227,9 +227,9 @@ async def test_the_store_answers_again_only_when_it_did(clock: VirtualClock, cap
         for name in ("claim_due", "extend", "admit"):
             store.fail_before(name, times=1_000)
         await add(store, NOON + SECOND, clock.now())
-        engine.ring()
+        engine.notify()
         await clock.pause(2 * TERMS.lease.total_seconds())
-        assert not engine.lease.held
+        assert not engine.lease.is_held
         assert "claiming is paused" in caplog.text
         assert "claiming goes on" not in caplog.text
         for name in ("claim_due", "extend", "admit"):
@@ -269,10 +269,10 @@ async def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost(clo
     await until(clock, lambda: len(target.seen) == 1)
     store.shut("settle")
     ended = await add(store, NOON + SECOND, clock.now())
-    engine.ring()
-    await until(clock, lambda: engine.settler.waiting == 1)
+    engine.notify()
+    await until(clock, lambda: engine.settler.pending == 1)
     store.fail_before("claim_due")
-    engine.ring()
+    engine.notify()
     await clock.pause(5)
     assert store.count("held") == 1, "nobody looked for lost claims"
     store.open_again()
@@ -292,7 +292,7 @@ async def test_an_answer_that_comes_after_the_lease_was_lost_is_handed_back(cloc
     await clock.pause(TERMS.self_stop.total_seconds() + 1)
     store.open_again()
     assert len((await step).runs) == 1
-    assert engine.runner.going == 0
+    assert engine.runner.active_count == 0
     await engine.releaser.flush()
     assert target.seen == []
     assert [run.reason for run in await runs_of(store, task)] == [Reason.RELEASED]
@@ -325,5 +325,5 @@ async def test_one_entry_that_cannot_be_decided_does_not_stop_the_others(
         await engine.stop()
         facts = await as_store(store).facts(bad.id, None)
         assert facts is not None
-        assert facts.standing.state is TaskState.COMPLETED
+        assert facts.status.state is TaskState.COMPLETED
     assert "decision for a due entry" in caplog.text

@@ -43,8 +43,8 @@ class Pair:
 
     async def start(self, *, rings: bool) -> None:
         if rings:
-            self.unable.dispatcher.on_stranded = self.able.ring
-            self.able.dispatcher.on_stranded = self.unable.ring
+            self.unable.dispatcher.on_unroutable = self.able.notify
+            self.able.dispatcher.on_unroutable = self.unable.notify
         await self.unable.start()
         await self.able.start()
 
@@ -118,7 +118,7 @@ async def test_a_node_that_can_run_nothing_at_all_is_no_trouble(clock: VirtualCl
 async def test_two_that_cannot_run_it_do_not_keep_each_other_busy(clock: VirtualClock) -> None:
     store, target = Door(), Obedient()
     first, second = (a_node_with(OTHER, store, target, clock) for _ in range(2))
-    first.dispatcher.on_stranded, second.dispatcher.on_stranded = second.ring, first.ring
+    first.dispatcher.on_unroutable, second.dispatcher.on_unroutable = second.notify, first.notify
     await first.start()
     await second.start()
     await add(store, NOON + SECOND, clock.now())
@@ -145,7 +145,7 @@ async def test_alone_a_node_asks_at_its_doors_now_and_then_and_after_each_ring(c
     assert 3_600 / ALONE_SECONDS / 1.3 <= store.count("admit") <= 3_600 / ALONE_SECONDS + 1
     before = store.count("admit")
     for _ in range(3):
-        engine.ring()
+        engine.notify()
         await clock.pause(1)
     assert store.count("admit") == before + 3
     await engine.stop()
@@ -232,8 +232,8 @@ async def test_what_was_left_by_a_node_that_went_right_after_is_found_though_the
 async def test_whoever_leaves_something_at_a_door_says_so_and_nobody_else_does(clock: VirtualClock) -> None:
     pair = Pair(clock)
     told: list[str] = []
-    pair.unable.dispatcher.on_stranded = lambda: told.append("unable")
-    pair.able.dispatcher.on_stranded = lambda: told.append("able")
+    pair.unable.dispatcher.on_unroutable = lambda: told.append("unable")
+    pair.able.dispatcher.on_unroutable = lambda: told.append("able")
     await pair.unable.start()
     await add(pair.store, NOON + SECOND, clock.now())
     await clock.pause(5)
@@ -253,7 +253,7 @@ async def test_a_full_lane_is_no_door(clock: VirtualClock) -> None:
     target = Obedient(act)
     engine = a_node_with(STUB, store, target, clock)
     told: list[int] = []
-    engine.dispatcher.on_stranded = lambda: told.append(1)
+    engine.dispatcher.on_unroutable = lambda: told.append(1)
     tasks = [await add(store, NOON + SECOND, clock.now(), lane="press") for _ in range(2)]
     await engine.start()
     await clock.pause(5)
@@ -280,5 +280,5 @@ async def test_a_resume_and_a_deadline_need_nobody_who_can_run_it(clock: Virtual
     await clock.pause(65)
     facts = await as_store(store).facts(task.id, None)
     assert facts is not None
-    assert facts.standing.state == "active"
+    assert facts.status.state == "active"
     await engine.stop()

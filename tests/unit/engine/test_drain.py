@@ -50,8 +50,8 @@ async def test_it_claims_nothing_more_and_ends_what_it_carries(clock: VirtualClo
     await until(clock, lambda: bool(target.seen))
     later = await add(store, NOON + 5 * SECOND, clock.now())
     assert await as_store(store).drain(engine.node)
-    engine.ring()
-    await until(clock, lambda: engine.draining, within=1)
+    engine.notify()
+    await until(clock, lambda: engine.is_draining, within=1)
     claims = store.count("claim_due")
     assert await drained(engine, clock) == pytest.approx(20, abs=0.1), "as soon as the last run has been recorded"
     assert store.count("claim_due") == claims
@@ -83,7 +83,7 @@ async def test_who_is_wanted_again_claims_again(clock: VirtualClock) -> None:
     await clock.pause(60)
     assert target.seen == []
     await store.drain(engine.node, draining=False)
-    engine.ring()
+    engine.notify()
     await until(clock, lambda: bool(target.seen), within=1)
     assert not engine.drained.is_set()
     await engine.stop()
@@ -97,7 +97,7 @@ async def test_what_is_due_is_taken_by_another_node_on_time(clock: VirtualClock)
     await second.start()
     await clock.pause(11)
     await store.drain(first.node)
-    first.ring()
+    first.notify()
     await drained(first, clock, within=1)
     before = len(going.seen)
     await clock.pause(60)
@@ -118,12 +118,12 @@ async def test_an_answer_that_is_still_to_come_is_waited_for(clock: VirtualClock
     await clock.pause(0.1)
     store.shut("claim_due")
     task = await add(store, clock.now(), clock.now())
-    engine.ring()
+    engine.notify()
     await clock.pause(0.1)
     await as_store(store).drain(engine.node)
-    engine.ring()
+    engine.notify()
     await clock.pause(8)
-    assert engine.draining
+    assert engine.is_draining
     assert not engine.drained.is_set()
     store.open_again()
     await drained(engine, clock)
@@ -138,10 +138,10 @@ async def test_a_claim_whose_answer_got_lost_is_handed_back_first(clock: Virtual
     await clock.pause(0.1)
     task = await add(store, clock.now(), clock.now())
     store.fail_after("claim_due")
-    engine.alarm.ring()
+    engine.wake_timer.notify()
     await clock.pause(0.1)
     await as_store(store).drain(engine.node)
-    engine.ring()
+    engine.notify()
     await drained(engine, clock)
     assert [run.state for run in await runs_of(store, task)] == [RunState.LOST]
     assert await as_store(store).held(engine.node) == ()
@@ -157,7 +157,7 @@ async def test_what_could_not_be_recorded_yet_keeps_it(clock: VirtualClock) -> N
     await until(clock, lambda: bool(target.seen))
     await as_store(store).drain(engine.node)
     await clock.pause(30)
-    assert engine.draining
+    assert engine.is_draining
     assert not engine.drained.is_set()
     store.open_again()
     await drained(engine, clock)
@@ -227,7 +227,7 @@ async def test_a_keeper_in_a_thread_of_its_own_tells_the_loop_of_the_runs() -> N
         return Succeeded()
 
     target = Obedient(act)
-    settings = EngineSettings(terms=Terms(lease=timedelta(seconds=0.8)), own_thread=True)
+    settings = EngineSettings(terms=Terms(lease=timedelta(seconds=0.8)), lease_thread=True)
     engine = Engine(as_store(store), {"stub": target}, SystemClock(), settings, version="1")
     now = SystemClock().now()
     task = await add(store, now, now)
@@ -235,8 +235,8 @@ async def test_a_keeper_in_a_thread_of_its_own_tells_the_loop_of_the_runs() -> N
         await engine.start()
         await target.begun.wait()
         await store.drain(engine.node)
-        engine.ring()
-        while not engine.draining:
+        engine.notify()
+        while not engine.is_draining:
             await SystemClock().pause(0.01)
         assert not engine.drained.is_set()
         go_on.set()

@@ -40,7 +40,7 @@ async def cancelled_after(
     task = await add(store, NOON, clock.now())
     await engine.start()
     await clock.pause(seconds)
-    tasks = Tasks(as_store(store), clock, on_write=lambda _due: engine.ring())
+    tasks = Tasks(as_store(store), clock, on_write=lambda _due: engine.notify())
     await tasks.cancel(LOCAL, task.id)
     await clock.pause(patience)
     await engine.stop()
@@ -118,16 +118,16 @@ async def test_a_run_that_is_cancelled_before_its_first_step_is_settled(clock: V
     task = await add(store, NOON + SECOND, clock.now())
     await engine.start()
     await clock.pause(0.5)
-    carry = engine.runner.carry
+    carry = engine.runner.execute
 
     def carry_and_end(claims: Any) -> None:
         carry(claims)
         for _, run in claims:
-            engine.runner.end(run.id, Reason.CANCELLED)
+            engine.runner.request_end(run.id, Reason.CANCELLED)
 
-    engine.dispatcher._runner.carry = carry_and_end  # type: ignore[method-assign]
+    engine.dispatcher._runner.execute = carry_and_end  # type: ignore[method-assign]
     await clock.pause(5)
-    assert engine.runner.going == 0
+    assert engine.runner.active_count == 0
     await engine.stop()
     assert target.seen == []
     assert [run.state for run in await runs_of(store, task)] == [RunState.CANCELLED]
@@ -145,7 +145,7 @@ async def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing(c
     store.shut("write_lines")
     await engine.start()
     await clock.pause(8)
-    assert engine.runner.going == 1
+    assert engine.runner.active_count == 1
     store.open_again()
     await clock.pause(1)
     await engine.stop()

@@ -41,7 +41,7 @@ async def test_start_and_stop_may_be_said_twice(clock: VirtualClock) -> None:
     await engine.start()
     assert len(await nodes(store)) == 1
     await add(store, NOON, clock.now())
-    engine.ring()
+    engine.notify()
     await clock.pause(1)
     await asyncio.gather(engine.stop(), engine.stop())
     await engine.stop()
@@ -95,7 +95,7 @@ async def test_after_the_grace_it_is_handed_back_and_runs_elsewhere_at_once(cloc
     stopping = clock.now()
     await first.stop()
     assert clock.now() - stopping == timedelta(seconds=5)
-    second.ring()
+    second.notify()
     await clock.pause(0.1)
     await second.stop()
     lost, again = await runs_of(store, task)
@@ -274,10 +274,10 @@ async def test_no_actor_dies_in_silence(
         store.fail_before(call, error=ZeroDivisionError("a slip"), times=2)
         await clock.pause(TERMS.renewal.total_seconds() + 3)
         task = await add(store, clock.now(), clock.now())
-        engine.ring()
+        engine.notify()
         await until(clock, lambda: bool(target.seen), within=10)
         await clock.pause(5)
-        assert engine.lease.held
+        assert engine.lease.is_held
         await engine.stop()
         assert (await runs_of(store, task))[-1].state is RunState.SUCCEEDED
     if actor != "janitor":

@@ -77,7 +77,7 @@ def test_what_could_not_be_recorded_is_first_of_its_owner_again() -> None:
         queue.add(queued("b", number))
     batch = queue.take(4)
     assert names(batch) == ["a0", "b0", "a1", "b1"]
-    queue.put_back(batch)
+    queue.return_to_front(batch)
     assert len(queue) == 6
     assert names(each for each in queue if each.owner == "a") == ["a0", "a1", "a2"]
     assert sorted(names(queue.take(6))) == ["a0", "a1", "a2", "b0", "b1", "b2"]

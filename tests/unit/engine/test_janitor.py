@@ -69,7 +69,7 @@ async def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failure
     await clock.pause(3 * DAY.total_seconds())
     actor.cancel()
     assert await runs_of(store) == []
-    assert await as_store(store).recall(ZONE_DATA) == TZDATA_VERSION
+    assert await as_store(store).read_metadata(ZONE_DATA) == TZDATA_VERSION
 
 
 async def put_answers(store: Door, number: int, expires: datetime | None) -> None:
@@ -123,30 +123,30 @@ async def next_of(store: Door, task_id: str) -> datetime:
 
 async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_move(clock: VirtualClock) -> None:
     store = Door()
-    await as_store(store).remember(ZONE_DATA, "2019a")
+    await as_store(store).write_metadata(ZONE_DATA, "2019a")
     moved = [await planned_at(store, NOON + timedelta(minutes=30 + n)) for n in range(3)]
     right = await planned_at(store, NOON + HOUR)
     janitor = a_janitor(store, clock)
-    assert await janitor.renew_zones() == 3
+    assert await janitor.update_zone_data() == 3
     for task_id in (*moved, right):
         assert await next_of(store, task_id) == NOON + HOUR
     told = [each.event for each in await as_store(store).events(0) if each.event.kind == "task.replanned"]
     assert {event.task_id for event in told} == set(moved)
     assert all("->" in (event.detail or "") for event in told)
     assert store.count("change") == 3, "what stands right is not written"
-    assert await as_store(store).recall(ZONE_DATA) == TZDATA_VERSION
-    assert await janitor.renew_zones() == 0
+    assert await as_store(store).read_metadata(ZONE_DATA) == TZDATA_VERSION
+    assert await janitor.update_zone_data() == 0
 
 
 @pytest.mark.parametrize("known", [None, TZDATA_VERSION, "2999z"])
 async def test_the_same_or_older_data_moves_nothing(clock: VirtualClock, known: str | None) -> None:
     store = Door()
     if known is not None:
-        await as_store(store).remember(ZONE_DATA, known)
+        await as_store(store).write_metadata(ZONE_DATA, known)
     task_id = await planned_at(store, NOON + 30 * SECOND)
-    assert await a_janitor(store, clock).renew_zones() == 0
+    assert await a_janitor(store, clock).update_zone_data() == 0
     assert await next_of(store, task_id) == NOON + 30 * SECOND
-    assert await as_store(store).recall(ZONE_DATA) == max(known or "", TZDATA_VERSION)
+    assert await as_store(store).read_metadata(ZONE_DATA) == max(known or "", TZDATA_VERSION)
 
 
 async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_from_it(
@@ -155,7 +155,7 @@ async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_fr
     a_refusal: Refusal = refuse("never_fires")
     with caplog.at_level(logging.WARNING, logger="horae"):
         store = Door()
-        await as_store(store).remember(ZONE_DATA, "2019a")
+        await as_store(store).write_metadata(ZONE_DATA, "2019a")
         bad = await planned_at(store, NOON + timedelta(minutes=10))
         good = await planned_at(store, NOON + timedelta(minutes=10))
 
@@ -165,6 +165,6 @@ async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_fr
             return really_replan(facts, now)
 
         monkeypatch.setattr(janitor_module, "replan", replan)
-        assert await a_janitor(store, clock).renew_zones() == 1
+        assert await a_janitor(store, clock).update_zone_data() == 1
         assert await next_of(store, good) == NOON + HOUR
     assert "cannot be planned again" in caplog.text

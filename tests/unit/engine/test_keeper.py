@@ -77,7 +77,7 @@ async def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(cloc
             store.fail_before(name, times=1_000)
     await until(clock, lambda: bool(ended_at), within=60)
     assert ended_at == [pytest.approx(last + SELF_STOP)]
-    assert not engine.lease.held
+    assert not engine.lease.is_held
     await clock.pause(60)
     assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING]
     engine.kill()
@@ -173,7 +173,7 @@ async def test_a_wall_clock_that_steps_costs_nobody_the_lease(clock: VirtualCloc
         clock.step(step)
         await clock.pause(30)
     assert [engine.node for engine in engines] == names
-    assert all(engine.lease.held for engine in engines)
+    assert all(engine.lease.is_held for engine in engines)
     assert [run.state for run in await runs_of(store)] == [RunState.RUNNING]
     for engine in engines:
         engine.kill()
@@ -204,7 +204,7 @@ async def test_a_ring_while_a_renewal_is_on_its_way_is_not_lost(clock: VirtualCl
     await engine.start()
     await until(clock, lambda: clock.steady() >= 3.25)
     # The renewal of this moment has been written, and its answer is under way: it does not know of this.
-    await Tasks(store, clock, on_write=lambda _due: engine.ring()).cancel(LOCAL, task.id)
+    await Tasks(store, clock, on_write=lambda _due: engine.notify()).cancel(LOCAL, task.id)
     await clock.pause(0.5)
     assert target.seen[0].cancelled
     await engine.stop()
@@ -216,7 +216,7 @@ async def test_a_storm_of_rings_does_not_become_a_storm_of_writes(clock: Virtual
     await engine.start()
     for _ in range(1_000):
         await clock.pause(0.001)
-        engine.ring()
+        engine.notify()
     assert len(store.renewed_at) <= 2 + 1 / BREATH_SECONDS
     after = len(store.renewed_at)
     await clock.pause(10 * RENEWAL)

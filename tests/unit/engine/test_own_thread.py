@@ -48,7 +48,7 @@ class Counting(MemoryStore):
 
 
 def an_engine(store: object, target: Obedient) -> Engine:
-    settings = EngineSettings(terms=QUICK, own_thread=True)
+    settings = EngineSettings(terms=QUICK, lease_thread=True)
     return Engine(as_store(store), {"stub": target}, SystemClock(), settings, version="1")
 
 
@@ -68,7 +68,7 @@ async def test_it_renews_while_a_function_blocks_the_loop() -> None:
     await engine.start()
     node = engine.node
     task = await add(store, SystemClock().now(), SystemClock().now())
-    engine.ring()
+    engine.notify()
     await ended.wait()
     await engine.stop()
     assert engine.node == node
@@ -89,12 +89,12 @@ async def test_its_orders_reach_the_loop_of_the_runs() -> None:
     await engine.start()
     now = SystemClock().now()
     task = await add(store, now, now)
-    engine.ring()
+    engine.notify()
     await begun.wait()
     settled = asyncio.Event()
     engine.on_settled = lambda _tasks: settled.set()
     await store.change(task.id, None, lambda facts: cancel(facts, now))
-    engine.ring()
+    engine.notify()
     await asyncio.wait_for(settled.wait(), PATIENCE)
     await engine.stop()
     (run,) = await runs_of(store, task)
@@ -119,7 +119,7 @@ async def test_a_killed_node_keeps_no_thread() -> None:
     await engine.start()
     engine.kill()
     assert keepers() == []
-    engine.ring()
+    engine.notify()
     engine.kill()
 
 
@@ -138,17 +138,17 @@ def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest
         over = threading.Event()
         thread.call(lambda: job.add_done_callback(lambda _: over.set()))
         assert over.wait(PATIENCE)
-    thread.end()
+    thread.stop()
     assert caplog.text == "", "that is no failure of the keeper"
 
 
 def test_the_thread_may_be_ended_twice_and_from_two_threads() -> None:
     thread = OwnThread("horae-keeper")
-    enders = [threading.Thread(target=thread.end) for _ in range(4)]
+    enders = [threading.Thread(target=thread.stop) for _ in range(4)]
     for ender in enders:
         ender.start()
     for ender in enders:
         ender.join()
-    thread.end()
+    thread.stop()
     thread.call(lambda: None)
     assert keepers() == []

@@ -100,11 +100,11 @@ async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settl
     await clock.pause(1)
     engine.runner.abandon(Reason.LEASE_LOST)
     engine.runner.abandon(Reason.LEASE_LOST)
-    assert engine.runner.going == 0
-    await engine.runner.drained()
+    assert engine.runner.active_count == 0
+    await engine.runner.wait_idle()
     await clock.pause(1)
     assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING], "its work is not over yet"
-    await engine.runner.gone()
+    await engine.runner.wait_abandoned()
     assert ended.is_set()
     await clock.pause(1)
     await engine.stop()
@@ -122,10 +122,10 @@ async def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much
         await add(store, NOON, clock.now())
     await engine.start()
     await clock.pause(1)
-    assert (engine.runner.going, engine.settler.waiting, engine.runner.room) == (0, 4, 2)
+    assert (engine.runner.active_count, engine.settler.pending, engine.runner.free_capacity) == (0, 4, 2)
     store.open_again()
     await clock.pause(1)
-    assert (engine.settler.waiting, engine.runner.room) == (0, 3)
+    assert (engine.settler.pending, engine.runner.free_capacity) == (0, 3)
     await engine.stop()
 
 

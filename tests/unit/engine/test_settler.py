@@ -52,9 +52,9 @@ async def test_many_that_ended_are_one_write(clock: VirtualClock) -> None:
     settler, _ = settler_on(store, clock)
     for run in runs:
         settler.add(a_settlement(run))
-    assert settler.waiting == 100
+    assert settler.pending == 100
     await settler.flush()
-    assert (settler.waiting, store.count("settle")) == (0, 1)
+    assert (settler.pending, store.count("settle")) == (0, 1)
     assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
 
 
@@ -84,10 +84,10 @@ async def test_a_second_write_begins_only_while_more_than_a_handful_is_ready(clo
         settler.add(settlement)
     await clock.pause(1)
     assert store.count("settle") == 2
-    assert settler.waiting == len(settlements)
-    assert all(settler.holds(settlement.run_id) for settlement in settlements)
+    assert settler.pending == len(settlements)
+    assert all(settler.has_settlement(settlement.run_id) for settlement in settlements)
     store.open_again()
-    await until(clock, lambda: settler.waiting == 0, within=5)
+    await until(clock, lambda: settler.pending == 0, within=5)
     actor.cancel()
     batches = [batch for batch, _ in store.arguments("settle")]
     assert [len(batch) for batch in batches] == [HANDFUL, HANDFUL, 10]
@@ -102,7 +102,7 @@ async def test_when_one_of_two_writes_fails_nothing_is_lost(clock: VirtualClock)
     actor = asyncio.ensure_future(settler.run())
     for settlement in settlements:
         settler.add(settlement)
-    await until(clock, lambda: settler.waiting == 0, within=5)
+    await until(clock, lambda: settler.pending == 0, within=5)
     actor.cancel()
     assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
 
@@ -118,15 +118,15 @@ async def test_a_failed_write_keeps_everything_first_in_line(clock: VirtualClock
     step = asyncio.ensure_future(settler.step())
     await clock.pause(1)
     settler.add(third)
-    assert settler.waiting == 3
-    assert settler.holds(first.run_id)
+    assert settler.pending == 3
+    assert settler.has_settlement(first.run_id)
     store.open_again()
     with pytest.raises(StoreError):
         await step
-    assert settler.waiting == 3
+    assert settler.pending == 3
     await settler.step()
     assert store.arguments("settle")[-1][0] == (first, second, third)
-    assert not settler.holds(first.run_id)
+    assert not settler.has_settlement(first.run_id)
 
 
 @pytest.mark.parametrize("written", [False, True])
@@ -138,7 +138,7 @@ async def test_the_loop_tries_again_until_it_is_written(clock: VirtualClock, wri
     actor = asyncio.ensure_future(settler.run())
     for run in runs:
         settler.add(a_settlement(run))
-    await until(clock, lambda: settler.waiting == 0, within=5)
+    await until(clock, lambda: settler.pending == 0, within=5)
     actor.cancel()
     assert store.count("settle") == 4
     ended = [event.event for event in await as_store(store).events(0) if event.event.kind == "run.succeeded"]
@@ -209,7 +209,7 @@ async def test_a_report_that_cannot_be_recorded_fails_alone(
         for run in (good[0], bad, good[1], good[2]):
             settler.add(a_settlement(run))
         await settler.flush()
-        assert settler.waiting == 0
+        assert settler.pending == 0
         after = {run.id: run for run in await runs_of(store) if run.attempt == 1}
         assert {after[run.id].state for run in good} == {RunState.SUCCEEDED}
         assert after[bad.id].state is RunState.FAILED
@@ -258,7 +258,7 @@ async def test_a_run_that_cannot_be_ended_at_all_does_not_hold_up_the_others(
         settler.add(a_settlement(bad))
         settler.add(a_settlement(good))
         await settler.flush()
-        assert settler.waiting == 0
+        assert settler.pending == 0
         assert {run.id: run.state for run in await runs_of(store)} == {
             bad.id: RunState.RUNNING,
             good.id: RunState.SUCCEEDED,
@@ -285,7 +285,7 @@ async def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
             settler.add(a_settlement(run))
         with pytest.raises(StoreError):
             await settler.step()
-        assert settler.waiting == 3
+        assert settler.pending == 3
         store.fail_before("settle", times=0)
         monkeypatch.setattr(settler_module, "settle", really_settle)
         await settler.flush()

@@ -16,12 +16,12 @@ def sample(name: str) -> bytes:
 
 
 def spec_of(found: Found) -> dict[str, Any]:
-    spec: dict[str, Any] = json.loads(found.wish.target.spec)
+    spec: dict[str, Any] = json.loads(found.request.target.spec)
     return spec
 
 
 def payload_of(found: Found) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads(found.wish.payload)
+    payload: dict[str, Any] = json.loads(found.request.payload)
     return payload
 
 
@@ -30,8 +30,8 @@ def codes_of(found: Found) -> list[str]:
 
 
 def by_source(harvest: Harvest) -> dict[str, Found]:
-    return {found.source: found for found in harvest.found}
+    return {found.source: found for found in harvest.tasks}
 
 
 def reasons(harvest: Harvest) -> dict[str, str]:
-    return {unclear.source: unclear.note.code for unclear in harvest.unclear}
+    return {unclear.source: unclear.note.code for unclear in harvest.rejected}

@@ -19,7 +19,7 @@ BERLIN = "Europe/Berlin"
 
 
 def only(line: str, *, system: bool = False) -> Found:
-    (found,) = crontab.read(line, zone=BERLIN, user="ann", system=system).found
+    (found,) = crontab.read(line, zone=BERLIN, user="ann", system=system).tasks
     return found
 
 
@@ -40,13 +40,13 @@ class TestTheSampleOfAUser:
     def test_what_is_refused_is_told_with_the_refusals_own_sentence_in_both_languages(self) -> None:
         with pytest.raises(InvalidSchedule) as refused:
             Cron("*/90 * * * *")
-        (unclear,) = [each for each in self.harvest.unclear if each.source == "line 19"]
+        (unclear,) = [each for each in self.harvest.rejected if each.source == "line 19"]
         assert unclear.note.english == str(refused.value)
         assert refused.value.in_language("zh").message in unclear.note.chinese
         assert unclear.text == "*/90 * * * * /bin/true"
 
     def test_names_come_from_the_comment_above_or_at_the_end_else_from_the_command(self) -> None:
-        assert [found.wish.name for found in self.harvest.found] == [
+        assert [found.request.name for found in self.harvest.tasks] == [
             "Nightly backup",
             "ping the status page",
             "logrotate --state /var/lib/state /etc/logrotate.conf",
@@ -65,8 +65,8 @@ class TestTheSampleOfAUser:
         assert "cron_shell" in codes_of(found)
 
     def test_the_zone_is_the_machines_until_the_crontab_sets_another(self) -> None:
-        assert self.found["line 11"].wish.when == Cron("@daily", zone=BERLIN)
-        assert self.found["line 16"].wish.when == Cron("0 16 * * 1-5", zone="America/New_York")
+        assert self.found["line 11"].request.when == Cron("@daily", zone=BERLIN)
+        assert self.found["line 16"].request.when == Cron("0 16 * * 1-5", zone="America/New_York")
 
     def test_what_stands_after_a_percent_sign_is_input(self) -> None:
         spec = spec_of(self.found["line 16"])
@@ -79,20 +79,20 @@ class TestTheSampleOfAUser:
         assert "cron_mailto" not in codes_of(self.found["line 18"])
 
     def test_runs_behave_as_in_cron(self) -> None:
-        options = self.found["line 8"].wish.options
+        options = self.found["line 8"].request.options
         assert (options.missed, options.overlap, options.retries) == ("skip", "parallel", 0)
         assert [note.code for note in self.harvest.notes] == ["cron_manners", "cron_surroundings"]
 
 
 class TestTheSampleOfASystem:
     harvest = crontab.read(sample("system.crontab"), zone="UTC", user="", system=True)
-    hourly, rotate, backup = harvest.found
+    hourly, rotate, backup = harvest.tasks
 
     def test_the_user_has_a_column(self) -> None:
-        assert not self.harvest.unclear
-        users = [(found.wish.labels or {})["user"] for found in self.harvest.found]
+        assert not self.harvest.rejected
+        users = [(found.request.labels or {})["user"] for found in self.harvest.tasks]
         assert users == ["root", "www-data", "backup"]
-        assert all("cron_user" in codes_of(found) for found in self.harvest.found)
+        assert all("cron_user" in codes_of(found) for found in self.harvest.tasks)
 
     def test_the_shell_gets_what_no_task_may_set(self) -> None:
         shell, flag, text = spec_of(self.hourly)["argv"]
@@ -110,30 +110,30 @@ class TestTheSampleOfASystem:
         assert spec["environment"] == {"SHELL": "/bin/bash"}
         (note,) = [note for note in self.rotate.notes if note.code == "cron_reserved"]
         assert "PATH, HOME" in note.english
-        assert self.rotate.wish.name == "Rotate the logs"
+        assert self.rotate.request.name == "Rotate the logs"
 
     def test_the_column_is_left_out_of_the_command(self) -> None:
         assert spec_of(self.backup)["argv"] == ["/opt/backup/run"]
         assert spec_of(self.backup)["stdin"] == "first line\n"
-        assert self.backup.wish.when == Cron("@weekly", zone="UTC")
+        assert self.backup.request.when == Cron("@weekly", zone="UTC")
 
 
 class TestKeys:
     def test_a_line_that_moves_or_gets_another_time_or_comment_is_the_same_task(self) -> None:
         before = only("0 5 * * * /bin/a --x")
         text = "A=1\n0 1 * * * /bin/other\n\n# named\n30 6 * * * /bin/a --x  # and so"
-        other, after = crontab.read(text, zone=BERLIN, user="ann").found
-        assert before.wish.key == after.wish.key != other.wish.key
-        assert str(before.wish.key).startswith("crontab:ann:")
+        other, after = crontab.read(text, zone=BERLIN, user="ann").tasks
+        assert before.request.key == after.request.key != other.request.key
+        assert str(before.request.key).startswith("crontab:ann:")
 
     def test_the_same_command_twice_is_two_tasks(self) -> None:
         text = "0 5 * * * /bin/a\n0 6 * * * /bin/a\n0 7 * * * /bin/b\n0 8 * * * /bin/a%input\n"
-        keys = [found.wish.key for found in crontab.read(text, zone=BERLIN, user="ann").found]
+        keys = [found.request.key for found in crontab.read(text, zone=BERLIN, user="ann").tasks]
         assert len(set(keys)) == 4
-        assert keys == [found.wish.key for found in crontab.read(text, zone=BERLIN, user="ann").found]
+        assert keys == [found.request.key for found in crontab.read(text, zone=BERLIN, user="ann").tasks]
 
     def test_two_users_with_the_same_line_are_two_tasks(self) -> None:
-        assert only("0 5 * * * ann /bin/a", system=True).wish.key != only("0 5 * * * bob /bin/a", system=True).wish.key
+        assert only("0 5 * * * ann /bin/a", system=True).request.key != only("0 5 * * * bob /bin/a", system=True).request.key
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ def test_variables_are_read_as_cron_reads_them(line: str, name: str, value: str)
     ],
 )
 def test_which_comments_are_names(comment: str, name: str) -> None:
-    assert only(f"{comment}\n0 5 * * * /bin/a").wish.name == name
+    assert only(f"{comment}\n0 5 * * * /bin/a").request.name == name
 
 
 def test_tz_is_for_the_command_alone_as_in_cron() -> None:
     found = only("TZ=Asia/Tokyo\n0 5 * * * /bin/a")
-    assert found.wish.when == Cron("0 5 * * *", zone=BERLIN)
+    assert found.request.when == Cron("0 5 * * *", zone=BERLIN)
     assert spec_of(found)["environment"] == {"TZ": "Asia/Tokyo"}
     assert "cron_tz" in codes_of(found)
 
@@ -233,17 +233,17 @@ def test_a_line_comes_back_as_its_schedule_and_its_command(
     expression: str, command: str, blank: str, zone: str, column: str
 ) -> None:
     line = blank.join([*expression.split(), *column.split(), command])
-    (found,) = crontab.read(line, zone=zone, user="ann", system=bool(column)).found
-    assert found.wish.when == Cron(expression, zone=zone)
+    (found,) = crontab.read(line, zone=zone, user="ann", system=bool(column)).tasks
+    assert found.request.when == Cron(expression, zone=zone)
     assert spec_of(found)["argv"] == command.split()
 
 
 @given(five_fields, st.text(st.characters(exclude_characters="\n\0", exclude_categories=["Cs"]), max_size=60))
 def test_whatever_the_command_is_the_schedule_is_the_lines_own(expression: str, command: str) -> None:
     harvest = crontab.read(f"{expression} {command}", zone=BERLIN, user="ann")
-    assert len(harvest.found) + len(harvest.unclear) == 1
-    for found in harvest.found:
-        assert found.wish.when == Cron(expression, zone=BERLIN)
+    assert len(harvest.tasks) + len(harvest.rejected) == 1
+    for found in harvest.tasks:
+        assert found.request.when == Cron(expression, zone=BERLIN)
 
 
 @given(st.text(max_size=300))

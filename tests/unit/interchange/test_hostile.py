@@ -79,7 +79,7 @@ def test_one_endless_line_takes_no_time_to_speak_of(part: str) -> None:
         except Refusal as refusal:
             assert refusal.code == "import_too_many"
         else:
-            assert all(len(unclear.text) <= 200 for unclear in harvest.unclear)
+            assert all(len(unclear.text) <= 200 for unclear in harvest.rejected)
 
 
 def test_too_many_jobs_and_groups_are_refused() -> None:

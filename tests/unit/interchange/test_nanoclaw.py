@@ -21,13 +21,13 @@ from tests.unit.interchange.places import codes_of, payload_of, reasons, spec_of
 
 
 def found_in(folder: Path, **changes: Any) -> Found:
-    (found,) = nanoclaw.read(made(folder, {**TASK, **changes}, groups=(GROUP,)), zone=SHANGHAI).found
+    (found,) = nanoclaw.read(made(folder, {**TASK, **changes}, groups=(GROUP,)), zone=SHANGHAI).tasks
     return found
 
 
 def test_a_task_keeps_its_group_its_chat_and_its_words(tmp_path: Path) -> None:
     found = found_in(tmp_path, context_mode="group", script="exit 0")
-    wish = found.wish
+    wish = found.request
     assert (wish.owner, wish.lane, wish.key) == ("group:family", "group:family", "nanoclaw:task-1")
     assert (wish.name, wish.when) == ("Send the weather.", Cron("0 9 * * *", zone=SHANGHAI))
     assert wish.target.kind == "agent"
@@ -38,14 +38,14 @@ def test_a_task_keeps_its_group_its_chat_and_its_words(tmp_path: Path) -> None:
 
 def test_an_interval_counts_from_the_end_and_its_next_run_is_told(tmp_path: Path) -> None:
     found = found_in(tmp_path, schedule_type="interval", schedule_value="3600000")
-    assert found.wish.when == Every(timedelta(hours=1), "end")
+    assert found.request.when == Every(timedelta(hours=1), "end")
     assert codes_of(found) == ["nanoclaw_next_run"]
     assert "2026-02-24T01:00:00.000Z" in found.notes[0].chinese
 
 
 def test_once_is_local_time_in_the_zone_of_the_installation(tmp_path: Path) -> None:
     found = found_in(tmp_path, schedule_type="once", schedule_value="2026-03-01T15:00:00")
-    assert found.wish.when == Once(datetime(2026, 3, 1, 15), zone=SHANGHAI)
+    assert found.request.when == Once(datetime(2026, 3, 1, 15), zone=SHANGHAI)
     assert codes_of(found) == ["compat_once_local"]
 
 
@@ -69,8 +69,8 @@ def test_how_it_stood_there(tmp_path: Path, changes: dict[str, Any], paused: boo
 def test_a_completed_task_is_only_in_the_history(tmp_path: Path) -> None:
     path = made(tmp_path, {**TASK, "status": "completed", "next_run": None}, runs=(RUN,), groups=(GROUP,))
     harvest = nanoclaw.read(path, zone=SHANGHAI)
-    assert not harvest.found
-    assert [past.key for past in harvest.past] == ["nanoclaw:task-1"]
+    assert not harvest.tasks
+    assert [past.key for past in harvest.past_runs] == ["nanoclaw:task-1"]
     assert [note.code for note in harvest.notes] == ["nanoclaw_completed"]
 
 
@@ -80,7 +80,7 @@ def test_the_history_is_in_order_and_a_run_began_before_it_was_logged(tmp_path: 
     harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
     five = timedelta(seconds=5)
     first, second = datetime(2026, 2, 23, 1, tzinfo=UTC), datetime(2026, 2, 24, 0, 59, 56, tzinfo=UTC)
-    assert harvest.past == (
+    assert harvest.past_runs == (
         Past("nanoclaw:task-1", first, five, RunState.SUCCEEDED, "Sunny.", None),
         Past("nanoclaw:task-1", second, five, RunState.FAILED, None, "no network"),
     )
@@ -91,7 +91,7 @@ def test_of_a_long_history_the_newest_are_kept(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(nanoclaw, "MOST_RUNS", 2)
     runs = tuple({**RUN, "run_at": f"2026-02-{day}T01:00:00Z", "result": str(day)} for day in (12, 14, 10, 13))
     harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
-    assert [past.result for past in harvest.past] == ["13", "14"]
+    assert [past.result for past in harvest.past_runs] == ["13", "14"]
     assert "nanoclaw_old_runs" in [note.code for note in harvest.notes]
 
 
@@ -118,9 +118,9 @@ def test_groups_with_all_they_have(tmp_path: Path) -> None:
 
 def test_an_older_version_has_fewer_columns_and_its_groups_elsewhere(tmp_path: Path) -> None:
     harvest = nanoclaw.read(made(tmp_path, TASK, schema=TASKS_BEFORE, runs=(RUN,)), zone=SHANGHAI)
-    (found,) = harvest.found
+    (found,) = harvest.tasks
     assert spec_of(found) == {"group": "family", "chat": "1203@g.us", "context_mode": "isolated"}
-    assert (found.notes, len(harvest.past), harvest.groups) == ((), 1, ())
+    assert (found.notes, len(harvest.past_runs), harvest.groups) == ((), 1, ())
     assert [note.code for note in harvest.notes] == ["nanoclaw_groups_elsewhere"]
 
 
@@ -154,8 +154,8 @@ def test_the_groups_of_an_older_version_are_a_json_file() -> None:
 )
 def test_a_broken_task_is_named_and_stops_no_other(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
     harvest = nanoclaw.read(made(tmp_path, {**TASK, "id": "bad", **changes}, {**TASK, "id": "good"}), zone=SHANGHAI)
-    assert [found.source for found in harvest.found] == ["good"]
-    (unclear,) = harvest.unclear
+    assert [found.source for found in harvest.tasks] == ["good"]
+    (unclear,) = harvest.rejected
     assert unclear.note.code == code
     assert (unclear.source + unclear.text).isprintable()
 
@@ -166,14 +166,14 @@ class TestNothingIsWritten:
     def test_at_rest(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK)
         before = everything(tmp_path)
-        assert len(nanoclaw.read(path, zone=SHANGHAI).found) == 1
+        assert len(nanoclaw.read(path, zone=SHANGHAI).tasks) == 1
         assert everything(tmp_path) == before
 
     def test_at_rest_in_wal_mode(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema="PRAGMA journal_mode = WAL;" + TASKS_BEFORE)
         before = everything(tmp_path)
         assert list(before) == ["messages.db"]
-        assert len(nanoclaw.read(path, zone=SHANGHAI).found) == 1
+        assert len(nanoclaw.read(path, zone=SHANGHAI).tasks) == 1
         assert everything(tmp_path) == before
 
     def test_in_use_with_what_is_only_in_its_log(self, tmp_path: Path) -> None:
@@ -181,14 +181,14 @@ class TestNothingIsWritten:
         with in_use(path, "BEGIN", ANOTHER_TASK, "COMMIT"):
             before = everything(tmp_path)
             assert list(before) == ["messages.db", "messages.db-shm", "messages.db-wal"]
-            assert [found.source for found in nanoclaw.read(path, zone=SHANGHAI).found] == ["task-1", "task-2"]
+            assert [found.source for found in nanoclaw.read(path, zone=SHANGHAI).tasks] == ["task-1", "task-2"]
             assert everything(tmp_path) == before
 
     def test_while_somebody_is_in_the_middle_of_a_write(self, tmp_path: Path) -> None:
         path = made(tmp_path, TASK, schema="PRAGMA journal_mode = WAL;" + TASKS_BEFORE)
         with in_use(path, "BEGIN", ANOTHER_TASK):
             before = everything(tmp_path)
-            assert [found.source for found in nanoclaw.read(path, zone=SHANGHAI).found] == ["task-1"]
+            assert [found.source for found in nanoclaw.read(path, zone=SHANGHAI).tasks] == ["task-1"]
             assert everything(tmp_path) == before
 
     def test_a_copy_with_its_log(self, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ class TestNothingIsWritten:
             for name in ("messages.db", "messages.db-wal"):
                 (copy / name).write_bytes((tmp_path / name).read_bytes())
         before = everything(copy)
-        assert len(nanoclaw.read(copy / "messages.db", zone=SHANGHAI).found) == 2
+        assert len(nanoclaw.read(copy / "messages.db", zone=SHANGHAI).tasks) == 2
         assert everything(copy) == before
 
     def test_a_file_that_stays_locked_is_refused(self, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
 def test_a_path_with_marks_that_addresses_use(tmp_path: Path) -> None:
     folder = tmp_path / "a?b#c%20d"
     folder.mkdir()
-    assert len(nanoclaw.read(made(folder, TASK), zone=SHANGHAI).found) == 1
+    assert len(nanoclaw.read(made(folder, TASK), zone=SHANGHAI).tasks) == 1
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def read(*jobs: Any) -> Harvest:
 
 
 def only(**changes: Any) -> Found:
-    (found,) = read({**JOB, **changes}).found
+    (found,) = read({**JOB, **changes}).tasks
     return found
 
 
@@ -53,8 +53,8 @@ class TestTheSample:
 
     def test_an_agent_turn(self) -> None:
         found = self.found["morning"]
-        assert found.wish.when == Cron("0 7 * * *", zone="Europe/Berlin", jitter=timedelta(minutes=5))
-        assert (found.wish.owner, found.wish.lane, found.wish.key) == ("group:ops", "group:ops", "openclaw:morning")
+        assert found.request.when == Cron("0 7 * * *", zone="Europe/Berlin", jitter=timedelta(minutes=5))
+        assert (found.request.owner, found.request.lane, found.request.key) == ("group:ops", "group:ops", "openclaw:morning")
         assert spec_of(found) == {"group": "ops", "chat": "-100123", "context_mode": "isolated"}
         assert payload_of(found) == {
             "prompt": "Summarise the night.",
@@ -63,12 +63,12 @@ class TestTheSample:
             "wake": "now",
             "delivery": {"mode": "announce", "channel": "telegram", "to": "-100123"},
         }
-        assert found.wish.options.max_duration == timedelta(minutes=15)
+        assert found.request.options.max_duration == timedelta(minutes=15)
         assert codes_of(found) == ["openclaw_delivery"]
 
     def test_an_interval_stays_on_its_grid_and_what_was_disabled_is_paused(self) -> None:
         found = self.found["heartbeat"]
-        schedule = found.wish.when
+        schedule = found.request.when
         assert isinstance(schedule, Every)
         assert schedule == Every(timedelta(minutes=30), start=datetime(2026, 1, 1, 0, 5, tzinfo=UTC))
         assert first(schedule, SchedulePast(datetime(2026, 6, 1, 12, tzinfo=UTC))) == datetime(
@@ -80,7 +80,7 @@ class TestTheSample:
 
     def test_a_time_without_an_offset_is_utc_and_fields_without_counterpart_are_named_once(self) -> None:
         found = self.found["reminder"]
-        assert found.wish.when == Once(datetime(2099, 1, 12, 18, tzinfo=UTC))
+        assert found.request.when == Once(datetime(2099, 1, 12, 18, tzinfo=UTC))
         assert codes_of(found) == [
             "compat_naive_is_utc",
             "openclaw_system_event",
@@ -89,33 +89,33 @@ class TestTheSample:
         ]
         assert "pacing" in found.notes[-1].english
         labels = {"source": "openclaw", "session": "session:work", "wake": "now", "delete_after_run": "true"}
-        assert found.wish.labels == labels
+        assert found.request.labels == labels
 
     def test_a_command(self) -> None:
         found = self.found["probe"]
-        assert found.wish.target.kind == "command"
+        assert found.request.target.kind == "command"
         assert spec_of(found) == {
             "argv": ["/srv/app/scripts/check", "--all"],
             "directory": "/srv/app",
             "environment": {"LEVEL": "2"},
             "stdin": "hello",
         }
-        assert (found.wish.options.timeout, found.wish.options.max_duration) == (
+        assert (found.request.options.timeout, found.request.options.max_duration) == (
             timedelta(seconds=30),
             timedelta(minutes=10),
         )
         assert codes_of(found) == ["openclaw_directory", "openclaw_ignored"]
         assert "payload.env.PATH" in found.notes[-1].english
-        assert found.wish.lane is None
+        assert found.request.lane is None
 
     def test_shell_text_and_no_time_limit(self) -> None:
         found = self.found["shell"]
         assert spec_of(found)["argv"] == ["sh", "-lc", "df -h | tail -1"]
-        assert found.wish.options.timeout == timedelta(days=30)
+        assert found.request.options.timeout == timedelta(days=30)
         assert codes_of(found) == ["openclaw_shell"]
 
     def test_the_last_runs(self) -> None:
-        failed, succeeded = self.harvest.past
+        failed, succeeded = self.harvest.past_runs
         when = datetime(2026, 5, 27, 16, 40, tzinfo=UTC)
         lasted = timedelta(seconds=1.5)
         assert failed == Past("openclaw:morning", when, lasted, RunState.FAILED, None, "rate limit")
@@ -135,7 +135,7 @@ class TestTheSample:
     ],
 )
 def test_schedules(schedule: dict[str, Any], expected: object) -> None:
-    assert only(schedule=schedule).wish.when == expected
+    assert only(schedule=schedule).request.when == expected
 
 
 @pytest.mark.parametrize(
@@ -168,22 +168,22 @@ def test_schedules(schedule: dict[str, Any], expected: object) -> None:
 )
 def test_what_is_wrong_with_a_job_is_told_and_stops_no_other(changes: dict[str, Any], code: str) -> None:
     harvest = read({**JOB, **changes}, {**JOB, "id": "good"})
-    assert [found.source for found in harvest.found] == ["good"]
-    assert [unclear.note.code for unclear in harvest.unclear] == [code]
+    assert [found.source for found in harvest.tasks] == ["good"]
+    assert [unclear.note.code for unclear in harvest.rejected] == [code]
 
 
 def test_a_job_that_failed_once_and_is_still_enabled_is_not_over() -> None:
     state = {"lastRunAtMs": 1768240801000, "lastStatus": "error"}
     at = {"kind": "at", "at": "2026-01-12T18:00:00Z"}
-    assert isinstance(only(schedule=at, state=state).wish.when, Once)
-    assert not read({**JOB, "schedule": at, "state": state, "enabled": False}).found
+    assert isinstance(only(schedule=at, state=state).request.when, Once)
+    assert not read({**JOB, "schedule": at, "state": state, "enabled": False}).tasks
 
 
 def test_a_strange_state_is_no_reason_to_leave_out_a_job() -> None:
     states: list[Any] = [{"lastRunAtMs": "x", "lastStatus": "ok"}, {"lastStatus": "ok"}, [], {"lastStatus": {}}]
     for state in states:
         harvest = read({**JOB, "state": state})
-        assert (len(harvest.found), harvest.past) == (1, ())
+        assert (len(harvest.tasks), harvest.past_runs) == (1, ())
 
 
 def test_an_old_job_has_its_delivery_in_the_payload() -> None:
@@ -197,12 +197,12 @@ def test_nothing_in_a_file_becomes_a_reference_to_a_secret() -> None:
     found = only(
         payload={**JOB["payload"], "model": theft, "fallbacks": [theft]}, delivery={"mode": "announce", "to": theft}
     )
-    assert "secret" not in found.wish.payload + found.wish.target.spec
+    assert "secret" not in found.request.payload + found.request.target.spec
     assert "delivery.to" in found.notes[-1].english
 
 
 def test_a_bare_list_of_jobs_is_read_too() -> None:
-    assert len(openclaw.read(json.dumps([JOB]), zone=SHANGHAI).found) == 1
+    assert len(openclaw.read(json.dumps([JOB]), zone=SHANGHAI).tasks) == 1
 
 
 @pytest.mark.parametrize("text", ['{"jobs": {}}', "{}", "7", '"x"', "null"])
@@ -224,4 +224,4 @@ PLACES = ("id", "name", "agentId", "enabled", "schedule", "payload", "delivery",
 def test_any_json_is_read_or_named(changes: dict[str, Any], part: str, value: Any) -> None:
     inside = {**JOB, part: {**JOB[part], "kind": value}}
     harvest = read({**JOB, **changes}, inside, {**JOB, "id": "good"})
-    assert [found.source for found in harvest.found][-1:] == ["good"]
+    assert [found.source for found in harvest.tasks][-1:] == ["good"]

@@ -24,10 +24,10 @@ ADMIN = Principal("operator", admin=True)
 def everything(folder: Path) -> list[Found]:
     once = {**TASK, "id": "task-2", "schedule_type": "once", "schedule_value": "2026-01-01T00:00:00"}
     return [
-        *crontab.read(sample("user.crontab"), zone=SHANGHAI, user="ann").found,
-        *crontab.read(sample("system.crontab"), zone=SHANGHAI, user="", system=True).found,
-        *openclaw.read(sample("openclaw_jobs.json"), zone=SHANGHAI).found,
-        *nanoclaw.read(made(folder, TASK, once), zone=SHANGHAI).found,
+        *crontab.read(sample("user.crontab"), zone=SHANGHAI, user="ann").tasks,
+        *crontab.read(sample("system.crontab"), zone=SHANGHAI, user="", system=True).tasks,
+        *openclaw.read(sample("openclaw_jobs.json"), zone=SHANGHAI).tasks,
+        *nanoclaw.read(made(folder, TASK, once), zone=SHANGHAI).tasks,
     ]
 
 
@@ -36,7 +36,7 @@ async def test_importing_twice_changes_nothing(tmp_path: Path) -> None:
     service = Tasks(store, VirtualClock(NOON), "UTC")
 
     async def take_over() -> list[Task]:
-        return [await service.create(ADMIN, found.wish) for found in everything(tmp_path)]
+        return [await service.create(ADMIN, found.request) for found in everything(tmp_path)]
 
     made_first = await take_over()
     (tmp_path / "messages.db").unlink()
@@ -48,7 +48,7 @@ async def test_importing_twice_changes_nothing(tmp_path: Path) -> None:
 
 def test_the_command_target_accepts_every_command(tmp_path: Path) -> None:
     settings = read_settings({"allow": "*", "directory": "/srv"})
-    commands = [found for found in everything(tmp_path) if found.wish.target.kind == "command"]
+    commands = [found for found in everything(tmp_path) if found.request.target.kind == "command"]
     assert len(commands) == 10
     for found in commands:
         spec = checked_spec(spec_of(found), settings, Programs(settings))

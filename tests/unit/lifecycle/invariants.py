@@ -98,8 +98,8 @@ def check_entries(world: World) -> None:
         elif entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
             assert world.state in GOING
         if entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
-            assert (entry.stand is Stand.ASLEEP) == (world.state is TaskState.PAUSED)
-        assert (entry.stand is Stand.PARKED) <= (entry.lane is not None)
+            assert (entry.state is Stand.ASLEEP) == (world.state is TaskState.PAUSED)
+        assert (entry.state is Stand.PARKED) <= (entry.lane is not None)
     for run in world.live:
         deadlines = [entry for entry in world.entries.values() if entry.run_id == run.id]
         assert len(deadlines) == (run.state is RunState.WAITING)
@@ -108,9 +108,9 @@ def check_entries(world: World) -> None:
 def check_held(world: World) -> None:
     """What is held has something that will release it: a run that goes on, or a backlog before it that can go on."""
     for entry in world.entries.values():
-        if entry.stand is Stand.HELD:
+        if entry.state is Stand.HELD:
             before = [e for e in world.entries.values() if e.in_order and e.planned < entry.planned]
-            assert world.live or any(e.stand in (Stand.TIMED, Stand.PARKED) for e in before)
+            assert world.live or any(e.state in (Stand.TIMED, Stand.PARKED) for e in before)
 
 
 def check_standing(world: World) -> None:
@@ -267,4 +267,4 @@ def _by_hand(world: World, each: Run | Entry) -> bool:
 def check_drained(world: World) -> None:
     """Nothing goes on, and nothing is left but what is still to come."""
     assert not world.live
-    assert all(entry.stand is Stand.TIMED and entry.due > world.now for entry in world.entries.values())
+    assert all(entry.state is Stand.TIMED and entry.due > world.now for entry in world.entries.values())

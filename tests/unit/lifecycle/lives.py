@@ -46,7 +46,7 @@ OUTCOMES: Final[list[Outcome]] = [
     Failed("never", permanent=True),
     Failed("later", retry_after=SECOND),
     Failed("yesterday", retry_after=timedelta(days=-1)),
-    Failed("dead", died_alone=True),
+    Failed("dead", died_isolated=True),
     TimedOut("slow"),
     Cancelled(),
     Skipped(),
@@ -111,7 +111,7 @@ def drain(world: World) -> None:
         world.resume()
     for _ in range(500):
         world.admit().seat()
-        claimable = [entry.due for entry in world.entries.values() if entry.stand in CLAIMABLE]
+        claimable = [entry.due for entry in world.entries.values() if entry.state in CLAIMABLE]
         if world.due:
             world.claim()
         elif world.live:

@@ -110,7 +110,7 @@ def test_an_attempt_that_waits_at_a_door_is_tried_from_there() -> None:
     world.at(waiting.due).strand(waiting)
     world.try_again(world.runs[next(iter(world.runs))])
     (entry,) = world.queued(EntryKind.RETRY)
-    assert (entry.stand, entry.attempt, entry.lane) == (Stand.TIMED, 2, None)
+    assert (entry.state, entry.attempt, entry.lane) == (Stand.TIMED, 2, None)
 
 
 @pytest.mark.parametrize("state", [TaskState.FAILED, TaskState.COMPLETED])

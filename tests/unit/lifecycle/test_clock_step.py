@@ -55,8 +55,8 @@ def test_interval_from_the_end_counts_from_now(last: datetime | None) -> None:
     schedule = Every(interval=HOUR, since="end")
     world = World(schedule) if last is None else ran_until(schedule, last)
     change = followed(world, hour(11) + MINUTE)
-    assert change.standing is not None
-    assert change.standing.last_end == hour(11) + MINUTE
+    assert change.status is not None
+    assert change.status.last_end == hour(11) + MINUTE
     assert [entry.planned for entry in change.put] == [hour(12) + MINUTE]
 
 

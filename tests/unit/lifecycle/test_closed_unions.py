@@ -73,7 +73,7 @@ def an_outcome() -> object:
 def a_state() -> object:
     world = World()
     state: Any = "stranger"
-    return control.resume(world.facts._replace(standing=world.standing._replace(state=state)), world.now)
+    return control.resume(world.facts._replace(status=world.standing._replace(state=state)), world.now)
 
 
 @pytest.mark.parametrize(

@@ -280,9 +280,9 @@ def test_a_claim_that_lost_the_race_against_a_cancel_starts_nothing(kind: str) -
     world = World().at(hour(13))
     world.run_now()
     (seen,) = (entry for entry in world.due if entry.kind == kind)
-    facts = world.facts._replace(standing=world.standing._replace(state=TaskState.CANCELLED, ended=hour(13)))
+    facts = world.facts._replace(status=world.standing._replace(state=TaskState.CANCELLED, ended=hour(13)))
     change = fire(facts, seen, 1, Claimant(NODE, hour(13), CEILING))
-    assert [(run.state, run.reason) for run in change.born] == [("skipped", "cancelled")]
+    assert [(run.state, run.reason) for run in change.new_runs] == [("skipped", "cancelled")]
     assert change.dropped == (seen.slot,)
 
 

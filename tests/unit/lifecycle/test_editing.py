@@ -155,7 +155,7 @@ def test_other_edits_leave_the_agenda_alone() -> None:
     change = world.edit(
         name="another name", payload='{"more":1}', policies=Policies(overlap="queue"), labels=(("a", "b"),)
     )
-    assert (change.put, change.dropped, change.born, change.standing) == ((), (), (), None)
+    assert (change.put, change.dropped, change.new_runs, change.status) == ((), (), (), None)
     assert (world.task.name, world.task.version) == ("another name", 2)
 
 

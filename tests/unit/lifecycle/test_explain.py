@@ -361,7 +361,7 @@ def test_pause_of_an_agents_task_names_the_command_that_ends_it(cause: PauseCaus
 )
 def test_occurrence_of_a_barred_owner_is_announced_as_skipped(at: datetime, verdict: Verdict, reason: Reason) -> None:
     world = World().at(hour(13.5))
-    facts = world.facts._replace(barred=reason)
+    facts = world.facts._replace(block_reason=reason)
     found = explain(facts, (), at, hour(13.5))
     assert (found.verdict, found.reason) == (verdict, reason)
     assert sentence(reason) in found.english
@@ -438,11 +438,11 @@ def test_row_of_a_resumed_pause_is_explained_by_the_pause(
     world.pause()
     world.at(hour(16.5))
     change = resume(world.facts, world.now, missed)
-    (row,) = change.born
-    (writing,) = change.beside
+    (row,) = change.new_runs
+    (writing,) = change.attached
     assert row.reason is reason
     assert (writing.record.kind, writing.record.key) == (PAUSED_STRETCH, row.id)
-    found = explain(world.facts, change.born, row.planned, world.now)
+    found = explain(world.facts, change.new_runs, row.planned, world.now)
     answer = skipped_in_pause(world.facts, found, read_pause(writing.record))
     assert "nothing could run it" not in answer.english
     assert "The task was paused then, from 2026-03-01 12:00" in answer.english
@@ -454,8 +454,8 @@ def test_resume_that_skips_writes_no_record_of_the_pause() -> None:
     world = World()
     world.pause()
     change = resume(world.at(hour(16.5)).facts, world.now)
-    assert [row.reason for row in change.born] == [Reason.PAUSED]
-    assert change.beside == ()
+    assert [row.reason for row in change.new_runs] == [Reason.PAUSED]
+    assert change.attached == ()
 
 
 @pytest.mark.parametrize(("schedule", "resumable"), [(Once(at=hour(13)), False), (Every(interval=HOUR), True)])

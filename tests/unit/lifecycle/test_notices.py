@@ -151,7 +151,7 @@ def test_the_short_way_is_not_taken_by_a_recovery() -> None:
 def test_what_a_target_has_told_others_is_in_the_log_as_well() -> None:
     world = World().claim_at(hour(13))
     run = world.going
-    world.settle(Succeeded('"done"', tells="garden.thirsty"))
+    world.settle(Succeeded('"done"', triggered_topic="garden.thirsty"))
     kinds = [event.kind for event in world.events[-2:]]
     assert kinds == [EventKind.TASK_TRIGGERED, EventKind.RUN_SUCCEEDED]
     assert (world.events[-2].detail, world.events[-2].run_id) == ("garden.thirsty", run.id)

@@ -66,7 +66,7 @@ def test_a_claim_that_lost_the_race_against_a_pause_starts_nothing() -> None:
     world = World().at(hour(13))
     seen = world.due[0]
     world.pause()
-    world.claim(seen._replace(stand=Stand.TIMED))
+    world.claim(seen._replace(state=Stand.TIMED))
     assert world.agenda == ["next 13:00 asleep"]
     assert not world.runs
 
@@ -298,8 +298,8 @@ class TestByHand:
         world.backfill(hour(13), hour(14))
         claimant = Claimant(NODE, world.now, CEILING)
         (seen,) = world.queued(EntryKind.WAITING)
-        change = fire(world.facts, seen._replace(stand=Stand.TIMED), 1, claimant)
-        assert [entry.stand for entry in change.put] == [Stand.ASLEEP]
+        change = fire(world.facts, seen._replace(state=Stand.TIMED), 1, claimant)
+        assert [entry.state for entry in change.put] == [Stand.ASLEEP]
 
 
 class TestTheEnd:

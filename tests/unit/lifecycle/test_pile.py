@@ -38,7 +38,7 @@ def walked(task: Task, planned: datetime, now: datetime) -> list[datetime]:
 
 
 def early_in(pile: Pile, at: datetime) -> int:
-    early, _ = pile.due_before(at)
+    early, _ = pile.split_due_before(at)
     return 0 if early is None else early.size
 
 
@@ -56,13 +56,13 @@ def test_a_pile_agrees_with_walking(name: str, start: int, length: int, data: st
     at = data.draw(st.datetimes(NOON.replace(tzinfo=None), (now + HOUR).replace(tzinfo=None))).replace(
         tzinfo=NOON.tzinfo
     )
-    parts = [part for part in pile.due_before(at) if part is not None]
+    parts = [part for part in pile.split_due_before(at) if part is not None]
     assert sum(part.size for part in parts) == pile.size
     assert early_in(pile, at) == sum(pile.due(each) < at for each in all_of_it)
     assert [part.first for part in parts] == [all_of_it[0], *(all_of_it[part.size] for part in parts[:-1])]
     assert [part.last for part in parts] == [*(all_of_it[part.size - 1] for part in parts[:-1]), all_of_it[-1]]
     if number < pile.size:
-        head, rest = pile.cut(number)
+        head, rest = pile.split(number)
         assert (head.first, head.last, head.size) == (all_of_it[0], all_of_it[number - 1], number)
         assert (rest.first, rest.last, rest.size) == (all_of_it[number], all_of_it[-1], pile.size - number)
 

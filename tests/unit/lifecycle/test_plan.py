@@ -29,9 +29,9 @@ def test_a_task_with_its_first_occurrence_and_an_event() -> None:
     assert task is not None
     assert (task.id, task.owner, task.name, task.created, task.version) == ("tsk_1", "ada", "water the plants", NOON, 1)
     assert (task.key, task.lane, task.labels) == ("plants", "garden", (("a", "1"), ("b", "2")))
-    assert change.standing == FRESH
+    assert change.status == FRESH
     (entry,) = change.put
-    assert (entry.slot, entry.kind, entry.stand, entry.priority) == (NEXT_SLOT, EntryKind.NEXT, Stand.TIMED, 3)
+    assert (entry.slot, entry.kind, entry.state, entry.priority) == (NEXT_SLOT, EntryKind.NEXT, Stand.TIMED, 3)
     assert (entry.planned, entry.due) == (hour(13), hour(13))
     assert [event.kind for event in change.events] == [EventKind.TASK_CREATED]
 
@@ -118,10 +118,10 @@ def test_parts_that_just_fit(fields: dict[str, Any]) -> None:
 
 def test_a_task_that_is_made_paused_starts_nothing_before_somebody_says_so() -> None:
     change = made_paused(plan(WISH, "tsk_1", NOON), NOON, "from the old scheduler")
-    assert change.standing is not None
-    assert change.standing.pause is not None
-    assert (change.standing.state, change.standing.pause.note) == (TaskState.PAUSED, "from the old scheduler")
-    assert [entry.stand for entry in change.put] == [Stand.ASLEEP]
+    assert change.status is not None
+    assert change.status.pause is not None
+    assert (change.status.state, change.status.pause.note) == (TaskState.PAUSED, "from the old scheduler")
+    assert [entry.state for entry in change.put] == [Stand.ASLEEP]
     assert [event.kind for event in change.events] == [EventKind.TASK_CREATED, EventKind.TASK_PAUSED]
     assert made_paused(Change(), NOON) == Change()
 

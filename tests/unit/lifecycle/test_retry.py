@@ -50,7 +50,7 @@ def going(**policies: Any) -> World:
         (Failed("never", permanent=True), RunState.FAILED, Reason.TARGET_FAILED, False),
         (Failed("wait", retry_after=MINUTE), RunState.FAILED, Reason.TARGET_FAILED, True),
         (Failed("never", permanent=True, retry_after=MINUTE), RunState.FAILED, Reason.TARGET_FAILED, False),
-        (Failed("dead", died_alone=True), RunState.FAILED, Reason.QUARANTINED, False),
+        (Failed("dead", died_isolated=True), RunState.FAILED, Reason.QUARANTINED, False),
         (TimedOut("silent"), RunState.TIMED_OUT, Reason.DEADLINE, True),
         (TimedOut(), RunState.TIMED_OUT, Reason.DEADLINE, True),
         (Cancelled(), RunState.CANCELLED, Reason.CANCELLED, False),

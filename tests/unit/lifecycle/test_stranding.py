@@ -40,7 +40,7 @@ def test_a_node_without_the_function_parks_it_at_its_door_and_writes_nothing_els
     world = World().at(hour(13))
     (entry,) = world.due
     change = world.strand()
-    assert change == NOTHING._replace(put=(entry._replace(stand=Stand.PARKED, lane=HERE),))
+    assert change == NOTHING._replace(put=(entry._replace(state=Stand.PARKED, lane=HERE),))
     assert (world.runs, world.due) == ({}, [])
 
 
@@ -107,7 +107,7 @@ def test_every_kind_of_occurrence_waits_at_the_door_and_runs_from_there(kind: En
     world.strand(entry)
     # What somebody asked for was met in time, and only waits.
     waited = entry.waited or kind is EntryKind.MANUAL
-    assert world.entries[entry.slot] == entry._replace(stand=Stand.PARKED, lane=HERE, waited=waited)
+    assert world.entries[entry.slot] == entry._replace(state=Stand.PARKED, lane=HERE, waited=waited)
     world.admit().claim(world.entries[entry.slot])
     assert (world.going.planned, world.going.attempt) == (entry.planned, entry.attempt)
 
@@ -130,7 +130,7 @@ def test_at_the_door_a_free_seat_calls_nobody() -> None:
     world.seat()
     world.others = 0
     world.seat()
-    assert [entry.stand for entry in world.entries.values()] == [Stand.PARKED]
+    assert [entry.state for entry in world.entries.values()] == [Stand.PARKED]
 
 
 nodes = st.lists(st.tuples(st.booleans(), st.integers(0, 90)), max_size=30)
@@ -174,7 +174,7 @@ def test_whoever_edits_the_target_takes_what_waits_away_from_its_old_door() -> N
     """A function that was misspelt has a door to which nobody ever comes."""
     world = waiting_at_the_door()
     world.edit(target=Target("function", '{"name":"other"}'))
-    assert [(entry.stand, entry.lane) for entry in world.entries.values()] == [(Stand.TIMED, None)]
+    assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(Stand.TIMED, None)]
     world.routes = frozenset({function_route("other")})
     world.claim()
     assert world.going.planned == hour(13)
@@ -183,4 +183,4 @@ def test_whoever_edits_the_target_takes_what_waits_away_from_its_old_door() -> N
 def test_any_other_edit_leaves_it_where_it_waits() -> None:
     world = waiting_at_the_door()
     world.edit(name="another", lane="press", payload="[]")
-    assert [(entry.stand, entry.lane) for entry in world.entries.values()] == [(Stand.PARKED, HERE)]
+    assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(Stand.PARKED, HERE)]

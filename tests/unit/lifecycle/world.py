@@ -78,9 +78,9 @@ class World:
         draft = Draft("ada", "a task", schedule, Target("function", ""), "{}", policies, lane=lane)
         change = plan(draft, "tsk_1", self.now)
         assert change.task is not None
-        assert change.standing is not None
+        assert change.status is not None
         self.task: Task = change.task
-        self.standing: Standing = change.standing
+        self.standing: Standing = change.status
         self.apply(change)
 
     # --- what a store knows ----------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class World:
     @property
     def due(self) -> list[Entry]:
         """What can be claimed now, in the order in which a store offers it."""
-        found = [e for e in self.entries.values() if e.stand in CLAIMABLE and e.due <= self.now]
+        found = [e for e in self.entries.values() if e.state in CLAIMABLE and e.due <= self.now]
         return sorted(found, key=lambda entry: (entry.due, entry.slot))
 
     def gave_up_before(self, resumed: Event) -> bool:
@@ -139,7 +139,7 @@ class World:
     def agenda(self) -> list[str]:
         """Every entry as `kind when stand`; a range is `first..last`."""
         entries = sorted(self.entries.values(), key=lambda entry: (entry.planned, entry.slot))
-        return [f"{entry.kind} {_place(entry)} {entry.stand}" for entry in entries]
+        return [f"{entry.kind} {_place(entry)} {entry.state}" for entry in entries]
 
     # --- what a store does -----------------------------------------------------------------------------------------
 
@@ -151,12 +151,12 @@ class World:
         for _, name, number in added(self.standing if self.eras else None, change):
             self.counts[name] += number
         self._define(change)
-        for run in change.born:
+        for run in change.new_runs:
             assert run.id not in self.runs, f"{run.id} was born twice"
             assert run.state in BIRTHS
             self.runs[run.id] = run
             assert not run.live or all(self._taken(lane) <= self.limit for lane in run.lanes), "no seat was free"
-        for run in change.moved:
+        for run in change.updated_runs:
             self._move(run)
         for run_id, reason in change.cancelled:
             assert self.runs[run_id].live
@@ -164,8 +164,8 @@ class World:
         for slot in change.dropped:
             self._replace_entry(slot, None)
         for entry in change.put:
-            assert entry.stand is not Stand.READY, "only stores move entries there"
-            assert entry.lane is None or entry.stand not in (Stand.HELD, Stand.ASLEEP), "it waits for no seat"
+            assert entry.state is not Stand.READY, "only stores move entries there"
+            assert entry.lane is None or entry.state not in (Stand.HELD, Stand.ASLEEP), "it waits for no seat"
             self._replace_entry(entry.slot, entry)
         self.events.extend(change.events)
         self.deleted = self.deleted or change.deleted
@@ -175,14 +175,14 @@ class World:
     def _check_told(self, change: Change) -> None:
         """Every run that starts, is skipped, is handed on or ends is told of, and so is every new state of the task."""
         told = Counter((event.kind, event.run_id) for event in change.events)
-        for run in (*change.born, *change.moved):
+        for run in (*change.new_runs, *change.updated_runs):
             assert (run.ended is None) == run.live
             assert run.live or run.deadline is None
             assert run.span is None or run.planned == run.span.last
             begun = run.state in (RunState.CLAIMED, RunState.RUNNING)
             assert told[EventKind.RUN_STARTED if begun else EventKind(f"run.{run.state}"), run.id] == 1
-        if change.standing is not None and change.standing.state is not self.standing.state:
-            state = change.standing.state
+        if change.status is not None and change.status.state is not self.standing.state:
+            state = change.status.state
             # An edit that lets a failed task go on is told by both events, of a completed one by the edit alone.
             failed = self.standing.state is TaskState.FAILED
             again = (EventKind.TASK_RESUMED,) if failed else (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)
@@ -195,10 +195,10 @@ class World:
                 self._new_era(change.task)
             self.was_parallel = self.was_parallel or self.task.policies.overlap == "parallel"
             self.task = change.task
-        if change.standing is not None:
-            before, after = self.standing.state, change.standing.state
+        if change.status is not None:
+            before, after = self.standing.state, change.status.state
             assert before == after or after in TASK_TRANSITIONS[before], f"{before} became {after}"
-            self.standing = change.standing
+            self.standing = change.status
 
     def _new_era(self, task: Task) -> None:
         if self.eras:
@@ -217,9 +217,9 @@ class World:
         before = self.entries.pop(slot, None)
         same = before is not None and entry is not None and before.planned == entry.planned
         if before is not None and (entry is None or not same):
-            self.moves.add((before.kind, before.stand, None))
+            self.moves.add((before.kind, before.state, None))
         if entry is not None:
-            self.moves.add((entry.kind, before.stand if before is not None and same else None, entry.stand))
+            self.moves.add((entry.kind, before.state if before is not None and same else None, entry.state))
             self.entries[slot] = entry
 
     def _taken(self, lane: str) -> int:
@@ -227,18 +227,18 @@ class World:
 
     def seat(self) -> None:
         """Free seats go to parked entries, the first by due instant first."""
-        parked = (e for e in self.entries.values() if e.stand is Stand.PARKED and not is_route(e.lane))
+        parked = (e for e in self.entries.values() if e.state is Stand.PARKED and not is_route(e.lane))
         for entry in sorted(parked, key=lambda e: e.due):
             free = self.limit - self._taken(entry.lane or "")
-            called = sum(e.lane == entry.lane and e.stand in CLAIMABLE for e in self.entries.values())
+            called = sum(e.lane == entry.lane and e.state in CLAIMABLE for e in self.entries.values())
             if free > called:
-                self._replace_entry(entry.slot, entry._replace(stand=Stand.TIMED))
+                self._replace_entry(entry.slot, entry._replace(state=Stand.TIMED))
 
     def admit(self) -> World:
         """A node comes that can run it: whoever waits at its door may be claimed again."""
         route = route_of(self.task.target)
-        for entry in [e for e in self.entries.values() if e.stand is Stand.PARKED and e.lane == route]:
-            self._replace_entry(entry.slot, entry._replace(stand=Stand.TIMED, lane=None))
+        for entry in [e for e in self.entries.values() if e.state is Stand.PARKED and e.lane == route]:
+            self._replace_entry(entry.slot, entry._replace(state=Stand.TIMED, lane=None))
         return self
 
     # --- what happens ----------------------------------------------------------------------------------------------
@@ -270,14 +270,14 @@ class World:
         self.token += 1
         claimant = Claimant(NODE, self.now, CEILING, self.routes)
         change = self.decide(lambda facts: self._fire(facts, chosen, claimant))
-        assert self.entries.get(chosen.slot) != chosen or change.moved, "it would come due for ever"
+        assert self.entries.get(chosen.slot) != chosen or change.updated_runs, "it would come due for ever"
         return change
 
     def _fire(self, facts: Facts, entry: Entry, claimant: Claimant) -> Change:
         """What would make again what the ledger has is asked again, knowing that."""
         change = fire(facts, entry, self.token, claimant)
-        made = frozenset(run.id for run in change.born if run.id in self.runs)
-        return fire(facts._replace(made=made), entry, self.token, claimant) if made else change
+        made = frozenset(run.id for run in change.new_runs if run.id in self.runs)
+        return fire(facts._replace(existing_run_ids=made), entry, self.token, claimant) if made else change
 
     def claim_all(self) -> World:
         while self.due:

@@ -108,24 +108,24 @@ def test_a_token_survives_its_record_which_goes_some_time_after_its_end(
 
 
 def test_a_token_is_valid_until_it_ends() -> None:
-    assert TOKEN.valid(NOW)
-    assert not TOKEN._replace(revoked=NOW).valid(NOW)
+    assert TOKEN.is_valid(NOW)
+    assert not TOKEN._replace(revoked=NOW).is_valid(NOW)
     ending = TOKEN._replace(expires=NOW)
-    assert ending.valid(NOW - timedelta(microseconds=1))
-    assert not ending.valid(NOW)
+    assert ending.is_valid(NOW - timedelta(microseconds=1))
+    assert not ending.is_valid(NOW)
 
 
 def test_who_lacks_a_right_is_refused_and_an_agent_is_never_an_admin() -> None:
-    LOCAL.must(Scope.ADMIN)
+    LOCAL.require_scope(Scope.ADMIN)
     reader = Principal("ada", scopes=frozenset({Scope.READ}))
-    reader.must(Scope.READ)
+    reader.require_scope(Scope.READ)
     agent = Principal("ada", admin=True, agent="helper")
     for who, scope in ((reader, Scope.WRITE), (Principal("ada"), Scope.ADMIN), (agent, Scope.ADMIN)):
         with pytest.raises(NotAllowed) as refused:
-            who.must(scope)
+            who.require_scope(scope)
         assert refused.value.code == "not_allowed"
-    assert agent.scope == "ada"
-    assert LOCAL.scope is None
+    assert agent.owner_filter == "ada"
+    assert LOCAL.owner_filter is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_who_lacks_a_right_is_refused_and_an_agent_is_never_an_admin() -> None:
 )
 def test_hint_for_a_missing_scope_depends_on_the_role(role: Role | None, scope: Scope, hint: str) -> None:
     with pytest.raises(NotAllowed) as refused:
-        Principal("ada", scopes=frozenset(), role=role).must(scope)
+        Principal("ada", scopes=frozenset(), role=role).require_scope(scope)
     assert refused.value.in_language("en").hint.endswith(hint)
     assert "{" not in refused.value.in_language("zh").hint
 
@@ -156,9 +156,9 @@ def test_owner_without_rights_runs_nothing() -> None:
     owner = Owner("ada", Role.MEMBER, NOW)
     assert not loses_right_to_run(owner)
     assert loses_right_to_run(owner._replace(revoked=NOW))
-    demoted = owner._replace(role=Role.VIEWER, demoted=True)
+    demoted = owner._replace(role=Role.VIEWER, is_demoted=True)
     assert loses_right_to_run(demoted)
-    assert owner_from(owner_record(demoted)).demoted
+    assert owner_from(owner_record(demoted)).is_demoted
 
 
 def test_owner_record_keeps_since_when_the_storage_is_full() -> None:

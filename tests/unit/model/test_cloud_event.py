@@ -85,10 +85,10 @@ def test_a_task_that_names_its_source_and_what_to_say() -> None:
 
 
 def test_what_a_webhook_takes() -> None:
-    assert WEBHOOK.takes(EVENT._replace(owner="ada"))
-    assert not WEBHOOK.takes(EVENT)
-    assert not WEBHOOK._replace(types=("task.*",)).takes(EVENT._replace(owner="ada"))
-    assert WEBHOOK._replace(types=("task.*", "run.f*")).takes(EVENT._replace(owner="ada"))
+    assert WEBHOOK.matches(EVENT._replace(owner="ada"))
+    assert not WEBHOOK.matches(EVENT)
+    assert not WEBHOOK._replace(types=("task.*",)).matches(EVENT._replace(owner="ada"))
+    assert WEBHOOK._replace(types=("task.*", "run.f*")).matches(EVENT._replace(owner="ada"))
 
 
 def test_which_secrets_sign() -> None:

@@ -74,10 +74,10 @@ def sums(before: Standing | None, change: Change) -> dict[tuple[int, str], int]:
 
 def test_a_state_is_counted_where_it_is_and_no_longer_where_it_was() -> None:
     paused = Standing(TaskState.PAUSED)
-    assert sums(None, Change(standing=FRESH)) == {(NO_HOUR, STATE + "active"): 1}
-    assert sums(FRESH, Change(standing=paused)) == {(NO_HOUR, STATE + "active"): -1, (NO_HOUR, STATE + "paused"): 1}
-    assert sums(paused, Change(deleted=True, standing=paused)) == {(NO_HOUR, STATE + "paused"): -1}
-    assert sums(FRESH, Change(standing=FRESH._replace(counted=7))) == {}
+    assert sums(None, Change(status=FRESH)) == {(NO_HOUR, STATE + "active"): 1}
+    assert sums(FRESH, Change(status=paused)) == {(NO_HOUR, STATE + "active"): -1, (NO_HOUR, STATE + "paused"): 1}
+    assert sums(paused, Change(deleted=True, status=paused)) == {(NO_HOUR, STATE + "paused"): -1}
+    assert sums(FRESH, Change(status=FRESH._replace(counted=7))) == {}
     assert sums(FRESH, NOTHING) == {}
     assert sums(None, Change(deleted=True)) == {}
 
@@ -86,7 +86,7 @@ def test_a_run_that_ended_counts_by_its_state_and_its_lateness_in_the_hour_of_it
     task = a_task()
     run = an_ended_run(task, planned=NOON, started=NOON + timedelta(milliseconds=3), ended=NOON + HOUR)
     late = f"{LATE}{bucket_of(timedelta(milliseconds=3))}"
-    assert sums(FRESH, Change(moved=(run,))) == {
+    assert sums(FRESH, Change(updated_runs=(run,))) == {
         (HOUR_NUMBER + 1, OUTCOME + "succeeded"): 1,
         (HOUR_NUMBER + 1, late): 1,
     }
@@ -94,7 +94,7 @@ def test_a_run_that_ended_counts_by_its_state_and_its_lateness_in_the_hour_of_it
 
 def test_what_only_starts_or_is_handed_on_counts_for_nothing_yet() -> None:
     task = a_task()
-    assert sums(FRESH, Change(born=(a_run(task),), moved=(a_run(task, state=RunState.WAITING, attempt=2),))) == {}
+    assert sums(FRESH, Change(new_runs=(a_run(task),), updated_runs=(a_run(task, state=RunState.WAITING, attempt=2),))) == {}
 
 
 def test_what_never_started_counts_by_its_reason_as_often_as_it_stands_for() -> None:
@@ -104,7 +104,7 @@ def test_what_never_started_counts_by_its_reason_as_often_as_it_stands_for() -> 
     stretch = a_run(task, state=RunState.SKIPPED, reason=Reason.PAUSED, span=span, **gone)
     unexplained = a_run(task, state=RunState.CANCELLED, attempt=2, **gone)
     alone = a_run(task, state=RunState.SKIPPED, reason=Reason.OVERLAP, attempt=3, **gone)
-    assert sums(FRESH, Change(born=(stretch, alone), moved=(unexplained,))) == {
+    assert sums(FRESH, Change(new_runs=(stretch, alone), updated_runs=(unexplained,))) == {
         (HOUR_NUMBER, OUTCOME + "skipped:paused"): 10,
         (HOUR_NUMBER, OUTCOME + "skipped:overlap"): 1,
         (HOUR_NUMBER, OUTCOME + "cancelled"): 1,
@@ -116,13 +116,13 @@ def test_runs_in_the_lane_of_an_agent_count_for_it_too() -> None:
     ended = a_run(task, state=RunState.FAILED, ended=NOON, lanes=("ada/agent:robot", "owner:ada"))
     skipped = a_run(task, state=RunState.SKIPPED, attempt=2, started=None, ended=NOON, lanes=("ada/agent:robot",))
     others = a_run(task, state=RunState.FAILED, attempt=3, ended=NOON, lanes=("bob/agent:robot", "ada/press"))
-    found = sums(FRESH, Change(moved=(ended, others), born=(skipped,)))
+    found = sums(FRESH, Change(updated_runs=(ended, others), new_runs=(skipped,)))
     assert {name: number for (_, name), number in found.items() if name.startswith(AGENT)} == {f"{AGENT}robot": 1}
 
 
 def test_a_row_without_an_end_counts_in_the_hour_in_which_it_was_due() -> None:
     row = a_run(a_task(), state=RunState.SKIPPED, reason=Reason.QUOTA, started=None, ended=None)
-    assert sums(FRESH, Change(born=(row,))) == {(HOUR_NUMBER, OUTCOME + "skipped:quota"): 1}
+    assert sums(FRESH, Change(new_runs=(row,))) == {(HOUR_NUMBER, OUTCOME + "skipped:quota"): 1}
 
 
 # --- lateness, read from counts --------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def test_nothing_ran_and_nothing_is_said() -> None:
 def test_those_within_the_bound_are_on_time(late: int, on_time: int) -> None:
     counts = counts_of(*[timedelta(milliseconds=2)] * on_time, *[10 * SECOND] * late)
     found = lateness_in({**counts, (HOUR_NUMBER, OUTCOME + "succeeded"): 100}, SECOND)
-    assert (found.counted, found.on_time) == (100, on_time)
+    assert (found.total, found.on_time) == (100, on_time)
 
 
 @given(st.lists(microseconds, min_size=1, max_size=60))

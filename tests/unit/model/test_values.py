@@ -235,7 +235,7 @@ def test_nothing_is_an_empty_change() -> None:
     ("limit", "taken", "full"), [(1, 0, False), (1, 1, True), (2, 1, False), (1, 2, True), (0, 0, True)]
 )
 def test_a_lane_is_full(limit: int, taken: int, *, full: bool) -> None:
-    assert LaneUse("lane", limit, taken).full is full
+    assert LaneUse("lane", limit, taken).is_full is full
 
 
 def test_an_owner_has_a_lane() -> None:
@@ -243,8 +243,8 @@ def test_an_owner_has_a_lane() -> None:
 
 
 def test_an_admin_sees_all() -> None:
-    assert LOCAL.scope is None
-    assert Principal("ada").scope == "ada"
+    assert LOCAL.owner_filter is None
+    assert Principal("ada").owner_filter == "ada"
 
 
 def test_a_page_ends() -> None:

@@ -21,7 +21,7 @@ from horae.transfer import Begun, Side, Stage, digest, move, survey
 from horae.transfer.idle_check import Watching
 from horae.transfer.progress import MARK
 
-NOBODY_WORKS = Watching(SystemClock(), is_gone=lambda _: True, lives_here=lambda _: False)
+NOBODY_WORKS = Watching(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 
 
 class Interrupted(Exception):  # noqa: N818 - it is planned
@@ -37,10 +37,10 @@ class Mortal(MemoryStore):
         self.dies_at = -1
         self.done_before = False
 
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         await self._perhaps(lambda: super(Mortal, self).carry_in(part, parcels))
 
-    async def remember(self, name: str, value: str) -> None:
+    async def write_metadata(self, name: str, value: str) -> None:
         await self._perhaps(lambda: super(Mortal, self).remember(name, value))
 
     async def _perhaps(self, write: Callable[[], Awaitable[None]]) -> None:
@@ -64,7 +64,7 @@ async def a_source() -> Side:
 
 
 async def goes(source: Side, target: Side) -> Begun | None:
-    return (await move(source, target, NOBODY_WORKS)).begun
+    return (await move(source, target, NOBODY_WORKS)).resumed_from
 
 
 async def refused(work: Awaitable[object]) -> Refusal:
@@ -100,7 +100,7 @@ async def test_a_move_that_is_done_is_not_done_again() -> None:
     begun = await goes(source, target)
     assert begun == Begun("source", None, done=True)
     assert target.store.writes == before + 1
-    assert MARK not in {getattr(each, "name", "") for each in (await all_parcels(source.store))[Part.REMEMBERED]}
+    assert MARK not in {getattr(each, "name", "") for each in (await all_parcels(source.store))[Part.METADATA]}
 
 
 async def test_what_a_move_noted_does_not_move_on() -> None:
@@ -108,7 +108,7 @@ async def test_what_a_move_noted_does_not_move_on() -> None:
     await goes(first, second)
     await goes(second, third)
     assert await all_parcels(third.store) == await all_parcels(first.store)
-    assert "second" in str(await third.store.recall(MARK))
+    assert "second" in str(await third.store.read_metadata(MARK))
 
 
 async def test_a_target_that_holds_something_is_left_alone() -> None:
@@ -121,10 +121,10 @@ async def test_a_target_that_holds_something_is_left_alone() -> None:
     assert await all_parcels(target.store) == before
 
 
-@pytest.mark.parametrize("part", [Part.REMEMBERED, Part.RECORDS, Part.LANES, Part.BARRED, Part.NODES, Part.MARKS])
+@pytest.mark.parametrize("part", [Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.NODES, Part.MARKS])
 async def test_a_target_with_anything_at_all_is_not_empty(part: Part) -> None:
     source, target = await a_source(), Side("target", MemoryStore())
-    await target.store.carry_in(part, (await all_parcels(source.store))[part])
+    await target.store.import_page(part, (await all_parcels(source.store))[part])
     assert (await refused(goes(source, target))).code == "move_target_not_empty"
 
 
@@ -173,10 +173,10 @@ async def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brin
 
 async def test_what_a_target_loses_is_found_by_the_comparison() -> None:
     class LosesSomeLines(MemoryStore):
-        async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-            await super().carry_in(part, parcels)
+        async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+            await super().import_page(part, parcels)
             if part is Part.EVENTS:
-                with self._data.writing():
+                with self._data.transaction():
                     for run_id in self._data.lines.all_keys()[:1]:
                         self._data.lines.write(run_id, None)
 
@@ -186,8 +186,8 @@ async def test_what_a_target_loses_is_found_by_the_comparison() -> None:
 
 async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up_again() -> None:
     class Joined(Mortal):
-        async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
-            await super().carry_in(part, parcels)
+        async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+            await super().import_page(part, parcels)
             if self.writes == 30:
                 await self.join(late)
 
@@ -205,12 +205,12 @@ async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up
 async def test_a_survey_changes_nothing_and_tells_how_far_it_came() -> None:
     source, target = await a_source(), Mortal()
     plan = await survey(source, Side("target", target))
-    assert (plan.begun, plan.stock, target.writes) == (None, await source.store.stock(), 0)
+    assert (plan.progress, plan.stock, target.writes) == (None, await source.store.count_parts(), 0)
     assert await survey(source, None) == plan
     target.dies_at = 40
     with pytest.raises(Interrupted):
         await goes(source, Side("target", target))
-    begun = (await survey(source, Side("target", target))).begun
+    begun = (await survey(source, Side("target", target))).progress
     assert begun is not None
     assert begun.part is not None
     assert (begun.source, begun.done, target.writes) == ("source", False, 40)

@@ -51,7 +51,7 @@ class Hand(SystemClock):
 
 async def watched(clock: Hand, *, gone: bool = False, here: bool = False) -> float:
     """How long it took until the store was seen to be still."""
-    watching = Watching(clock, is_gone=lambda _: gone, lives_here=lambda _: here)
+    watching = Watching(clock, is_gone=lambda _: gone, is_running_here=lambda _: here)
     await see_still(Side("store", clock.store), watching, lambda _: None)
     return clock.seconds
 
@@ -104,10 +104,10 @@ async def test_a_node_that_comes_meanwhile_is_refused() -> None:
 
 async def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
     clock = await with_a_node()
-    watching = Watching(clock, is_gone=lambda _: False, lives_here=lambda _: False)
+    watching = Watching(clock, is_gone=lambda _: False, is_running_here=lambda _: False)
     side = Side("store", clock.store)
     still = await see_still(side, watching, lambda _: None, frozenset({("a", 0)}))
-    assert (clock.seconds, set(still.dead)) == (0.0, {("a", 0)})
+    assert (clock.seconds, set(still.dead_nodes)) == (0.0, {("a", 0)})
 
 
 def test_this_very_process_lives_here_and_one_that_ended_does_not() -> None:

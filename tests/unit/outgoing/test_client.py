@@ -160,14 +160,14 @@ async def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None
         (saying(b"HTTP/1.1 200 OK\r\nContent-Le"), Trouble.BROKEN),
         (answering(body=b"short", length=10), Trouble.BROKEN),
         (saying(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), Trouble.BROKEN),
-        (saying(b"hello\r\n\r\n"), Trouble.NONSENSE),
-        (saying(b"HTTP/1.1 999999 OK\r\n\r\n"), Trouble.NONSENSE),
-        (saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), Trouble.NONSENSE),
-        (saying(b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 10_000 + b"\r\n"), Trouble.NONSENSE),
-        (answering(body=b"hello", headers=(("Content-Encoding", "br"),)), Trouble.NONSENSE),
-        (answering(body=b"hello", headers=(("Content-Encoding", "gzip, gzip"),)), Trouble.NONSENSE),
-        (answering(body=b"hello", headers=(("Content-Encoding", "gzip"),)), Trouble.NONSENSE),
-        (answering(body=gzip.compress(b"hello")[:-9], headers=(("Content-Encoding", "gzip"),)), Trouble.NONSENSE),
+        (saying(b"hello\r\n\r\n"), Trouble.MALFORMED),
+        (saying(b"HTTP/1.1 999999 OK\r\n\r\n"), Trouble.MALFORMED),
+        (saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), Trouble.MALFORMED),
+        (saying(b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 10_000 + b"\r\n"), Trouble.MALFORMED),
+        (answering(body=b"hello", headers=(("Content-Encoding", "br"),)), Trouble.MALFORMED),
+        (answering(body=b"hello", headers=(("Content-Encoding", "gzip, gzip"),)), Trouble.MALFORMED),
+        (answering(body=b"hello", headers=(("Content-Encoding", "gzip"),)), Trouble.MALFORMED),
+        (answering(body=gzip.compress(b"hello")[:-9], headers=(("Content-Encoding", "gzip"),)), Trouble.MALFORMED),
     ],
 )
 async def test_what_breaks_has_a_name(speak: Speak, kind: Trouble) -> None:
@@ -236,4 +236,4 @@ async def test_messages_name_the_host_alone() -> None:
 async def test_a_url_that_nobody_checked_is_checked() -> None:
     async with a_client(Client()) as client:
         outcome = await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
-    assert trouble(outcome) is Trouble.GUARDED
+    assert trouble(outcome) is Trouble.FORBIDDEN

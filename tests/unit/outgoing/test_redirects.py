@@ -58,7 +58,7 @@ async def test_an_allowed_redirect_is_followed_without_what_is_private() -> None
     reply, first, second = await both("http://127.0.0.2:{port}/", method="POST", body=b"{}", headers=PRIVATE)
     assert isinstance(reply, Answer)
     assert reply.body == b"there"
-    assert reply.url.place.startswith("127.0.0.2")
+    assert reply.url.host_and_port.startswith("127.0.0.2")
     assert "hunter2" in first.heard[0]
     assert second.heard[0].startswith("GET / ")
     assert "hunter2" not in second.heard[0]
@@ -71,7 +71,7 @@ async def test_a_redirect_inward_fails_without_a_connection(location: str) -> No
     reply, first, second = await both(location, allowed="127.0.0.1/32")
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.REDIRECTED
-    assert reply.permanent
+    assert reply.is_permanent
     assert (first.connections, second.connections) == (1, 0)
 
 

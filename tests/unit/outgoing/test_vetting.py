@@ -40,8 +40,8 @@ async def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second
         connections, asked = outer.connections, lookup.asked
     assert isinstance(first, Answer)
     assert isinstance(second, Unreachable)
-    assert second.kind is Trouble.GUARDED
-    assert second.permanent
+    assert second.kind is Trouble.FORBIDDEN
+    assert second.is_permanent
     assert connections == 1
     assert asked == ["rebinding.example"] * 2
 
@@ -60,7 +60,7 @@ async def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
     async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(addresses))) as client:
         reply, connections = await client.send(a_request(server.url(host="mixed.example"))), server.connections
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.GUARDED
+    assert reply.kind is Trouble.FORBIDDEN
     assert connections == 0
 
 
@@ -78,8 +78,8 @@ async def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
         async with a_client(Client(lookup=lookup)) as client:
             reply = await client.send(a_request(check_url("http://nowhere.example/")))
         assert isinstance(reply, Unreachable)
-        assert reply.kind is Trouble.NAME
-        assert not reply.permanent
+        assert reply.kind is Trouble.DNS
+        assert not reply.is_permanent
 
 
 async def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> None:
@@ -95,5 +95,5 @@ async def test_no_socket_is_made_for_an_address_that_slipped_through() -> None:
     async with wire(answering()) as server, open_session((), system_lookup, 5) as session:
         reply, connections = await ask(session, a_request(server.url())), server.connections
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.GUARDED
+    assert reply.kind is Trouble.FORBIDDEN
     assert connections == 0

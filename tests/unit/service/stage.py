@@ -56,7 +56,7 @@ class House:
         self.tasks = self.service.tasks
         # Time stands still between two tasks, and still the one that was made first has the lower name.
         numbers = count(1)
-        self.tasks.drafting.entropy = lambda size: next(numbers).to_bytes(size)
+        self.tasks.drafts.entropy = lambda size: next(numbers).to_bytes(size)
         self.runs = self.service.runs
         self.ledger = self.service.ledger
 

@@ -158,11 +158,11 @@ async def test_what_is_revoked_is_barred_and_what_is_restored_goes_on() -> None:
         assert await accounts.revoke(CHIEF, "ada") == gone
         facts = await house.store.facts(task.id, None)
         assert facts is not None
-        assert facts.barred == "owner_revoked"
+        assert facts.block_reason == "owner_revoked"
         assert (await accounts.restore(CHIEF, "ada")).revoked is None
         facts = await house.store.facts(task.id, None)
         assert facts is not None
-        assert facts.barred is None
+        assert facts.block_reason is None
 
 
 async def test_many_who_change_an_owner_at_once_all_get_their_turn() -> None:
@@ -185,37 +185,37 @@ async def _ran(house: House, number: int, who: Principal) -> None:
 
 async def test_who_has_used_up_a_day_waits_for_the_next() -> None:
     async with house_on() as house:
-        daily, accounts = house.service.daily, house.service.accounts
+        daily, accounts = house.service.daily_quota, house.service.accounts
         ada = await house.member("ada", runs_per_day=3, active_tasks=None)
         await _ran(house, 2, ada)
         assert await daily.enforce(house.clock.now()) == 0
         await _ran(house, 1, ada)
         assert await daily.enforce(house.clock.now()) == 1
         assert await daily.enforce(house.clock.now()) == 0, "once"
-        assert (await accounts.get(ROOT, "ada")).exhausted == house.clock.now().date()
+        assert (await accounts.get(ROOT, "ada")).exhausted_on == house.clock.now().date()
         late = await house.add("now", who=ada)
         assert await house.claim() == []
-        why = await house.ledger.explained(ROOT, late.id, None)
+        why = await house.ledger.explain(ROOT, late.id, None)
         assert why.explanation.reason == "quota"
         house.later(12 * HOUR)
         assert await daily.enforce(house.clock.now()) == 1
         await _ran(house, 1, ada)
-        assert (await accounts.get(ROOT, "ada")).exhausted is None
+        assert (await accounts.get(ROOT, "ada")).exhausted_on is None
 
 
 async def test_a_higher_limit_lifts_it_the_same_day() -> None:
     async with house_on() as house:
         ada = await house.member("ada", runs_per_day=1)
         await _ran(house, 1, ada)
-        assert await house.service.daily.enforce(house.clock.now()) == 1
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 1
         await house.service.accounts.put(CHIEF, "ada", quotas={"runs_per_day": 5})
-        assert await house.service.daily.enforce(house.clock.now()) == 0, "it was lifted with the change"
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 0, "it was lifted with the change"
         await _ran(house, 1, ada)
 
 
 async def test_a_new_day_never_lifts_a_revocation() -> None:
     async with house_on() as house:
-        daily, accounts = house.service.daily, house.service.accounts
+        daily, accounts = house.service.daily_quota, house.service.accounts
         ada = await house.member("ada", runs_per_day=1)
         task = await house.add("every 1h", who=ada)
         await _ran(house, 1, ada)
@@ -225,11 +225,11 @@ async def test_a_new_day_never_lifts_a_revocation() -> None:
         await daily.enforce(house.clock.now())
         facts = await house.store.facts(task.id, None)
         assert facts is not None
-        assert facts.barred == "owner_revoked"
+        assert facts.block_reason == "owner_revoked"
         await accounts.restore(CHIEF, "ada")
         facts = await house.store.facts(task.id, None)
         assert facts is not None
-        assert facts.barred is None
+        assert facts.block_reason is None
 
 
 async def test_who_was_revoked_while_somebody_counted_stays_revoked() -> None:
@@ -240,17 +240,17 @@ async def test_who_was_revoked_while_somebody_counted_stays_revoked() -> None:
         await house.member("ada", runs_per_day=1)
         seen = await accounts.get(ROOT, "ada")
         await accounts.revoke(CHIEF, "ada")
-        assert not await accounts.exhaust(seen, house.clock.now())
+        assert not await accounts.block_for_quota(seen, house.clock.now())
         task = await house.add(who=ROOT, owner="ada")
         facts = await house.store.facts(task.id, None)
         assert facts is not None
-        assert facts.barred == "owner_revoked"
+        assert facts.block_reason == "owner_revoked"
 
 
 async def test_an_owner_that_nobody_made_has_no_limit() -> None:
     async with house_on() as house:
         await _ran(house, 5, ADA)
-        assert await house.service.daily.enforce(house.clock.now()) == 0
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 0
 
 
 # --- values --------------------------------------------------------------------------------------------------------

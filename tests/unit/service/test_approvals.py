@@ -34,7 +34,7 @@ async def robot_of(house: House, name: str = "ada") -> Principal:
 async def standing(house: House, task: Task) -> tuple[TaskState, PauseCause | None]:
     facts = await house.store.facts(task.id, None)
     assert facts is not None
-    return facts.standing.state, None if facts.standing.pause is None else facts.standing.pause.cause
+    return facts.status.state, None if facts.status.pause is None else facts.status.pause.cause
 
 
 # --- approval ------------------------------------------------------------------------------------------------------
@@ -54,8 +54,8 @@ async def test_what_reaches_out_waits_for_a_person(target: Target) -> None:
         (need,) = (await house.service.overview.now(ADA)).needs
         assert need.kind == "awaiting_approval"
         facts = await house.service.approvals.approve(ADA, task.id, digest_of(task))
-        assert facts.standing.state is TaskState.ACTIVE
-        assert not STRICT.is_closed(facts.task)
+        assert facts.status.state is TaskState.ACTIVE
+        assert not STRICT.awaits_approval(facts.task)
         house.later(HOUR)
         assert len(await house.claim()) == 1
 
@@ -231,12 +231,12 @@ async def test_a_guest_sees_only_what_it_made() -> None:
         assert [each.task.id for each in (await tasks.page(robot, TaskFilter(labels=(("room", "a"),)))).items] == []
         assert [each.task.id for each in await tasks.upcoming(robot)] == [own.task.id]
         assert set(await tasks.latest(robot, [own, other])) == {own.task.id}
-        assert (await tasks.named(robot, "own")).task == own.task
+        assert (await tasks.find_by_name(robot, "own")).task == own.task
         assert {run.task_id for run in (await runs.page(robot)).items} == {own.task.id}
         assert len((await runs.page(robot, RunFilter(task_id=own.task.id))).items) == 1
         assert (await runs.page(robot, RunFilter(task_id=other.task.id))).items == ()
-        assert await tasks.keyed(robot, "other") is None
-        assert await tasks.keyed(robot, "own") is not None
+        assert await tasks.find_by_key(robot, "other") is None
+        assert await tasks.find_by_key(robot, "own") is not None
 
 
 async def test_what_a_guest_did_not_make_answers_like_what_is_not_there() -> None:
@@ -245,7 +245,7 @@ async def test_what_a_guest_did_not_make_answers_like_what_is_not_there() -> Non
         (run,) = (await house.runs.page(ADA, RunFilter(task_id=other.task.id))).items
         by_task: list[Callable[[str], Awaitable[object]]] = [
             lambda name: house.tasks.get(robot, name),
-            lambda name: house.tasks.named(robot, name),
+            lambda name: house.tasks.find_by_name(robot, name),
             lambda name: house.tasks.edit(robot, name, Edits(name="x")),
             lambda name: house.tasks.pause(robot, name),
             lambda name: house.tasks.resume(robot, name),
@@ -254,13 +254,13 @@ async def test_what_a_guest_did_not_make_answers_like_what_is_not_there() -> Non
             lambda name: house.tasks.run_now(robot, name),
             lambda name: house.tasks.skip_next(robot, name),
             lambda name: house.tasks.backfill(robot, name, NOON, NOON + HOUR),
-            lambda name: house.ledger.explained(robot, name, None),
+            lambda name: house.ledger.explain(robot, name, None),
         ]
         for ask in by_task:
             for name in (other.task.id, "tsk_absent"):
                 assert await code_of(ask(name)) == "no_such_task"
         for name in ("other", "not its own"):
-            assert await code_of(house.tasks.named(robot, name)) == "no_such_task"
+            assert await code_of(house.tasks.find_by_name(robot, name)) == "no_such_task"
         by_run: list[Callable[[str], Awaitable[object]]] = [
             lambda name: house.runs.get(robot, name),
             lambda name: house.runs.lines(robot, name),
@@ -270,7 +270,7 @@ async def test_what_a_guest_did_not_make_answers_like_what_is_not_there() -> Non
         for ask in by_run:
             for name in (run.id, "run_absent"):
                 assert await code_of(ask(name)) == "no_such_run"
-        assert (await house.tasks.rehearse(robot, TOLD._replace(key="other")))[0] is None
+        assert (await house.tasks.preview_declaration(robot, TOLD._replace(key="other")))[0] is None
         assert (await house.tasks.declare(robot, TOLD._replace(key="other"))).key == "agent:robot/other"
         assert (await house.tasks.get(ADA, other.task.id)) == other
 
@@ -297,8 +297,8 @@ async def test_whatever_else_there_is_is_not_for_agents() -> None:
             service.audit.page(robot),
             service.approvals.stop_agent(robot, "robot"),
             service.approvals.restart_agent(robot, "robot"),
-            service.code.started(robot, {}),
-            service.tasks.keep_history(robot, own.task.id, ()),
+            service.declared_tasks.register_start(robot, {}),
+            service.tasks.import_history(robot, own.task.id, ()),
         ]
         for call in calls:
             assert await code_of(call) == "not_for_agents"

@@ -95,13 +95,13 @@ async def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Pat
 
         def breaks(facts: Facts) -> Change:
             taken = Record("in the way", "here", "", "{}")
-            return Change(standing=facts.standing._replace(skips_left=7), beside=(Writing(taken, 99),))
+            return Change(status=facts.status._replace(skips_left=7), attached=(Writing(taken, 99),))
 
         with pytest.raises(Exception, match="in the way"):
             await service.tasks._change(CHIEF, task.id, breaks, Deed("task.skip"))
         assert not (await store.records("audit.open")).items
         facts = await service.tasks.get(ROOT, task.id)
-        assert facts.standing.skips_left == 0
+        assert facts.status.skips_left == 0
         await service.tasks.skip_next(CHIEF, task.id)
         assert len((await store.records("audit.open")).items) == 1
 

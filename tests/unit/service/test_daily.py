@@ -32,7 +32,7 @@ async def _ran(house: House, number: int, who: Principal) -> None:
 
 
 async def _why(house: House, task: Task) -> str | None:
-    return (await house.ledger.explained(ROOT, task.id, None)).explanation.reason
+    return (await house.ledger.explain(ROOT, task.id, None)).explanation.reason
 
 
 def test_what_is_usual_is_less_than_a_member_has() -> None:
@@ -42,10 +42,10 @@ def test_what_is_usual_is_less_than_a_member_has() -> None:
 @STORES
 async def test_who_has_used_up_its_day_waits_and_its_owner_does_not(url: str, tmp_path: Path) -> None:
     async with house_on(url.format(tmp_path)) as house:
-        daily = house.service.daily
+        daily = house.service.daily_quota
         ada, robot = await house.member("ada", runs_per_day=100), await house.member("ada", agent="robot")
         other = await house.member("ada", agent="other")
-        house.service.daily.agents = AGENT_QUOTAS._replace(runs_per_day=3)
+        house.service.daily_quota.agents = AGENT_QUOTAS._replace(runs_per_day=3)
         await _ran(house, 2, robot)
         await _ran(house, 3, ada)
         assert await daily.enforce(house.clock.now()) == 0
@@ -63,7 +63,7 @@ async def test_who_has_used_up_its_day_waits_and_its_owner_does_not(url: str, tm
 @STORES
 async def test_another_day_lifts_it(url: str, tmp_path: Path) -> None:
     async with house_on(url.format(tmp_path)) as house:
-        daily = house.service.daily
+        daily = house.service.daily_quota
         robot = await house.member("ada", agent="robot")
         daily.agents = AGENT_QUOTAS._replace(runs_per_day=1)
         await _ran(house, 1, robot)
@@ -78,19 +78,19 @@ async def test_its_owner_s_limit_is_its_own_too_where_that_is_less() -> None:
     async with house_on() as house:
         robot = await house.member("ada", runs_per_day=2, agent="robot")
         await _ran(house, 2, robot)
-        assert await house.service.daily.enforce(house.clock.now()) == 2, "both of them"
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 2, "both of them"
         late = await house.add(IN_FIVE, who=robot)
         house.later(WAIT)
         assert await house.claim() == []
         assert await _why(house, late) == "quota", "the owner's reason comes first"
         await house.service.accounts.put(CHIEF, "ada", quotas={"runs_per_day": 50})
         account = await house.service.accounts.get(CHIEF, "ada")
-        assert (account.exhausted, account.spent) == (None, ()), "a higher limit lifts both at once"
+        assert (account.exhausted_on, account.exhausted_agents) == (None, ()), "a higher limit lifts both at once"
 
 
 async def test_agents_of_one_name_do_not_share_their_day() -> None:
     async with house_on() as house:
-        daily = house.service.daily
+        daily = house.service.daily_quota
         daily.agents = AGENT_QUOTAS._replace(runs_per_day=2)
         adas, bobs = [await house.member(name, agent="robot") for name in ("ada", "bob")]
         await _ran(house, 1, adas)
@@ -104,14 +104,14 @@ async def test_agents_of_one_name_do_not_share_their_day() -> None:
 async def test_an_admin_s_agent_has_the_limit_of_agents() -> None:
     async with house_on() as house:
         robot = await house.member("boss", Role.ADMIN, agent="robot")
-        house.service.daily.agents = AGENT_QUOTAS._replace(runs_per_day=1)
+        house.service.daily_quota.agents = AGENT_QUOTAS._replace(runs_per_day=1)
         await _ran(house, 1, robot)
-        assert await house.service.daily.enforce(house.clock.now()) == 1
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 1
         owner = await house.service.accounts.get(ROOT, "boss")
-        assert owner.spent == (("robot", house.clock.now().date()),)
+        assert owner.exhausted_agents == (("robot", house.clock.now().date()),)
         assert owner_from(owner_record(owner))._replace(version=owner.version) == owner
         house.later(MINUTE)
-        assert await house.service.daily.enforce(house.clock.now()) == 0
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 0
 
 
 class _Looked(dict[tuple[int, str], int]):
@@ -141,5 +141,5 @@ async def test_hundreds_of_agents_and_owners_are_added_up_once() -> None:
 
         house.store.counts = counts  # type: ignore[method-assign,assignment]  # as if so many had run
         _Looked.times = 0
-        assert await house.service.daily.enforce(house.clock.now()) == 0
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 0
         assert 0 < _Looked.times <= 10, "not once for each agent of each owner"

@@ -206,7 +206,7 @@ async def test_a_target_is_looked_at_with_its_payload_and_kept_as_the_check_says
             asked.append((target, payload))
             return target._replace(spec='{"complete":true}')
 
-        house.tasks.drafting._check = check
+        house.tasks.drafts._check = check
         task = await house.add()
         done = await house.tasks.edit(ADA, task.id, Edits(target=Target("http", "{}"), payload="[]"))
         assert asked[-1] == (Target("http", "{}"), "[]")
@@ -219,9 +219,9 @@ async def test_a_cancelled_task_is_not_edited_and_a_completed_one_begins_again()
         await house.tasks.cancel(ADA, gone.id)
         assert await code_of(house.tasks.edit(ADA, gone.id, Edits(name="x"))) == "task_cancelled"
         await house.ran(MINUTE)
-        assert (await house.tasks.get(ADA, over.id)).standing.state is TaskState.COMPLETED
+        assert (await house.tasks.get(ADA, over.id)).status.state is TaskState.COMPLETED
         await house.tasks.edit(ADA, over.id, Edits(when="every 1h"))
-        assert (await house.tasks.get(ADA, over.id)).standing.state is TaskState.ACTIVE
+        assert (await house.tasks.get(ADA, over.id)).status.state is TaskState.ACTIVE
 
 
 def test_an_instant_of_another_zone_is_the_same_instant() -> None:

@@ -76,7 +76,7 @@ async def test_what_is_somebody_elses_is_not_taken_for_all_that_is_ones_own() ->
                 ADA, TaskFilter(owner), lambda task: house.tasks.cancel(ADA, task.id)
             )
             assert (report.matched, report.done) == (0, 0)
-        assert (await house.tasks.get(ADA, mine.id)).standing.state is TaskState.ACTIVE
+        assert (await house.tasks.get(ADA, mine.id)).status.state is TaskState.ACTIVE
         assert len((await house.tasks.page(ADA, TaskFilter("ada"))).items) == 2
         assert len((await house.runs.page(ADA, RunFilter("ada"))).items) == 1
 
@@ -140,20 +140,20 @@ async def test_a_task_is_found_by_whatever_names_it() -> None:
         house.later(HOUR)
         await house.add(name="something else")
         for name in (task.id, "reports/weekly", "weekly report", "weekly", "w", task.id[:-1]):
-            assert (await house.tasks.named(ADA, name)).task == task, name
+            assert (await house.tasks.find_by_name(ADA, name)).task == task, name
 
 
 async def test_an_id_comes_before_a_key_a_key_before_a_name_and_a_name_before_its_beginning() -> None:
     async with house_on() as house:
         first = await house.add(name="report")
         keyed = await house.add(name="other", key="report")
-        assert (await house.tasks.named(ADA, "report")).task == keyed
+        assert (await house.tasks.find_by_name(ADA, "report")).task == keyed
         named = await house.add(name=first.id)
-        assert (await house.tasks.named(ADA, first.id)).task == first
+        assert (await house.tasks.find_by_name(ADA, first.id)).task == first
         longer = await house.add(name="report of the week")
         await house.tasks.delete(ADA, keyed.id)
-        assert (await house.tasks.named(ADA, "report")).task == first
-        assert (await house.tasks.named(ADA, "report of")).task == longer
+        assert (await house.tasks.find_by_name(ADA, "report")).task == first
+        assert (await house.tasks.find_by_name(ADA, "report of")).task == longer
         assert named.name == first.id
 
 
@@ -162,7 +162,7 @@ async def test_what_several_are_called_is_refused_with_their_ids(how: str) -> No
     async with house_on() as house:
         tasks = [await house.add(name="report" if how == "name" else f"report {number}") for number in range(7)]
         asked = {"name": "report", "beginning": "rep", "id": "tsk_"}[how]
-        refusal = await refusal_of(house.tasks.named(ADA, asked))
+        refusal = await refusal_of(house.tasks.find_by_name(ADA, asked))
         assert refusal.code == "ambiguous_name"
         found = str(refusal.facts["found"]).split(", ")
         assert 2 <= len(found) <= 5
@@ -175,9 +175,9 @@ async def test_those_that_only_contain_it_do_not_hide_the_one_that_begins_with_i
         for number in range(12):
             await house.add(name=f"daily report {number}")
         task = await house.add(name="report of the year")
-        assert (await house.tasks.named(ADA, "report")).task == task
+        assert (await house.tasks.find_by_name(ADA, "report")).task == task
         await house.add(name="reporting")
-        assert await code_of(house.tasks.named(ADA, "report")) == "ambiguous_name"
+        assert await code_of(house.tasks.find_by_name(ADA, "report")) == "ambiguous_name"
 
 
 @pytest.mark.parametrize("name", ["", "nothing like it", "%", "tsk_ffffffffffff", "🌱"])
@@ -186,7 +186,7 @@ async def test_what_nothing_is_called_is_not_found(name: str) -> None:
 
     async with house_on() as house:
         await house.add()
-        refusal = await refusal_of(house.tasks.named(ADA, name))
+        refusal = await refusal_of(house.tasks.find_by_name(ADA, name))
         assert (refusal.code, refusal.facts) == ("no_such_task", {"id": name})
 
 
@@ -194,9 +194,9 @@ async def test_names_are_an_owners_own_and_an_admin_knows_all_of_them() -> None:
     async with house_on() as house:
         mine = await house.add(name="report")
         yours = await house.add(name="report", who=BOB)
-        assert (await house.tasks.named(ADA, "report")).task == mine
-        assert (await house.tasks.named(BOB, "report")).task == yours
-        assert await code_of(house.tasks.named(ROOT, "report")) == "ambiguous_name"
+        assert (await house.tasks.find_by_name(ADA, "report")).task == mine
+        assert (await house.tasks.find_by_name(BOB, "report")).task == yours
+        assert await code_of(house.tasks.find_by_name(ROOT, "report")) == "ambiguous_name"
 
 
 async def test_name_resolves_to_the_unfinished_task() -> None:
@@ -205,8 +205,8 @@ async def test_name_resolves_to_the_unfinished_task() -> None:
         await house.tasks.cancel(ADA, cancelled.id)
         added_again = await house.add(name="tea")
         for asked in ("tea", "te"):
-            assert (await house.tasks.named(ADA, asked)).task == added_again, asked
-        assert (await house.tasks.named(ADA, cancelled.id)).task == cancelled, "an id names one task in any state"
+            assert (await house.tasks.find_by_name(ADA, asked)).task == added_again, asked
+        assert (await house.tasks.find_by_name(ADA, cancelled.id)).task == cancelled, "an id names one task in any state"
 
 
 async def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,11 +215,11 @@ async def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: p
         tasks = [await house.add(name="tea") for _ in range(5)]
         for each in (tasks[4], *tasks[:4]):
             await house.tasks.cancel(ADA, each.id)
-        assert (await house.tasks.named(ADA, "tea")).task == tasks[-1]
+        assert (await house.tasks.find_by_name(ADA, "tea")).task == tasks[-1]
         other = await house.add(name="teapot")
-        assert (await house.tasks.named(ADA, "tea")).task == tasks[-1], "a whole name comes before a beginning"
+        assert (await house.tasks.find_by_name(ADA, "tea")).task == tasks[-1], "a whole name comes before a beginning"
         await house.tasks.cancel(ADA, other.id)
-        refusal = await refusal_of(house.tasks.named(ADA, "te"))
+        refusal = await refusal_of(house.tasks.find_by_name(ADA, "te"))
         assert refusal.code == "ambiguous_name"
         assert str(refusal.facts["found"]).split(", ") == [
             f"{tasks[-1].id} tea (ada)",
@@ -232,7 +232,7 @@ async def test_name_is_ambiguous_among_unfinished_tasks_only() -> None:
         cancelled, paused, active = [await house.add(name="tea") for _ in range(3)]
         await house.tasks.cancel(ADA, cancelled.id)
         await house.tasks.pause(ADA, paused.id)
-        refusal = await refusal_of(house.tasks.named(ADA, "tea"))
+        refusal = await refusal_of(house.tasks.find_by_name(ADA, "tea"))
         assert refusal.code == "ambiguous_name"
         assert str(refusal.facts["found"]).split(", ") == [f"{paused.id} tea (ada)", f"{active.id} tea (ada)"]
 
@@ -241,11 +241,11 @@ async def test_key_of_a_finished_task_gives_way_to_an_unfinished_name() -> None:
     async with house_on() as house:
         keyed = await house.add(name="pot", key="tea")
         await house.tasks.cancel(ADA, keyed.id)
-        assert (await house.tasks.named(ADA, "tea")).task.id == keyed.id
+        assert (await house.tasks.find_by_name(ADA, "tea")).task.id == keyed.id
         named = await house.add(name="tea")
-        assert (await house.tasks.named(ADA, "tea")).task == named
+        assert (await house.tasks.find_by_name(ADA, "tea")).task == named
         await house.tasks.cancel(ADA, named.id)
-        assert (await house.tasks.named(ADA, "tea")).task.id == keyed.id, "a key comes before a name"
+        assert (await house.tasks.find_by_name(ADA, "tea")).task.id == keyed.id, "a key comes before a name"
 
 
 async def test_finished_tasks_of_several_owners_stay_ambiguous_for_an_admin() -> None:
@@ -253,7 +253,7 @@ async def test_finished_tasks_of_several_owners_stay_ambiguous_for_an_admin() ->
         for who in (ADA, BOB):
             task = await house.add(name="tea", who=who)
             await house.tasks.cancel(who, task.id)
-        assert await code_of(house.tasks.named(ROOT, "tea")) == "ambiguous_name"
+        assert await code_of(house.tasks.find_by_name(ROOT, "tea")) == "ambiguous_name"
 
 
 async def test_a_task_that_is_deleted_while_a_list_is_read_is_just_gone() -> None:

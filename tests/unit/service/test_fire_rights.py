@@ -40,7 +40,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 async def state_of(house: House, task: Task) -> tuple[TaskState, PauseCause | None]:
     facts = await house.store.facts(task.id, None)
     assert facts is not None
-    return facts.standing.state, None if facts.standing.pause is None else facts.standing.pause.cause
+    return facts.status.state, None if facts.status.pause is None else facts.status.pause.cause
 
 
 async def reasons(house: House, task: Task) -> list[Reason | None]:
@@ -69,7 +69,7 @@ async def last_token(house: House) -> None:
     assert await state_of(house, person) == (TaskState.ACTIVE, None)
     house.later(2 * HOUR)
     assert [run.task_id for run in await house.claim()] == [person.id]
-    why = (await house.ledger.explained(ADA, task.id, None, "UTC")).explanation
+    why = (await house.ledger.explain(ADA, task.id, None, "UTC")).explanation
     assert why.reason is Reason.OWNER_REVOKED
     assert "the agent that made it" in why.english
     assert "智能体" in why.chinese
@@ -147,7 +147,7 @@ async def moved_lane(house: House) -> None:
     assert (await state_of(house, task))[1] is PauseCause.OWNER_REVOKED
     moved = (await house.tasks.get(ADA, task.id)).task
     assert moved.lane != agent_lane("ada", "robot")
-    assert await house.service.fire_rights.refused(moved) == Skipped(*skipped(Reason.OWNER_REVOKED))
+    assert await house.service.fire_rights.check(moved) == Skipped(*skipped(Reason.OWNER_REVOKED))
 
 
 def skipped(reason: Reason) -> tuple[str, Reason]:
@@ -166,9 +166,9 @@ async def daily_limit(house: House) -> None:
     await house.tasks.create(robot, PROMPT)
     await house.service.tokens.revoke(CHIEF, (await tokens_of(house))[0])
     account = await house.service.accounts.get(CHIEF, "ada")
-    assert await house.service.accounts.settle_agent(account, "robot", None) is not None
+    assert await house.service.accounts.set_agent_spent(account, "robot", None) is not None
     facts = (await house.store.tasks(TaskFilter())).items[0]
-    assert facts.barred is Reason.OWNER_REVOKED
+    assert facts.block_reason is Reason.OWNER_REVOKED
 
 
 async def test_new_day_does_not_give_a_revoked_agent_its_rights_back() -> None:
@@ -186,7 +186,7 @@ async def demoted(house: House) -> None:
     house.later(HOUR)
     assert await house.claim() == []
     assert await reasons(house, task) == [Reason.OWNER_REVOKED]
-    assert await house.service.daily.enforce(house.clock.now()) == 0, "a new day lifts nothing"
+    assert await house.service.daily_quota.enforce(house.clock.now()) == 0, "a new day lifts nothing"
     await house.service.accounts.put(CHIEF, "ada", note="still a viewer")
     house.later(HOUR)
     assert await house.claim() == []
@@ -207,7 +207,7 @@ async def made_a_viewer(house: House) -> None:
     assert await house.claim() == []
     assert await reasons(house, task) == [Reason.OWNER_REVOKED]
     await house.service.accounts.put(CHIEF, "cat", role=Role.VIEWER)
-    assert not (await house.service.accounts.get(CHIEF, "cat")).demoted, "a viewer without tasks needs no bar"
+    assert not (await house.service.accounts.get(CHIEF, "cat")).is_demoted, "a viewer without tasks needs no bar"
 
 
 async def test_owner_with_tasks_that_is_made_a_viewer_fires_nothing(store: str) -> None:
@@ -225,7 +225,7 @@ async def lowered(house: House) -> None:
     await house.service.accounts.put(CHIEF, "ada", quotas={"shortest_interval": "1h"})
     assert await state_of(house, fast) == (TaskState.PAUSED, PauseCause.QUOTA)
     assert await state_of(house, slow) == (TaskState.ACTIVE, None)
-    why = (await house.ledger.explained(ADA, fast.id, None, "UTC")).explanation
+    why = (await house.ledger.explain(ADA, fast.id, None, "UTC")).explanation
     assert why.reason is Reason.QUOTA
     assert "shortest_interval" in why.english
     await house.service.accounts.put(CHIEF, "ada", quotas={"runs_per_day": 5})
@@ -300,7 +300,7 @@ async def unfinished_sweep(house: House) -> None:
     house.service.accounts.on_quotas = never_swept
     await house.service.accounts.put(CHIEF, "ada", quotas={"shortest_interval": "1h"})
     assert await state_of(house, fast) == (TaskState.ACTIVE, None)
-    await house.service.daily.enforce(house.clock.now())
+    await house.service.daily_quota.enforce(house.clock.now())
     assert await state_of(house, fast) == (TaskState.PAUSED, PauseCause.QUOTA)
     assert (await house.store.records("quota.sweep")).items == ()
 
@@ -335,12 +335,12 @@ async def function_no_longer_allowed(house: House) -> None:
     wish = PROMPT._replace(target=Target("function", '{"name":"report"}'))
     task = await open_house.tasks.create(robot, wish)
     assert await state_of(house, task) == (TaskState.ACTIVE, None)
-    assert await open_house.service.fire_rights.refused(task) is None
-    refused = await house.service.fire_rights.refused(task)
+    assert await open_house.service.fire_rights.check(task) is None
+    refused = await house.service.fire_rights.check(task)
     assert isinstance(refused, Skipped)
     assert refused.reason is Reason.AWAITING_APPROVAL
     approved = await house.service.approvals.approve(ADA, task.id, digest_of(task))
-    assert await house.service.fire_rights.refused(approved.task) is None
+    assert await house.service.fire_rights.check(approved.task) is None
 
 
 async def test_function_that_is_no_longer_allowed_does_not_run() -> None:
@@ -353,12 +353,12 @@ async def not_granted(house: House) -> None:
     await house.service.secrets.set(CHIEF, "tok", "hush", "ada")
     await house.service.secrets.grant(CHIEF, "tok", "robot", "ada")
     task = await house.tasks.create(robot, PROMPT._replace(payload='{"key": {"secret": "tok"}}'))
-    assert await house.service.fire_rights.refused(task) is None
+    assert await house.service.fire_rights.check(task) is None
     await house.service.secrets.revoke_grant(CHIEF, "tok", "robot", "ada")
-    refused = await house.service.fire_rights.refused(task)
+    refused = await house.service.fire_rights.check(task)
     assert isinstance(refused, Failed)
     assert refused.permanent
-    assert await house.service.fire_rights.refused(await house.add(who=ADA)) is None
+    assert await house.service.fire_rights.check(await house.add(who=ADA)) is None
 
 
 async def test_secret_without_a_grant_fails_the_run() -> None:

@@ -35,7 +35,7 @@ async def test_what_is_not_over_is_refused_and_nothing_of_it_is_kept(said: dict[
         good = an_ended_run(task, planned=NOON - DAY)
         bad = an_ended_run(task, planned=NOON - HOUR)._replace(**said)
         with pytest.raises(Refusal) as refused:
-            await house.tasks.keep_history(ADA, task.id, [good, bad])
+            await house.tasks.import_history(ADA, task.id, [good, bad])
         assert refused.value.code == "not_past"
         assert await _rows(house, task.id) == []
 
@@ -45,7 +45,7 @@ async def test_rows_become_those_of_the_task_whatever_they_say() -> None:
         task, other = await house.add(), a_task(owner="bob")
         foreign = an_ended_run(other, planned=NOON - DAY)
         for _ in range(2):
-            await house.tasks.keep_history(ADA, task.id, [foreign])
+            await house.tasks.import_history(ADA, task.id, [foreign])
         (row,) = await _rows(house, task.id)
         assert (row.owner, row.task_id) == ("ada", task.id)
         assert row.id == run_id(task.id, foreign.origin, foreign.planned, 1)

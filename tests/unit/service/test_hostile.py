@@ -52,7 +52,7 @@ Asked = Callable[[Service, Any], Awaitable[object]]
 
 TASK_METHODS: dict[str, Asked] = {
     "get": lambda service, id_: service.tasks.get(ADA, id_),
-    "named": lambda service, id_: service.tasks.named(ADA, id_),
+    "named": lambda service, id_: service.tasks.find_by_name(ADA, id_),
     "edit": lambda service, id_: service.tasks.edit(ADA, id_, Edits(name="x")),
     "rehearsed edit": lambda service, id_: service.tasks.edit(ADA, id_, Edits(name="x"), dry_run=True),
     "pause": lambda service, id_: service.tasks.pause(ADA, id_),
@@ -63,9 +63,9 @@ TASK_METHODS: dict[str, Asked] = {
     "skip": lambda service, id_: service.tasks.skip_next(ADA, id_),
     "backfill": lambda service, id_: service.tasks.backfill(ADA, id_, NOON - timedelta(days=1), NOON),
     "cancel a run": lambda service, id_: service.tasks.cancel_run(ADA, id_, "run_x"),
-    "history": lambda service, id_: service.tasks.keep_history(ADA, id_, []),
+    "history": lambda service, id_: service.tasks.import_history(ADA, id_, []),
     "why": lambda service, id_: service.ledger.why(ADA, id_, NOON),
-    "explained": lambda service, id_: service.ledger.explained(ADA, id_, None),
+    "explained": lambda service, id_: service.ledger.explain(ADA, id_, None),
 }
 RUN_METHODS: dict[str, Asked] = {
     "get": lambda service, id_: service.runs.get(ADA, id_),
@@ -99,7 +99,7 @@ TEXTS: dict[str, Asked] = {
     "runs of an owner": lambda service, text: service.runs.page(ROOT, RunFilter(owner=text)),
     "runs of a task": lambda service, text: service.runs.page(ADA, RunFilter(task_id=text)),
     "a key": lambda service, text: service.tasks.declare(ADA, WISH._replace(key=text)),
-    "a key in rehearsal": lambda service, text: service.tasks.rehearse(ADA, WISH._replace(key=text)),
+    "a key in rehearsal": lambda service, text: service.tasks.preview_declaration(ADA, WISH._replace(key=text)),
     "an owner": lambda service, text: service.tasks.declare(ROOT, WISH._replace(owner=text, key="x")),
     "a name": lambda service, text: service.tasks.create(ADA, WISH._replace(name=text)),
     "a lane": lambda service, text: service.tasks.create(ADA, WISH._replace(lane=text)),

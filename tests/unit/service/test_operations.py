@@ -88,7 +88,7 @@ async def test_every_task_has_its_turn_and_the_operation_says_so(clock: VirtualC
         assert refusal.en != refusal.zh
         assert over.ended == over.updated
         assert (over.problem, over.cancelling) == (None, False)
-        states = [(await house.tasks.get(ADA, each.id)).standing.state for each in tasks]
+        states = [(await house.tasks.get(ADA, each.id)).status.state for each in tasks]
         assert states == ["paused", "cancelled", "paused"]
 
 

@@ -12,7 +12,7 @@ from tests.unit.service.stage import house_on
 
 async def test_a_new_deployment_has_had_none() -> None:
     async with house_on() as house:
-        assert await house.service.outages.starting() is None
+        assert await house.service.outages.record_start() is None
         assert await house.service.outages.all() == ()
         assert await house.service.outages.at(NOON) is None
 
@@ -20,31 +20,31 @@ async def test_a_new_deployment_has_had_none() -> None:
 async def test_after_a_stop_in_good_order_it_began_with_the_stop() -> None:
     async with house_on() as house:
         outages = house.service.outages
-        await outages.stopped()
+        await outages.record_stop()
         house.later(HOUR)
         expected = Outage(NOON, NOON + HOUR, clean=True)
-        assert await outages.starting() == expected
+        assert await outages.record_start() == expected
         assert await outages.all() == (expected,)
 
 
 async def test_a_stop_that_nobody_requested_is_not_clean_and_the_next_requested_one_is() -> None:
     async with house_on() as house:
         outages = house.service.outages
-        await outages.stopped(requested=False)
+        await outages.record_stop(requested=False)
         house.later(HOUR)
-        assert await outages.starting() == Outage(NOON, NOON + HOUR, clean=False)
-        await outages.stopped()
+        assert await outages.record_start() == Outage(NOON, NOON + HOUR, clean=False)
+        await outages.record_stop()
         house.later(HOUR)
-        assert await outages.starting() == Outage(NOON + HOUR, NOON + 2 * HOUR, clean=True)
+        assert await outages.record_start() == Outage(NOON + HOUR, NOON + 2 * HOUR, clean=True)
 
 
 async def test_after_a_death_it_began_with_the_last_sign_of_life() -> None:
     async with house_on() as house:
         outages = house.service.outages
-        await outages.stopped()
+        await outages.record_stop()
         await house.store.join(a_node(renewed=NOON + 5 * MINUTE))
         house.later(HOUR)
-        assert await outages.starting() == Outage(NOON + 5 * MINUTE, NOON + HOUR, clean=False)
+        assert await outages.record_start() == Outage(NOON + 5 * MINUTE, NOON + HOUR, clean=False)
 
 
 async def test_the_last_of_several_to_die_counts() -> None:
@@ -52,7 +52,7 @@ async def test_the_last_of_several_to_die_counts() -> None:
         for number, minutes in enumerate((3, 9, 6)):
             await house.store.join(a_node(f"node-{number}", renewed=NOON + minutes * MINUTE))
         house.later(HOUR)
-        outage = await house.service.outages.starting()
+        outage = await house.service.outages.record_start()
         assert outage is not None
         assert outage.since == NOON + 9 * MINUTE
 
@@ -62,11 +62,11 @@ async def test_a_node_that_joins_others_finds_none() -> None:
 
     async with house_on() as house:
         outages = house.service.outages
-        await outages.stopped()
+        await outages.record_stop()
         house.later(HOUR)
         for age in (0, 3, 4, 14):
             await house.store.join(a_node(renewed=house.clock.now() - timedelta(seconds=age)))
-            assert await outages.starting() is None, age
+            assert await outages.record_start() is None, age
         assert await outages.all() == ()
 
 
@@ -74,16 +74,16 @@ async def test_how_long_a_node_may_be_silent_is_a_matter_of_the_lease_that_it_ha
     async with house_on() as house:
         await house.store.join(a_node())
         house.later(MINUTE)
-        assert await house.service.outages.starting(lease=2 * MINUTE) is None, "a long lease: it may be alive"
+        assert await house.service.outages.record_start(lease=2 * MINUTE) is None, "a long lease: it may be alive"
         house.later(MINUTE)
-        assert await house.service.outages.starting(lease=2 * MINUTE) is not None
+        assert await house.service.outages.record_start(lease=2 * MINUTE) is not None
 
 
 async def test_a_short_lease_is_over_soon() -> None:
     async with house_on() as house:
         await house.store.join(a_node())
         house.later(5 * SECOND)
-        assert await house.service.outages.starting(lease=4 * SECOND) is not None
+        assert await house.service.outages.record_start(lease=4 * SECOND) is not None
 
 
 async def test_whoever_can_see_that_a_process_is_gone_need_not_wait_for_its_lease() -> None:
@@ -91,18 +91,18 @@ async def test_whoever_can_see_that_a_process_is_gone_need_not_wait_for_its_leas
         outages = house.service.outages
         await house.store.join(a_node(home="here/7"))
         house.later(5 * SECOND)
-        assert await outages.starting(lambda home: home == "elsewhere/7") is None
-        assert await outages.starting(lambda home: home == "here/7") == Outage(NOON, NOON + 5 * SECOND, clean=False)
+        assert await outages.record_start(lambda home: home == "elsewhere/7") is None
+        assert await outages.record_start(lambda home: home == "here/7") == Outage(NOON, NOON + 5 * SECOND, clean=False)
 
 
 async def test_a_quick_restart_is_not_worth_telling() -> None:
     async with house_on() as house:
         outages = house.service.outages
-        await outages.stopped()
+        await outages.record_stop()
         house.later(SECOND)
-        assert await outages.starting() is None
+        assert await outages.record_start() is None
         house.later(HOUR)
-        assert await outages.starting() is not None
+        assert await outages.record_start() is not None
 
 
 async def test_only_the_last_to_leave_says_when_it_stopped() -> None:
@@ -110,21 +110,21 @@ async def test_only_the_last_to_leave_says_when_it_stopped() -> None:
         outages = house.service.outages
         await house.store.join(a_node(NODE, renewed=NOON + 30 * MINUTE))
         house.later(10 * MINUTE)
-        await outages.stopped()
+        await outages.record_stop()
         house.later(20 * MINUTE)
         await house.store.leave(NODE)
-        await outages.stopped()
+        await outages.record_stop()
         house.later(HOUR)
-        outage = await outages.starting()
+        outage = await outages.record_start()
         assert outage == Outage(NOON + 30 * MINUTE, NOON + 90 * MINUTE, clean=True)
 
 
 async def test_two_that_start_at_once_write_one() -> None:
     async with house_on() as house:
         outages = house.service.outages
-        await outages.stopped()
+        await outages.record_stop()
         house.later(HOUR)
-        assert await outages.starting() == await outages.starting()
+        assert await outages.record_start() == await outages.record_start()
         assert len(await outages.all()) == 1
 
 
@@ -132,9 +132,9 @@ async def test_an_instant_is_looked_up_with_both_ends_included() -> None:
     async with house_on() as house:
         outages = house.service.outages
         for _ in range(3):
-            await outages.stopped()
+            await outages.record_stop()
             house.later(HOUR)
-            await outages.starting()
+            await outages.record_start()
             house.later(HOUR)
         first, second, third = await outages.all()
         assert [each.since for each in (first, second, third)] == [NOON, NOON + 2 * HOUR, NOON + 4 * HOUR]
@@ -147,9 +147,9 @@ async def test_the_oldest_are_forgotten() -> None:
     async with house_on() as house:
         outages = house.service.outages
         for _ in range(205):
-            await outages.stopped()
+            await outages.record_stop()
             house.later(MINUTE)
-            await outages.starting()
+            await outages.record_start()
         kept = await outages.all()
         assert len(kept) == 200
         assert kept[-1].until == house.clock.now()
@@ -163,6 +163,6 @@ async def test_what_a_node_still_ran_after_its_last_renewal_was_a_sign_of_life_t
         assert run.ended is not None
         await house.store.join(a_node(renewed=run.ended - 2 * SECOND))
         house.later(HOUR)
-        outage = await house.service.outages.starting(lambda _home: True)
+        outage = await house.service.outages.record_start(lambda _home: True)
         assert outage is not None
         assert outage.since == run.ended

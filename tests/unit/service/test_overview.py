@@ -61,7 +61,7 @@ async def test_a_day_is_summed_up() -> None:
             TaskState.PAUSED: 1,
         }
         assert seen.outcomes == {"succeeded": 2, "skipped:skip_requested": 1}
-        assert (seen.lateness.counted, seen.lateness.on_time, seen.on_time) == (2, 1, 0.5)
+        assert (seen.lateness.total, seen.lateness.on_time, seen.on_time) == (2, 1, 0.5)
         assert seen.running == (going,)
         assert [facts.task for facts in seen.upcoming] == [task]
         assert (seen.lanes, seen.nodes) == ((), ()), "lanes and nodes are the operator's"
@@ -158,7 +158,7 @@ async def test_everything_that_a_filter_finds_has_its_turn_and_a_refusal_keeps_n
         assert (report.matched, report.done, seen) == (3, 2, [1, 2, 3])
         ((refused, refusal),) = report.refused
         assert (refused.id, refusal.code) == (tasks[3].id, "task_cancelled")
-        states = [each.standing.state for each in (await house.tasks.page(ADA)).items]
+        states = [each.status.state for each in (await house.tasks.page(ADA)).items]
         assert states == ["active", "paused", "active", "cancelled", "active", "paused"]
 
 

@@ -107,7 +107,7 @@ def _wish(**fields: Any) -> Wish:
 
 BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "get"): lambda house, ask: house.tasks.get(BOB, ask),
-    (Tasks, "named"): lambda house, ask: house.tasks.named(BOB, ask),
+    (Tasks, "named"): lambda house, ask: house.tasks.find_by_name(BOB, ask),
     (Tasks, "rename_declared"): lambda house, ask: house.tasks.rename_declared(
         BOB, ask, "code:x", FormerName("water", "garden.water")
     ),
@@ -118,15 +118,15 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "delete"): lambda house, ask: house.tasks.delete(BOB, ask),
     (Tasks, "run_now"): lambda house, ask: house.tasks.run_now(BOB, ask),
     (Tasks, "queue_now"): lambda house, ask: house.tasks.queue_now(BOB, ask),
-    (Tasks, "when"): lambda house, ask: house.tasks.when(_nobody_sees).pause(BOB, ask),
+    (Tasks, "when"): lambda house, ask: house.tasks.with_condition(_nobody_sees).pause(BOB, ask),
     (Tasks, "skip_next"): lambda house, ask: house.tasks.skip_next(BOB, ask),
     (Tasks, "backfill"): lambda house, ask: house.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
     (Tasks, "cancel_run"): lambda house, ask: house.tasks.cancel_run(BOB, ask, "run_any"),
-    (Tasks, "keep_history"): lambda house, ask: house.tasks.keep_history(BOB, ask, ()),
-    (Tasks, "keyed"): lambda house, ask: house.tasks.keyed(BOB, ask),
+    (Tasks, "keep_history"): lambda house, ask: house.tasks.import_history(BOB, ask, ()),
+    (Tasks, "keyed"): lambda house, ask: house.tasks.find_by_key(BOB, ask),
     (Approvals, "approve"): lambda house, ask: house.service.approvals.approve(BOB, ask, "0" * 64),
     (Ledger, "why"): lambda house, ask: house.ledger.why(BOB, ask, NOON),
-    (Ledger, "explained"): lambda house, ask: house.ledger.explained(BOB, ask, None),
+    (Ledger, "explained"): lambda house, ask: house.ledger.explain(BOB, ask, None),
 }
 """What takes the id of a task."""
 BY_RUN: Final[dict[tuple[type, str], Ask]] = {
@@ -141,9 +141,9 @@ BY_RUN: Final[dict[tuple[type, str], Ask]] = {
 MORE_WAYS: Final[dict[str, Ask]] = {
     "dry run of an edit": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), dry_run=True),
     "edit of a version": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), expected=99),
-    "by the key of somebody": lambda house, ask: house.tasks.keyed(BOB, ask, "ada"),
+    "by the key of somebody": lambda house, ask: house.tasks.find_by_key(BOB, ask, "ada"),
     "its runs": lambda house, ask: house.runs.page(BOB, RunFilter(task_id=ask)),
-    "a day": lambda house, ask: house.ledger.explained(BOB, ask, "yesterday", "Asia/Tokyo"),
+    "a day": lambda house, ask: house.ledger.explain(BOB, ask, "yesterday", "Asia/Tokyo"),
     "an empty backfill": lambda house, ask: house.tasks.backfill(BOB, ask, NOON + HOUR, NOON),
 }
 
@@ -161,7 +161,7 @@ async def _overview(house: House) -> object:
     return (
         states,
         seen.outcomes,
-        seen.lateness.counted,
+        seen.lateness.total,
         seen.waiting,
         seen.running,
         seen.upcoming,
@@ -187,9 +187,9 @@ LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Events, "after"): lambda house: house.service.events.after(BOB, 0),
     (Bulk, "each"): _bulk,
     (Operations, "page"): lambda house: house.service.operations.page(BOB),
-    (Code, "started"): lambda house: house.service.code.started(BOB, {"garden": []}),
-    (Code, "rename"): lambda house: house.service.code.rename(BOB, FormerName("water", "garden.water")),
-    (Code, "found_again"): lambda house: house.service.code.found_again(BOB, "water"),
+    (Code, "started"): lambda house: house.service.declared_tasks.register_start(BOB, {"garden": []}),
+    (Code, "rename"): lambda house: house.service.declared_tasks.rename(BOB, FormerName("water", "garden.water")),
+    (Code, "found_again"): lambda house: house.service.declared_tasks.restore(BOB, "water"),
     (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
     (Lanes, "all"): lambda house: house.service.lanes.all(BOB),
     (Lanes, "limit"): lambda house: house.service.lanes.limit(BOB, "garden", 1),
@@ -336,7 +336,7 @@ async def of_ada(house: House) -> Theirs:
     (going,) = await house.claim()
     await house.store.write_lines([Line(each.id, NOON, "info", "secret words") for each in (failed, going)])
     await house.service.secrets.set(ADA, "token", "secret words")
-    await house.service.code.started(ADA, {"garden": ["water"]})
+    await house.service.declared_tasks.register_start(ADA, {"garden": ["water"]})
     await house.service.accounts.put(CHIEF, "ada")
     await house.service.tokens.make(CHIEF, owner="ada", name="hers", agent="robot")
     await house.service.lanes.limit(ADA, "garden", 2)
@@ -371,7 +371,7 @@ async def asked_for(house: House, mine: Theirs) -> AsyncIterator[tuple[str, Ask,
         for run in (mine.failed, mine.going):
             yield f"{kind.__name__}.{name} of a run that {run.state.value}", ask, run.id, ABSENT_RUN
     for other in ("roses", "water the roses", mine.task.id[:9]):
-        yield f"by {other}", lambda house, ask: house.tasks.named(BOB, ask), other, "nothing like it"
+        yield f"by {other}", lambda house, ask: house.tasks.find_by_name(BOB, ask), other, "nothing like it"
     assert await house.store.facts(mine.task.id, "ada") is not None
 
 
@@ -396,7 +396,7 @@ async def test_the_same_questions_are_answered_to_whom_it_belongs_and_to_an_admi
         mine = await of_ada(house)
         for who in (ADA, ROOT):
             assert (await house.tasks.get(who, mine.task.id)).task == mine.task
-            assert (await house.tasks.named(who, "water the roses")).task == mine.task
+            assert (await house.tasks.find_by_name(who, "water the roses")).task == mine.task
             assert await house.runs.get(who, mine.failed.id) == mine.failed
             assert [line.line.text for line in await house.runs.lines(who, mine.going.id)] == ["secret words"]
             assert len((await house.runs.page(who, RunFilter(task_id=mine.task.id))).items) == 2
@@ -422,8 +422,8 @@ async def test_a_bulk_wish_touches_only_ones_own() -> None:
         own = await house.add(who=BOB)
         report = await house.service.bulk.each(BOB, TaskFilter(), lambda task: house.tasks.cancel(BOB, task.id))
         assert (report.matched, report.done) == (1, 1)
-        assert (await house.tasks.get(BOB, own.id)).standing.state == "cancelled"
-        assert (await house.tasks.get(ADA, mine.task.id)).standing.state == "active"
+        assert (await house.tasks.get(BOB, own.id)).status.state == "cancelled"
+        assert (await house.tasks.get(ADA, mine.task.id)).status.state == "active"
 
 
 async def test_nobody_makes_a_task_for_somebody_else() -> None:
@@ -546,7 +546,7 @@ async def test_an_operation_of_somebody_else_is_not_there() -> None:
             assert (await operations.get(BOB, begun[BOB].id)).total == 0
             while (await operations.get(ADA, begun[ADA].id)).ended is None:
                 await house.clock.pause(0)
-        assert (await house.tasks.get(ADA, mine.task.id)).standing.state == "cancelled"
+        assert (await house.tasks.get(ADA, mine.task.id)).status.state == "cancelled"
 
 
 async def test_only_an_admin_lets_nodes_go() -> None:
@@ -591,12 +591,12 @@ async def test_listeners_are_counted_for_their_owner_alone() -> None:
 async def _counted_listeners() -> None:
     house = House()
     await of_ada(house)
-    presence = house.service.presence
+    presence = house.service.listeners
     assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).webhooks == 1
     assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
     announcer = presence.announcer()
     await announcer.join(Audience("stream", "ada"))
-    async with presence.announced(Audience("terminal", "ada")):
+    async with presence.announce(Audience("terminal", "ada")):
         assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).total == 3
         assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
     await announcer.close()
@@ -630,19 +630,19 @@ async def test_what_is_the_operators_tells_nothing_of_owners() -> None:
     async with house_on() as house:
         mine = await of_ada(house)
         outages = house.service.outages
-        await outages.stopped()
+        await outages.record_stop()
         await house.service.secrets.check()
         await house.service.webhooks.close()
         await house.service.operations.close()
         answers = [
-            await outages.starting(),
+            await outages.record_start(),
             await outages.all(),
             await outages.at(NOON),
             await house.service.secrets.rotate(Key.random()),
             await house.service.audit.seal(),
-            await house.service.telling.told(()),
-            await house.service.daily.enforce(house.clock.now()),
-            await house.service.tokens.first(),
+            await house.service.event_encoder.encode(()),
+            await house.service.daily_quota.enforce(house.clock.now()),
+            await house.service.tokens.make_first(),
             house.service.audit.row(Principal("nobody"), "task.create", "tsk_1"),
         ]
         for word in ("ada", mine.task.id, "roses", "token", "secret words"):

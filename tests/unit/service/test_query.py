@@ -192,7 +192,7 @@ def test_any_text_is_understood_whole_or_refused_at_a_place_in_it(text: str) -> 
         assert 0 <= refusal.position <= len(text)
         return
     assert _without_places(read_terms(spelled(terms))) == _without_places(terms)
-    told = "".join(term.key * (not term.bare) + "".join(term.values) for term in terms).lower()
+    told = "".join(term.key * (not term.is_bare) + "".join(term.values) for term in terms).lower()
     kept = [letter for letter in text if letter.isalnum()]
     assert all(letter.lower() in told for letter in kept)
 

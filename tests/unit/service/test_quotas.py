@@ -130,7 +130,7 @@ async def test_whichever_way_a_task_is_made_or_changed_its_schedule_is_looked_at
             tasks.create_many(ada, [WISH, hasty], lambda task: task),
             tasks.declare(ada, hasty._replace(key="new")),
             tasks.declare(ada, hasty._replace(key="k")),
-            tasks.rehearse(ada, hasty._replace(key="k")),
+            tasks.preview_declaration(ada, hasty._replace(key="k")),
             tasks.edit(ada, task.id, Edits(when="every 5s")),
             tasks.edit(ada, task.id, Edits(when="every 5s"), dry_run=True),
         ):

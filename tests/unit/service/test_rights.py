@@ -90,7 +90,7 @@ async def _function(house: House, who: Principal) -> None:
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "get"): _tasks(Scope.READ, lambda tasks, who, task: tasks.get(who, task)),
-    (Tasks, "named"): _tasks(Scope.READ, lambda tasks, who, task: tasks.named(who, task)),
+    (Tasks, "named"): _tasks(Scope.READ, lambda tasks, who, task: tasks.find_by_name(who, task)),
     (Tasks, "rename_declared"): _tasks(
         Scope.WRITE, lambda tasks, who, task: tasks.rename_declared(who, task, "code:x", FormerName("y", "x"))
     ),
@@ -99,7 +99,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "resume"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.resume(who, task)),
     (Tasks, "cancel"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.cancel(who, task)),
     (Tasks, "delete"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.delete(who, task)),
-    (Tasks, "keep_history"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.keep_history(who, task, ())),
+    (Tasks, "keep_history"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.import_history(who, task, ())),
     (Tasks, "run_now"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.run_now(who, task)),
     (Tasks, "queue_now"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.queue_now(who, task)),
     (Tasks, "skip_next"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.skip_next(who, task)),
@@ -110,7 +110,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         ),
     ),
     (Ledger, "why"): Call(Scope.READ, lambda house, who, things: house.ledger.why(who, things.task, NOON)),
-    (Ledger, "explained"): Call(Scope.READ, lambda house, who, things: house.ledger.explained(who, things.task, None)),
+    (Ledger, "explained"): Call(Scope.READ, lambda house, who, things: house.ledger.explain(who, things.task, None)),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "retry"): _runs(Scope.RUN, lambda runs, who, run: runs.retry(who, run)),
@@ -124,7 +124,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.WRITE, lambda house, who, things: house.tasks.declare(who, WISH._replace(owner=things.owner, key="k"))
     ),
     (Tasks, "rehearse"): Call(
-        Scope.WRITE, lambda house, who, things: house.tasks.rehearse(who, WISH._replace(owner=things.owner, key="k"))
+        Scope.WRITE, lambda house, who, things: house.tasks.preview_declaration(who, WISH._replace(owner=things.owner, key="k"))
     ),
     (SecretBox, "set"): Call(
         Scope.WRITE, lambda house, who, things: house.service.secrets.set(who, "new", "value", things.owner)
@@ -178,7 +178,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Webhooks, "rotate"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.rotate(who, hook)),
     (Webhooks, "remove"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.remove(who, hook)),
     (Webhooks, "page"): Call(Scope.READ, lambda house, who, _: house.service.webhooks.page(who), owned=False),
-    (Tasks, "keyed"): Call(Scope.READ, lambda house, who, _: house.tasks.keyed(who, "roses"), owned=False),
+    (Tasks, "keyed"): Call(Scope.READ, lambda house, who, _: house.tasks.find_by_key(who, "roses"), owned=False),
     (Tasks, "page"): Call(Scope.READ, lambda house, who, _: house.tasks.page(who), owned=False),
     (Tasks, "count"): Call(Scope.READ, lambda house, who, _: house.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda house, who, _: house.tasks.upcoming(who), owned=False),
@@ -196,11 +196,11 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Functions, "all"): Call(Scope.READ, lambda house, who, _: house.service.functions.all(who), owned=False),
     (Functions, "get"): Call(Scope.READ, lambda house, who, _: _function(house, who), owned=False),
     (Code, "rename"): Call(
-        Scope.WRITE, lambda house, who, _: house.service.code.rename(who, FormerName("x", "jobs.x")), owned=False
+        Scope.WRITE, lambda house, who, _: house.service.declared_tasks.rename(who, FormerName("x", "jobs.x")), owned=False
     ),
-    (Code, "started"): Call(Scope.WRITE, lambda house, who, _: house.service.code.started(who, {}), owned=False),
+    (Code, "started"): Call(Scope.WRITE, lambda house, who, _: house.service.declared_tasks.register_start(who, {}), owned=False),
     (Code, "found_again"): Call(
-        Scope.WRITE, lambda house, who, _: house.service.code.found_again(who, "x"), owned=False
+        Scope.WRITE, lambda house, who, _: house.service.declared_tasks.restore(who, "x"), owned=False
     ),
     (SecretBox, "names"): Call(Scope.READ, lambda house, who, _: house.service.secrets.names(who), owned=False),
     (Lanes, "all"): Call(Scope.READ, lambda house, who, _: house.service.lanes.all(who), owned=False),

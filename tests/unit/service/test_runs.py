@@ -111,7 +111,7 @@ async def test_a_task_that_gave_up_has_one_more_attempt_and_stays_as_it_is() -> 
     async with house_on() as house:
         task = await house.add("in 1h")
         failed = await house.ran(HOUR, NEVER_AGAIN)
-        assert (await house.tasks.get(ADA, task.id)).standing.state is TaskState.FAILED
+        assert (await house.tasks.get(ADA, task.id)).status.state is TaskState.FAILED
         await house.runs.retry(ADA, failed.id)
         (again,) = await house.claim()
         await house.settle(again)

@@ -420,7 +420,7 @@ class Contested(MemoryStore):
             self.times -= 1
             known = self._data.records.get((record.kind, record.key))
             version = 1 if known is None else known.version + 1
-            with self._data.writing():
+            with self._data.transaction():
                 self._data.records.write((record.kind, record.key), record._replace(version=version))
 
 

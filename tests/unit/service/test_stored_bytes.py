@@ -43,11 +43,11 @@ async def _ran_all(house: House, by: timedelta, outcome: Outcome = LARGE, lines:
 
 async def _enforce(house: House) -> int:
     house.later(MINUTE)
-    return await house.service.daily.enforce(house.clock.now())
+    return await house.service.daily_quota.enforce(house.clock.now())
 
 
 async def _why(house: House, task: Task) -> str:
-    return str((await house.ledger.explained(ROOT, task.id, None)).explanation)
+    return str((await house.ledger.explain(ROOT, task.id, None)).explanation)
 
 
 async def _last(house: House, task: Task) -> tuple[str, str | None]:
@@ -132,7 +132,7 @@ async def test_deleted_task_makes_room_for_another_at_once() -> None:
         assert f"horae owner set ada --quota stored_bytes={1024**2}" in str(refused.hint)
         await house.tasks.delete(ada, task.id)
         assert await house.add(who=ada)
-        assert await house.service.rehearsal.daily.enforce(house.clock.now()) == 0
+        assert await house.service.dry_run.daily_quota.enforce(house.clock.now()) == 0
 
 
 async def test_recommended_limit_has_room_for_what_is_stored() -> None:
@@ -169,13 +169,13 @@ async def test_skipped_run_still_names_the_quota_after_it_was_raised() -> None:
         why = await _why(house, task)
         assert "Quota: stored_bytes" in why
         assert "still used up" not in why
-        explained = (await house.ledger.explained(ROOT, task.id, None)).explanation
+        explained = (await house.ledger.explain(ROOT, task.id, None)).explanation
         assert "配额：stored_bytes" in explained.chinese
 
 
 async def test_runs_per_day_and_stored_bytes_are_lifted_apart_and_each_is_named() -> None:
     async with house_on() as house:
-        daily, accounts = house.service.daily, house.service.accounts
+        daily, accounts = house.service.daily_quota, house.service.accounts
         ada = await house.member("ada", stored_bytes=LIMIT, runs_per_day=2)
         task = await house.add(who=ada)
         for _ in range(2):
@@ -188,7 +188,7 @@ async def test_runs_per_day_and_stored_bytes_are_lifted_apart_and_each_is_named(
         house.later(12 * HOUR)
         assert await daily.enforce(house.clock.now()) == 1
         owner = await accounts.get(ROOT, "ada")
-        assert (owner.exhausted, owner.storage_full is None) == (None, False), "another day makes no room"
+        assert (owner.exhausted_on, owner.storage_full is None) == (None, False), "another day makes no room"
         assert await _ran_all(house, HOUR) == []
         assert "Quota: runs_per_day" not in await _why(house, task)
         await accounts.put(CHIEF, "ada", quotas={"stored_bytes": "usual"})
@@ -218,11 +218,11 @@ async def test_room_in_the_storage_never_lifts_a_revocation() -> None:
         await house.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": None})
         facts = await house.store.facts(task.id, None)
         assert facts is not None
-        assert facts.barred == "owner_revoked"
+        assert facts.block_reason == "owner_revoked"
         await house.service.accounts.restore(CHIEF, "ada")
         facts = await house.store.facts(task.id, None)
         assert facts is not None
-        assert facts.barred is None
+        assert facts.block_reason is None
 
 
 async def test_lowered_quota_counts_at_once_whatever_was_measured_before() -> None:
@@ -401,7 +401,7 @@ async def test_owner_that_cannot_be_measured_keeps_no_other_from_being_stopped(m
         with pytest.raises(StoreUnavailable):
             await _enforce(house)
         ada, bob = [await house.service.accounts.get(ROOT, name) for name in ("ada", "bob")]
-        assert ada.exhausted == bob.exhausted == house.clock.now().date()
+        assert ada.exhausted_on == bob.exhausted_on == house.clock.now().date()
         assert (ada.storage_full is None, bob.storage_full is None) == (True, False)
 
 

@@ -239,7 +239,7 @@ async def test_a_foreign_task_answers_exactly_like_one_that_is_not_there() -> No
         assert answers[0] == answers[1]
     assert (await desk.runs.page(BOB, RunFilter(task_id=task.id))).items == ()
     facts = await desk.tasks.get(ADA, task.id)
-    assert (facts.task, facts.standing.state, len(facts.entries)) == (task, TaskState.ACTIVE, 1)
+    assert (facts.task, facts.status.state, len(facts.entries)) == (task, TaskState.ACTIVE, 1)
     assert desk.told == [NOON + HOUR]
 
 
@@ -276,7 +276,7 @@ async def test_every_change_is_told_so_that_the_engine_looks() -> None:
     task = await desk.tasks.create(ADA, a_wish())
     desk.told.clear()
     await desk.tasks.pause(ADA, task.id, note="holidays", until=NOON + HOUR)
-    assert (await desk.tasks.resume(ADA, task.id)).standing.state is TaskState.ACTIVE
+    assert (await desk.tasks.resume(ADA, task.id)).status.state is TaskState.ACTIVE
     await desk.tasks.skip_next(ADA, task.id, 2)
     assert await desk.tasks.run_now(ADA, task.id) == run_id(task.id, Origin.MANUAL, NOON, 1)
     await desk.tasks.cancel(ADA, task.id)

@@ -32,7 +32,7 @@ async def test_whoever_comes_with_a_token_is_known_with_all_that_they_may() -> N
         assert (who.owner, who.admin, who.scopes) == ("ada", False, SCOPES_OF[Role.MEMBER])
         assert (who.actor, who.via, who.request, who.agent) == (token.id, "http", "req_9", None)
         assert (who.zone, who.quotas) == ("Asia/Tokyo", MEMBER_QUOTAS._replace(active_tasks=3))
-        assert who.scope == "ada"
+        assert who.owner_filter == "ada"
 
 
 async def test_only_a_hash_of_it_is_kept() -> None:
@@ -129,17 +129,17 @@ async def test_a_lower_role_takes_from_the_tokens_that_there_are() -> None:
         await accounts.put(CHIEF, "ada", role=Role.ADMIN)
         _, text = await tokens.make(CHIEF, owner="ada", name="laptop")
         before = await tokens.authenticate(text, via="http")
-        assert (before.admin, before.scope, before.quotas) == (True, None, NO_QUOTAS)
+        assert (before.admin, before.owner_filter, before.quotas) == (True, None, NO_QUOTAS)
         await accounts.put(CHIEF, "ada", role=Role.VIEWER)
         house.clock.advance(CACHED_SECONDS)
         after = await tokens.authenticate(text, via="http")
-        assert (after.admin, after.scope, after.scopes) == (False, "ada", frozenset({Scope.READ}))
+        assert (after.admin, after.owner_filter, after.scopes) == (False, "ada", frozenset({Scope.READ}))
 
 
 async def test_an_agents_token_is_a_guests_and_never_an_admins() -> None:
     async with house_on() as house:
         robot = await house.member("ada", Role.ADMIN, agent="robot")
-        assert (robot.agent, robot.admin, robot.scope) == ("robot", False, "ada")
+        assert (robot.agent, robot.admin, robot.owner_filter) == ("robot", False, "ada")
         assert Scope.ADMIN not in robot.scopes
         assert robot.quotas == AGENT_QUOTAS
         strict = await house.member("bob", agent="robot", active_tasks=3, shortest_interval="1h")
@@ -257,13 +257,13 @@ async def test_the_first_start_makes_one_admin_token_and_no_other_start_does(tmp
     await store.open()
     clock = VirtualClock(NOON)
     services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
-    texts = await asyncio.gather(*(service.tokens.first() for service in services))
+    texts = await asyncio.gather(*(service.tokens.make_first() for service in services))
     (text,) = [text for text in texts if text is not None]
     who = await services[0].tokens.authenticate(text, via="cli")
     assert (who.owner, who.admin, who.scopes) == ("local", True, frozenset(Scope))
-    assert await services[1].tokens.first() is None
+    assert await services[1].tokens.make_first() is None
     await services[1].tokens.revoke(who, who.actor)
-    assert await services[2].tokens.first() is None, "a deployment has one beginning"
+    assert await services[2].tokens.make_first() is None, "a deployment has one beginning"
     await store.close()
 
 
@@ -272,17 +272,17 @@ async def test_first_admin_token_is_made_although_members_have_tokens() -> None:
         tokens = house.service.tokens
         await house.member("ada")
         await tokens.make(CHIEF, owner="ada", name="reader", scopes=[Scope.READ])
-        text = await tokens.first()
+        text = await tokens.make_first()
         assert text is not None
         assert (await tokens.authenticate(text, via="cli")).admin
-        assert await tokens.first() is None
+        assert await tokens.make_first() is None
 
 
 async def test_first_token_does_not_make_a_demoted_owner_admin_again() -> None:
     async with house_on() as house:
         await house.service.accounts.put(CHIEF, "local", role=Role.MEMBER)
         await house.member("ada")
-        assert await house.service.tokens.first() is None
+        assert await house.service.tokens.make_first() is None
 
 
 async def test_a_revoked_owners_tasks_are_skipped_and_say_why() -> None:
@@ -294,7 +294,7 @@ async def test_a_revoked_owners_tasks_are_skipped_and_say_why() -> None:
         assert await house.claim() == []
         (row,) = (await house.runs.page(ROOT, RunFilter(task_id=task.id))).items
         assert (row.state, row.reason) == ("skipped", "owner_revoked")
-        why = await house.ledger.explained(ROOT, task.id, None)
+        why = await house.ledger.explain(ROOT, task.id, None)
         assert "revoked" in why.explanation.english
         await house.service.accounts.restore(CHIEF, "ada")
         house.later(HOUR)

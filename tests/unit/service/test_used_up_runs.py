@@ -27,7 +27,7 @@ async def used_up(house: House) -> tuple[Principal, Task, Run]:
     ada = await house.member("ada", runs_per_day=1)
     task = await house.add(who=ada, options=Options(retries=0))
     failed = await house.ran(HOUR, Failed("no"))
-    assert await house.service.daily.enforce(house.clock.now()) == 1
+    assert await house.service.daily_quota.enforce(house.clock.now()) == 1
     return ada, task, failed
 
 
@@ -53,10 +53,10 @@ async def test_runs_of_an_agent_are_its_own_quota() -> None:
     async with house_on() as house:
         await house.member("ada", runs_per_day=100)
         robot = await house.member("ada", agent="robot")
-        house.service.daily.agents = AGENT_QUOTAS._replace(runs_per_day=1)
+        house.service.daily_quota.agents = AGENT_QUOTAS._replace(runs_per_day=1)
         task = await house.add("in 5m", who=robot)
         await house.ran(HOUR)
-        assert await house.service.daily.enforce(house.clock.now()) == 1
+        assert await house.service.daily_quota.enforce(house.clock.now()) == 1
         refusal = await refusal_of(house.tasks.run_now(ROOT, task.id))
         assert refusal.facts["command"] == "horae agent set robot --owner ada --quota runs_per_day=never"
 
@@ -80,7 +80,7 @@ async def test_skipped_run_names_the_quota_and_the_newest_one_answers(url: str, 
         for _ in range(2):
             house.later(HOUR)
             await house.claim()
-        why = await house.ledger.explained(ada, task.id, None)
+        why = await house.ledger.explain(ada, task.id, None)
         assert why.at == failed.planned + 2 * HOUR
         assert (why.explanation.verdict, why.explanation.reason) == (Verdict.SKIPPED, "quota")
         assert "Quota: runs_per_day" in why.explanation.english

@@ -160,8 +160,8 @@ def test_policies_that_do_not_fit_are_refused_with_a_hint(options: dict[str, Any
 
 def test_what_is_chosen_here_wins_over_the_usual() -> None:
     usual = Options(missed="skip", priority=1, timeout=5)
-    assert Options(priority=2).over(usual) == Options(missed="skip", priority=2, timeout=5)
-    assert Options(priority=2).over(NO_OPTIONS) == Options(priority=2)
+    assert Options(priority=2).merged_with(usual) == Options(missed="skip", priority=2, timeout=5)
+    assert Options(priority=2).merged_with(NO_OPTIONS) == Options(priority=2)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_what_is_chosen_here_wins_over_the_usual() -> None:
     ],
 )
 def test_retries_and_retry_are_one_thing_when_they_meet(usual: Options, here: Options, meant: Retry) -> None:
-    assert read_policies(EVERY, here.over(usual)).retry == meant
+    assert read_policies(EVERY, here.merged_with(usual)).retry == meant
 
 
 # --- no limit --------------------------------------------------------------------------------------------------------

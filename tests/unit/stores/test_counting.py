@@ -10,7 +10,7 @@ _HOUR = 3_600_000_000
 
 def test_however_often_it_is_asked_for_it_is_the_same() -> None:
     counting = Counting()
-    counting.count_new("ada")
+    counting.count_new_task("ada")
     counting.count_success("ada", (0, "succeeded", None, _HOUR, _HOUR), _HOUR, FRESH, Standing(TaskState.COMPLETED))
-    assert dict(counting.all_counts()) == dict(counting.all_counts())
-    assert sum(counting.all_counts().values()) == 3
+    assert dict(counting.total_deltas()) == dict(counting.total_deltas())
+    assert sum(counting.total_deltas().values()) == 3

@@ -59,10 +59,10 @@ async def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
 async def test_a_standing_that_another_process_wrote_is_seen(tmp_path: Path) -> None:
     async with two_stores(tmp_path) as (first, second):
         run = await a_running(first)
-        await second.change(run.task_id, None, saying(Change(standing=Standing(failures=7))))
+        await second.change(run.task_id, None, saying(Change(status=Standing(failures=7))))
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
-        assert decided[0][0].standing.failures == 7
+        assert decided[0][0].status.failures == 7
 
 
 async def test_a_start_by_another_process_is_seen(tmp_path: Path) -> None:
@@ -102,11 +102,11 @@ def test_what_is_remembered_is_bounded() -> None:
     familiar = Familiar()
     task = a_task()
     for number in range(3 * Familiar._MAX_TASKS):
-        familiar.keep(Known(number, 1, task, Standing(), (a_run(task),), (number,)))
+        familiar.put(Known(number, 1, task, Standing(), (a_run(task),), (number,)))
     assert len(familiar._entries) <= Familiar._MAX_TASKS
     heavy = a_task(payload="x" * (Familiar._MAX_CHARACTERS // 10))
     for number in range(100):
-        familiar.keep(Known(number, 1, heavy, Standing()))
+        familiar.put(Known(number, 1, heavy, Standing()))
     assert len(familiar._entries) <= 11
 
 
@@ -116,9 +116,9 @@ def test_after_a_change_it_is_known_as_it_was_written() -> None:
     known = Known(5, 1, task, Standing(), tuple(going), (10, 11, 12))
     new, skipped = a_run(task, planned=NOON - HOUR), an_ended_run(task, planned=NOON - 2 * HOUR)
     change = Change(
-        standing=Standing(counted=1),
-        born=(skipped, new),
-        moved=(going[1]._replace(state=RunState.SUCCEEDED),),
+        status=Standing(counted=1),
+        new_runs=(skipped, new),
+        updated_runs=(going[1]._replace(state=RunState.SUCCEEDED),),
         cancelled=((going[2].id, Reason.CANCELLED),),
     )
     expected = Known(
@@ -131,9 +131,9 @@ def test_the_first_run_and_the_last_end_are_known_too() -> None:
     task = a_task()
     run = a_run(task)
     known = Known(5, 1, task, Standing())
-    going = after(known, Change(born=(run,)), [7])
+    going = after(known, Change(new_runs=(run,)), [7])
     assert going == Known(5, 2, task, Standing(), (run,), (7,))
-    assert after(known, Change(born=(an_ended_run(task),)), [7]) == Known(5, 2, task, Standing())
-    assert after(going, Change(moved=(an_ended_run(task),)), []) == Known(5, 3, task, Standing())
+    assert after(known, Change(new_runs=(an_ended_run(task),)), [7]) == Known(5, 2, task, Standing())
+    assert after(going, Change(updated_runs=(an_ended_run(task),)), []) == Known(5, 3, task, Standing())
     waiting = run._replace(state=RunState.WAITING)
-    assert after(going, Change(moved=(waiting,)), []) == Known(5, 3, task, Standing(), (waiting,), (7,))
+    assert after(going, Change(updated_runs=(waiting,)), []) == Known(5, 3, task, Standing(), (waiting,), (7,))

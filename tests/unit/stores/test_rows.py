@@ -95,9 +95,9 @@ async def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_pat
         run = await a_running(store, task)
         broken = "half \ud83d of it"
         ended = run._replace(state=RunState.FAILED, ended=NOON, error=broken, result_json=broken)
-        standing = (await facts_of(store, task)).standing._replace(last_result=broken)
+        standing = (await facts_of(store, task)).status._replace(last_result=broken)
         told = an_event(task, detail=broken)
-        change = Change(standing=standing, moved=(ended,), events=(told,))
+        change = Change(status=standing, updated_runs=(ended,), events=(told,))
         await store.settle([a_settlement(run, outcome=Failed(broken))], lambda *_: change)
         await store.write_lines([Line(run.id, NOON, "error", broken)])
         kept = await store.run(run.id, None)
@@ -120,10 +120,10 @@ async def test_a_payload_that_nobody_changed_is_not_written_again(tmp_path: Path
         task = a_task(payload='"' + "x" * 200_000 + '"')
         await store.add([a_new_task(task)])
         pages: list[int] = []
-        await store._writer.do(lambda link: link.on_wal(pages.append))
-        standing = (await facts_of(store, task)).standing
-        await store.change(task.id, None, saying(Change(standing=standing._replace(counted=1))))
-        await store.change(task.id, None, saying(Change(standing=standing._replace(counted=2))))
+        await store._writer.submit(lambda link: link.on_wal(pages.append))
+        standing = (await facts_of(store, task)).status
+        await store.change(task.id, None, saying(Change(status=standing._replace(counted=1))))
+        await store.change(task.id, None, saying(Change(status=standing._replace(counted=2))))
         assert pages[-1] - pages[-2] < 10
 
 

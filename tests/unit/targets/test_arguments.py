@@ -186,7 +186,7 @@ MISFITS: list[tuple[Any, Any, str, str]] = [
 def test_what_does_not_fit_is_located_and_told(annotation: Any, value: Any, path: str, wanted: str) -> None:
     with pytest.raises(Mismatch) as caught:
         converter_for(annotation).read(value)
-    assert (caught.value.path, caught.value.wanted) == (path, wanted)
+    assert (caught.value.path, caught.value.expected) == (path, wanted)
 
 
 def test_a_model_that_validates_itself_says_why() -> None:

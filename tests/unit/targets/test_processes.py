@@ -104,7 +104,7 @@ async def test_what_is_raised_there_is_told_as_in_the_node(
 ) -> None:
     outcome = failed((await carried(functions.refuse, json.dumps({"how": how}), isolate))[0])
     assert outcome.error.startswith(error)
-    assert (outcome.permanent, outcome.died_alone) == (permanent, False)
+    assert (outcome.permanent, outcome.died_isolated) == (permanent, False)
     assert "src/horae" not in outcome.error
 
 
@@ -128,19 +128,19 @@ async def test_a_process_that_dies_is_an_ordinary_failure_unless_it_was_alone(al
     aborted = failed(outcome)
     assert aborted.error == "the process died with signal 6 (SIGABRT)"
     assert "Fatal Python error: Aborted" in invocation.texts("output")
-    assert (ended.died_alone, aborted.died_alone, ended.permanent) == (alone, alone, False)
+    assert (ended.died_isolated, aborted.died_isolated, ended.permanent) == (alone, alone, False)
 
 
 async def test_a_poisoned_run_goes_alone_whatever_its_function_says() -> None:
     outcome, invocation = await carried(functions.speak, alone=True)
     assert succeeded(outcome) == ""
     assert "on standard error" in invocation.texts("output")
-    assert not failed((await carried(functions.refuse, '{"how": "odd"}', alone=True))[0]).died_alone
+    assert not failed((await carried(functions.refuse, '{"how": "odd"}', alone=True))[0]).died_isolated
 
 
 async def test_alone_but_nowhere_to_be_found_is_a_death() -> None:
     outcome = failed((await carried(lambda: None, alone=True))[0])
-    assert outcome.died_alone
+    assert outcome.died_isolated
     assert "no other process could find it" in outcome.error
 
 
@@ -167,7 +167,7 @@ async def test_a_module_that_can_no_longer_be_loaded(fragile: Path, alone: bool)
     fragile.write_text("raise OSError('the disk is gone')\n")
     outcome = failed((await carried(work, isolate="process", alone=alone))[0])
     assert outcome.error == "it cannot be loaded in a process of its own: OSError: the disk is gone"
-    assert outcome.died_alone is alone
+    assert outcome.died_isolated is alone
 
 
 def test_a_name_that_leads_to_another_file_here_is_loaded_from_its_own(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_reference_becomes_the_value_wherever_it_stands() -> None:
     done = filled(spec, secrets)
     assert done.value == {"headers": {"Authorization": "Bearer abc"}, "list": [1, "90210", "Bearer abc"]}
     assert secrets.asked == ["token", "pin"], "a value is asked for once"
-    assert done.masks.hide("sent Bearer abc and 90210") == f"sent {MASK} and {MASK}"
+    assert done.masks.mask("sent Bearer abc and 90210") == f"sent {MASK} and {MASK}"
     assert spec["list"] == [1, {"secret": "pin"}, {"secret": "token"}], "the spec itself keeps its references"
 
 
@@ -104,7 +104,7 @@ AWKWARD = 'p"a/ss\\wö rd+1'
     ],
 )
 def test_a_value_is_hidden_in_every_shape_in_which_it_is_sent(shown: str) -> None:
-    hidden = Masks([AWKWARD]).hide(f"before {shown} after")
+    hidden = Masks([AWKWARD]).mask(f"before {shown} after")
     assert MASK in hidden
     assert hidden.startswith("before ")
     assert hidden.endswith(" after")
@@ -114,27 +114,27 @@ def test_a_value_is_hidden_in_every_shape_in_which_it_is_sent(shown: str) -> Non
 def test_every_line_of_a_value_with_many_lines_is_hidden_alone_too() -> None:
     masks = Masks([PEM])
     for line in PEM.splitlines():
-        assert masks.hide(f"> {line}") == (f"> {line}" if line == "}" else f"> {MASK}")
-    assert masks.hide(f"all of it: {PEM}") == f"all of it: {MASK}"
+        assert masks.mask(f"> {line}") == (f"> {line}" if line == "}" else f"> {MASK}")
+    assert masks.mask(f"all of it: {PEM}") == f"all of it: {MASK}"
 
 
 def test_a_value_that_was_read_without_its_last_line_break_is_hidden() -> None:
-    assert Masks(["hunter22\n"]).hide("hunter22!") == f"{MASK}!"
+    assert Masks(["hunter22\n"]).mask("hunter22!") == f"{MASK}!"
 
 
 def test_values_that_overlap_leave_nothing_of_each_other() -> None:
-    assert Masks(["abcdef", "defghi"]).hide("x abcdefghi x") == f"x {MASK} x"
-    assert Masks(["aaaa"]).hide("aaaaaa") == MASK
+    assert Masks(["abcdef", "defghi"]).mask("x abcdefghi x") == f"x {MASK} x"
+    assert Masks(["aaaa"]).mask("aaaaaa") == MASK
 
 
 def test_short_values_and_no_values_mask_nothing() -> None:
-    assert Masks(["abc"]).hide("abc") == "abc"
-    assert Masks().hide("abc") == "abc"
+    assert Masks(["abc"]).mask("abc") == "abc"
+    assert Masks().mask("abc") == "abc"
 
 
 @given(st.lists(st.text('abc/+ é"\n', min_size=4, max_size=9), max_size=4), st.text('abc/+ é"\n', max_size=60))
 def test_no_value_survives_hiding(values: list[str], text: str) -> None:
-    hidden = Masks(values).hide(text)
+    hidden = Masks(values).mask(text)
     assert not any(value in hidden for value in values)
 
 

@@ -18,12 +18,12 @@ async def edit_and_switch(
     write."""
     principal, task_id = own(principal), facts.task.id
     await service.tasks.edit(principal, task_id, edits, dry_run=True)
-    is_over = facts.standing.state in (TaskState.COMPLETED, TaskState.FAILED)
+    is_over = facts.status.state in (TaskState.COMPLETED, TaskState.FAILED)
     # A task that has ended can be enabled only after the edit gives it a new time.
     edit_first = is_over and not isinstance(edits.when, Keep)
     if enabled and not edit_first:
         await service.tasks.resume(principal, task_id)
-    if enabled is False and facts.standing.state is TaskState.ACTIVE:
+    if enabled is False and facts.status.state is TaskState.ACTIVE:
         await service.tasks.pause(principal, task_id, note=DISABLED)
     await service.tasks.edit(principal, task_id, edits)
     if edit_first and enabled:
@@ -37,7 +37,7 @@ async def edit_and_switch(
 async def hold(service: Service, principal: Principal, task_id: str, note: str) -> Facts:
     """Pause the task. A pause with another cause than a request, such as a pending approval, is kept."""
     facts = await service.tasks.get(own(principal), task_id)
-    pause = facts.standing.pause
+    pause = facts.status.pause
     if pause is not None and pause.cause is not PauseCause.REQUESTED:
         return facts
     return await service.tasks.pause(own(principal), task_id, note=note)

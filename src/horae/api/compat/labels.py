@@ -36,7 +36,7 @@ def mark_of(task: Task, name: str) -> str | None:
 
 def updated(facts: Facts, latest: Run | None) -> datetime:
     """Return the time of the last visible change: created, edited here, paused, run, ended."""
-    status = facts.standing
+    status = facts.status
     times = (
         facts.task.created,
         _edit_time(facts.task),

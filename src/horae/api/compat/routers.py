@@ -25,9 +25,9 @@ class CompatRoute(Guarded):
     statuses: ClassVar[Mapping[str, int]] = {}
     """Statuses by refusal code where clients of this surface expect another one."""
 
-    async def answered(self, request: Request, bound: Bound | None) -> Response:
+    async def respond(self, request: Request, bound: Bound | None) -> Response:
         try:
-            return await super().answered(request, bound)
+            return await super().respond(request, bound)
         except HoraeError as error:
             return _with_compat_fields(problem(request, error), self.statuses.get(_code(error)))
         except RequestValidationError as error:

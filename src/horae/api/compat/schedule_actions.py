@@ -223,7 +223,7 @@ async def snooze(uuid: str, request: Request, principal: Who) -> Response:
     at = now + read_snooze(await json_body(request), task)
     if happens_once(task):
         edits = Edits(when=Once(at, zone=task.schedule.zone), labels=labelled(task, {UPDATED: now.isoformat()}))
-        is_active = facts.standing.state is TaskState.ACTIVE
+        is_active = facts.status.state is TaskState.ACTIVE
         after = await edit_and_switch(context.service, principal, facts, edits, enabled=None if is_active else True)
         return await enclosed_task(request, principal, after)
     extra = await context.service.tasks.create(own(principal), once_more(task, at, now))

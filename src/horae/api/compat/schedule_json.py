@@ -64,7 +64,7 @@ def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str,
         "nextScheduledAt": upcoming,
         "nextExecutionTime": upcoming,
         "lastExecutedAt": utc(_last_time(facts, latest)),
-        "executionCount": facts.standing.counted,
+        "executionCount": facts.status.counted,
         "failureCount": failures_of(facts, latest),
         "maxRetries": None if task.policies.retry.attempts is None else task.policies.retry.attempts - 1,
         "currentRetries": max((each.attempt - 1 for each in facts.entries if each.kind is EntryKind.RETRY), default=0),
@@ -98,17 +98,17 @@ def execution_shown(run: Run) -> dict[str, Any]:
 def status_of(facts: Facts) -> str:
     if facts.live:
         return "RUNNING"
-    return "PENDING" if _is_disabled(facts) else _STATUSES[facts.standing.state]
+    return "PENDING" if _is_disabled(facts) else _STATUSES[facts.status.state]
 
 
 def is_enabled(facts: Facts) -> bool:
-    return not _is_disabled(facts) and facts.standing.state is not TaskState.CANCELLED
+    return not _is_disabled(facts) and facts.status.state is not TaskState.CANCELLED
 
 
 def _is_disabled(facts: Facts) -> bool:
     """Return whether the client disabled the task. Their `disabled` and `paused` are both a pause here; its note tells
     them apart."""
-    pause = facts.standing.pause
+    pause = facts.status.pause
     return pause is not None and pause.note == DISABLED
 
 
@@ -157,8 +157,8 @@ def failures_of(facts: Facts, latest: Run | None) -> int:
     """Return the failed executions in a row. A one-time schedule is one occurrence, so its attempts count."""
     is_once = isinstance(facts.task.schedule, Once | Now)
     has_failed = latest is not None and not latest.live and _RUN_STATUSES.get(latest.state) is None
-    return latest.tries if is_once and has_failed and latest is not None else facts.standing.failures
+    return latest.tries if is_once and has_failed and latest is not None else facts.status.failures
 
 
 def _last_time(facts: Facts, latest: Run | None) -> datetime | None:
-    return latest.started if latest is not None and latest.started is not None else facts.standing.last_end
+    return latest.started if latest is not None and latest.started is not None else facts.status.last_end

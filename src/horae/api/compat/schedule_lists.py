@@ -32,7 +32,7 @@ class Listing(NamedTuple):
     enabled: bool | None = None
     tags: frozenset[str] = frozenset()
 
-    def fits(self, facts: Facts) -> bool:
+    def matches(self, facts: Facts) -> bool:
         return (
             (not self.statuses or status_of(facts) in self.statuses)
             and (not self.types or type_of(facts.task) in self.types)

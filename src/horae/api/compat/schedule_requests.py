@@ -72,7 +72,7 @@ _EVENT: Final = Target("event", '{"topic":"task.triggered"}')
 class Asked(NamedTuple):
     """`paused` is the note of its initial pause, if it starts paused."""
 
-    wish: Wish
+    request: Wish
     paused: str | None = None
     notes: tuple[Note, ...] = ()
 

@@ -55,7 +55,7 @@ def task_shown(facts: Facts, latest: Run | None, lease: Lease | None, now: datet
         "id": task.id,
         "user_id": task.owner,
         "name": task.name,
-        "enabled": facts.standing.state is TaskState.ACTIVE,
+        "enabled": facts.status.state is TaskState.ACTIVE,
         **words_of(task.schedule)._asdict(),
         "payload": shown_payload(task.payload),
         "next_run_at": instant(next_run(facts, now)),
@@ -73,7 +73,7 @@ def next_run(facts: Facts, now: datetime) -> datetime | None:
     due = next_due(facts)
     if due is not None:
         return due
-    asleep = (each.due for each in facts.entries if each.kind is EntryKind.NEXT and each.stand is Stand.ASLEEP)
+    asleep = (each.due for each in facts.entries if each.kind is EntryKind.NEXT and each.state is Stand.ASLEEP)
     return next((each for each in asleep if each > now), None)
 
 
@@ -104,7 +104,7 @@ def instant(at: datetime | None) -> str | None:
 
 
 def _last_run(facts: Facts, latest: Run | None) -> datetime | None:
-    return latest.started if latest is not None and latest.started is not None else facts.standing.last_end
+    return latest.started if latest is not None and latest.started is not None else facts.status.last_end
 
 
 def _error(run: Run) -> str | None:

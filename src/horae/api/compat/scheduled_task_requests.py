@@ -33,7 +33,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 class Asked(NamedTuple):
-    wish: Wish
+    request: Wish
     enabled: bool
     notes: tuple[Note, ...] = ()
 

@@ -80,7 +80,7 @@ async def create_task(request: Request, principal: Who) -> Response:
     context = house_of(request)
     parsed = read_new(await json_body(request), context.settings.orchestrator, context.clock.now())
     paused = None if parsed.enabled else DISABLED
-    task = await context.service.tasks.create(own(principal), parsed.wish, paused=paused)
+    task = await context.service.tasks.create(own(principal), parsed.request, paused=paused)
     remember(request, id=task.id)
     return await _respond(request, principal, await context.service.tasks.get(own(principal), task.id), parsed.notes)
 
@@ -108,7 +108,7 @@ async def update_task(task_id: str, request: Request, principal: Who) -> Respons
     before = await _load_known(context.service, principal, task_id)
     changes = read_changes(await json_body(request), before, context.clock.now())
     after = await edit_and_switch(context.service, principal, before, changes.edits, enabled=changes.enabled)
-    is_over = changes.enabled and after.standing.state is TaskState.COMPLETED
+    is_over = changes.enabled and after.status.state is TaskState.COMPLETED
     return await _respond(request, principal, after, (*changes.notes, *((NOTHING_LEFT,) if is_over else ())))
 
 
@@ -137,7 +137,7 @@ async def list_runs(task_id: str, request: Request, principal: Who) -> Response:
 
 async def _load_known(service: Service, principal: Principal, task_id: str) -> Facts:
     facts = await service.tasks.get(own(principal), task_id)
-    if facts.standing.state not in KNOWN:
+    if facts.status.state not in KNOWN:
         raise refuse("no_such_task", id=task_id)
     return facts
 

@@ -44,7 +44,7 @@ REMINDER: Final = {"title": "Tea", "message": "It is ready", "reminderTime": "20
 @router.get("", **said("list_schedules", "Your schedules, the next to run first", "ScheduleList"))
 async def list_schedules(request: Request, principal: Who, listing: Wanted, page: Page = 1, limit: Limit = 50) -> Response:
     own_tasks = await gathered(house_of(request).service, principal)
-    matching = soonest_first([each for each in own_tasks if listing.fits(each)], house_of(request).clock.now())
+    matching = soonest_first([each for each in own_tasks if listing.matches(each)], house_of(request).clock.now())
     offset = (page - 1) * limit
     rendered = await shown_tasks(request, principal, matching[offset : offset + limit])
     has_more = offset + limit < len(matching)
@@ -120,7 +120,7 @@ async def create_quick_reminder(request: Request, principal: Who) -> Response:
 @router.delete("", **said("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"))
 async def remove_by_source(request: Request, principal: Who, source: Source) -> Response:
     # Checked also when there is nothing to remove.
-    principal.must(Scope.WRITE)
+    principal.require_scope(Scope.WRITE)
     service = house_of(request).service
     removed: list[str] = []
 
@@ -194,7 +194,7 @@ def zone_of(context: House, principal: Principal) -> str:
 
 async def _create(request: Request, principal: Principal, parsed: Asked) -> Response:
     tasks = house_of(request).service.tasks
-    task = await tasks.create(own(principal), parsed.wish, paused=parsed.paused)
+    task = await tasks.create(own(principal), parsed.request, paused=parsed.paused)
     remember(request, id=task.id)
     return await enclosed_task(request, principal, await tasks.get(own(principal), task.id), parsed.notes, 201)
 

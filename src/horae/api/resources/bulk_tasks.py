@@ -101,9 +101,9 @@ async def create_tasks(request: Request, principal: Who, *, dry_run: DryRun = Fa
         data = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
         responses[:] = [answer(data, 200 if dry_run else 201)]
         key = kept_for(request)
-        return () if key is None else (key.writing(201, {"tasks": [each.task.id for each in tasks]}),)
+        return () if key is None else (key.to_writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
-    task_requests = [each.wish for each in resolved]
+    task_requests = [each.request for each in resolved]
     await acting(request, dry_run=dry_run).tasks.create_many(principal, task_requests, _no_result, attach_records=attach_record)
     return responses[0]
 
@@ -164,7 +164,7 @@ def _render_brief(facts: Facts, resolved: Resolved, lang: Language) -> dict[str,
 
 async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Response:
     body = await json_body(request)
-    principal.must(scope_for(body["action"]))
+    principal.require_scope(scope_for(body["action"]))
     service, lang = house_of(request).service, language(request)
     if "operation" in ids:
         operation = await service.operations.get(principal, ids["operation"])
@@ -186,7 +186,7 @@ async def act_on_tasks(request: Request, principal: Who, *, dry_run: DryRun = Fa
     is_dry_run = dry_run or body.get("dry_run") is True
     task_filter = _read_filter(body)
     # Checked also when no task matches: a caller without the scope is always refused.
-    principal.must(scope_for(body.get("action")))
+    principal.require_scope(scope_for(body.get("action")))
     action = deed_of(request, principal, acting(request, dry_run=is_dry_run).tasks, body)
     service = house_of(request).service
     prefers = prefers_async(request)

@@ -79,7 +79,7 @@ async def list_events(
             task = (await house_of(request).service.tasks.get(principal, task)).task.id
     event_filter = Wanted(_parse_kinds(types), task)
     position = _position(request, after)
-    stream_format = MANNERS.get((_media_type(request), principal.scope is None))
+    stream_format = MANNERS.get((_media_type(request), principal.owner_filter is None))
     context = house_of(request)
     streams: Hearing = context.tail
     gap = None if position is None else await context.service.events.gap(principal, position)
@@ -120,14 +120,14 @@ async def _page(context: House, principal: Principal, event_filter: Wanted, afte
     position = after
     for _ in range(_MAX_PAGES_READ):
         events = await context.service.events.after(principal, position, LARGEST_PAGE)
-        events_read += [each for each in events if event_filter.takes(each.event)]
+        events_read += [each for each in events if event_filter.matches(each.event)]
         position = events[-1].cursor if events else position
         if len(events_read) >= limit or len(events) < LARGEST_PAGE:
             break
     if len(events_read) >= limit:
         events_read = events_read[:limit]
         position = events_read[-1].cursor
-    rendered = await context.service.telling.told(events_read)
-    items = with_positions(rendered) if principal.scope is None else [each.body for each in rendered]
+    rendered = await context.service.event_encoder.encode(events_read)
+    items = with_positions(rendered) if principal.owner_filter is None else [each.body for each in rendered]
     last = await context.service.events.last(principal)
     return Response(b'{"items":[%s],"next":%d,"last":%d}' % (b",".join(items), position, last), media_type=JSON)

@@ -33,11 +33,11 @@ _READYZ["responses"][503] = _READYZ["responses"][200]
 
 async def _load_condition(request: Request) -> Condition:
     context = house_of(request)
-    observability: Looking = context.looking
+    observability: Looking = context.observability
     return await condition(
         context.service.store,
         context.clock,
-        observability.observer.writes,
+        observability.observer.write_probe,
         tolerance=observability.tolerance,
         grace=observability.grace,
     )
@@ -45,17 +45,17 @@ async def _load_condition(request: Request) -> Condition:
 
 async def is_ready(request: Request) -> bool:
     """Return whether `/readyz` would answer 200."""
-    return (await _load_condition(request)).parts.is_ready(engine=house_of(request).settings.engine)
+    return (await _load_condition(request)).readiness.is_ready(engine=house_of(request).settings.expects_engine)
 
 
 @router.get("/readyz", **_READYZ)
 async def readyz(request: Request) -> Response:
     state = await _load_condition(request)
-    ready = state.parts.is_ready(engine=house_of(request).settings.engine)
+    ready = state.readiness.is_ready(engine=house_of(request).settings.expects_engine)
     data: dict[str, Any] = {
         "status": "ready" if ready else "not ready",
         "version": __version__,
-        "parts": state.parts._asdict(),
+        "parts": state.readiness._asdict(),
         "clock_steps": state.steps_json(),
         "problem": told_of(state.problem, language(request)),
     }

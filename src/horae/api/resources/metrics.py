@@ -30,7 +30,7 @@ _OPERATION["responses"][200] = {"description": "The metrics", "content": {"text/
 @router.get("/metrics", **_OPERATION)
 async def metrics(request: Request) -> Response:
     context = house_of(request)
-    observability: Looking = context.looking
+    observability: Looking = context.observability
     peer = "" if request.client is None else request.client.host
 
     async def authenticate(_token: str) -> Principal:
@@ -38,5 +38,5 @@ async def metrics(request: Request) -> Response:
         return await caller(request)
 
     await admit(observability.policy, peer, request.headers, authenticate)
-    engine_text = None if observability.neighbour is None else await observability.neighbour.text()
+    engine_text = None if observability.engine_peer is None else await observability.engine_peer.scrape()
     return Response(await observability.observer.text(context.service.store, engine_text), media_type=CONTENT_TYPE)

@@ -68,7 +68,7 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
 ) -> Response:
     fixed = {"key": key} if owner is None else {"key": key, "owner": owner}
     order = await ordered(request, principal, **fixed)
-    before = await _find_by_key(request, principal, key, order.wish.owner)
+    before = await _find_by_key(request, principal, key, order.request.owner)
     if before is None and "if-match" in request.headers:
         raise refuse_request("version_changed", current="nothing is there")
     if before is not None:
@@ -77,7 +77,7 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
                 "version_changed", current=f"version {before.task.version}", version=before.task.version
             )
         expected_version(request, before.task.version)
-    return await Maker(request, principal, included(include), dry_run=dry_run).make(order, paused)
+    return await Maker(request, principal, included(include), dry_run=dry_run).create(order, paused)
 
 
 @router.get(
@@ -87,9 +87,9 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
 async def find_task(
     request: Request, principal: Who, name: Name, *, include: Include = None, fields: Fields = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.named(principal, name)
+    facts = await house_of(request).service.tasks.find_by_name(principal, name)
     return await task_entity(request, principal, facts, include, fields)
 
 
 async def _find_by_key(request: Request, principal: Principal, key: str, owner: str | None) -> Facts | None:
-    return await house_of(request).service.tasks.keyed(principal, key, owner)
+    return await house_of(request).service.tasks.find_by_key(principal, key, owner)

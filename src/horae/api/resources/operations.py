@@ -41,7 +41,7 @@ async def get_operation(request: Request, principal: Who, operation_id: Operatio
 
 async def _replay_operation(request: Request, principal: Principal, _ids: Ids) -> Response:
     operation = await house_of(request).service.operations.get(principal, request.path_params["operation_id"])
-    principal.must(scope_for(operation.action))
+    principal.require_scope(scope_for(operation.action))
     return answer(operation_json(operation, language(request)), 202)
 
 

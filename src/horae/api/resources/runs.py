@@ -114,7 +114,7 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
 @router.get("/runs/{run_id}", **told("get_run", "One run", "Run", problems=(404,)))
 async def get_run(request: Request, principal: Who, run_id: RunId, *, fields: Fields = None) -> Response:
     service, selection = house_of(request).service, chosen(fields, RUN_FIELDS)
-    return answer(selection.of(await _render_run(request, principal, service, await service.runs.get(principal, run_id))))
+    return answer(selection.select(await _render_run(request, principal, service, await service.runs.get(principal, run_id))))
 
 
 @router.get(
@@ -127,7 +127,7 @@ async def list_attempts(request: Request, principal: Who, run_id: RunId, *, fiel
     page = await service.runs.page(principal, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
     same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
     tasks = await tasks_of(service, principal, [run])
-    rendered = [selection.of(shown_run(each, tasks.get(run.task_id), lang)) for each in same]
+    rendered = [selection.select(shown_run(each, tasks.get(run.task_id), lang)) for each in same]
     return answer({"items": rendered, "next_cursor": None})
 
 
@@ -213,9 +213,9 @@ async def answer_run(request: Request, run_id: RunId) -> Response:
     except NotFound:
         count_failure(request)
         raise
-    bucket = context.allowances.callbacks.take(run_id)
-    if bucket.wait:
-        raise refuse("too_many_callbacks", most=bucket.most, retry_after=bucket.wait)
+    bucket = context.rate_limits.callbacks.take(run_id)
+    if bucket.retry_after:
+        raise refuse("too_many_callbacks", most=bucket.limit, retry_after=bucket.retry_after)
     body = check_fields("body", await json_body(request), ("result", "error", "until"))
     until_text = text_or_none("until", body.get("until"))
     until = None if until_text is None else coming_moment(until_text, "UTC", context.clock.now())
@@ -230,7 +230,7 @@ async def _task_id(request: Request, principal: Principal, name_or_id: str) -> s
     return (
         name_or_id
         if name_or_id.startswith("tsk_")
-        else (await house_of(request).service.tasks.named(principal, name_or_id)).task.id
+        else (await house_of(request).service.tasks.find_by_name(principal, name_or_id)).task.id
     )
 
 
@@ -240,7 +240,7 @@ async def _page(
     service, lang = house_of(request).service, language(request)
     page: Page[Run] = await service.runs.page(principal, run_filter, read_cursor(request, principal, cursor), limit)
     tasks = await tasks_of(service, principal, page.items)
-    return page_answer(request, principal, page, lambda run: selection.of(shown_run(run, tasks.get(run.task_id), lang)))
+    return page_answer(request, principal, page, lambda run: selection.select(shown_run(run, tasks.get(run.task_id), lang)))
 
 
 async def _render_run(request: Request, principal: Principal, service: Service, run: Run) -> dict[str, Any]:

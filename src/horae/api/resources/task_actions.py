@@ -223,7 +223,7 @@ async def backfill_task(
     last = min(last, now)
     facts = await _conditional_tasks(request, dry_run=dry_run).backfill(principal, task_id, first, last, again=again)
     task = before.task
-    number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.standing))
+    number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.status))
     remember(request, count=number)
     rendered = await shown_task(request, principal, facts, language(request), included(include))
     return answer({"task": rendered, "count": number, "dry_run": dry_run})
@@ -295,7 +295,7 @@ async def approve_task(
 )
 async def why_task(request: Request, principal: Who, task_id: TaskId, *, at: Moment = None, zone: Zone = None) -> Response:
     lang = language(request)
-    why = await house_of(request).service.ledger.explained(principal, task_id, at, zone or principal.zone)
+    why = await house_of(request).service.ledger.explain(principal, task_id, at, zone or principal.zone)
     task = why.facts.task
     return answer(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
 
@@ -314,7 +314,7 @@ async def explain_task(
     context = house_of(request)
     facts = await context.service.tasks.get(principal, task_id)
     return answer(
-        preview_json(preview_of(facts.task, facts.standing, context.clock.now(), number, after), language(request))
+        preview_json(preview_of(facts.task, facts.status, context.clock.now(), number, after), language(request))
     )
 
 
@@ -334,7 +334,7 @@ def _require_text(body: Mapping[str, Any], name: str) -> str:
 
 def _conditional_tasks(request: Request, *, dry_run: bool) -> Tasks:
     """Return tasks that check the request's conditions inside each write, so that a concurrent change is noticed."""
-    return acting(request, dry_run=dry_run).tasks.when(as_expected(request))
+    return acting(request, dry_run=dry_run).tasks.with_condition(as_expected(request))
 
 
 async def _load_expected(request: Request, principal: Principal, task_id: str) -> Facts:

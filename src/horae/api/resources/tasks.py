@@ -87,7 +87,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     cursor: Cursor = None,
 ) -> Response:
     selection = chosen(fields, TASK_FIELDS)
-    include_parts = included(include) | selection.included
+    include_parts = included(include) | selection.includes
     after = read_cursor(request, principal, cursor)
     task_filter = filtered(
         owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
@@ -106,7 +106,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
             request,
             principal,
             page,
-            lambda facts: selection.of(task_json(facts, lang, last.get(facts.task.id))),
+            lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id))),
             **counted,
         )
     return page_of_texts(request, principal, page, lambda facts: task_text(facts, lang, last.get(facts.task.id)), **counted)
@@ -114,7 +114,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
 
 async def _replay_receipt(request: Request, principal: Principal, ids: Ids) -> Response:
     include = included(request.query_params.get("include"))
-    return await Maker(request, principal, include, dry_run=False).again(ids["id"])
+    return await Maker(request, principal, include, dry_run=False).replay(ids["id"])
 
 
 @router.post(
@@ -136,7 +136,7 @@ async def create_task(
     request: Request, principal: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
 ) -> Response:
     order = await ordered(request, principal)
-    return await Maker(request, principal, included(include), dry_run=dry_run).make(order, paused)
+    return await Maker(request, principal, included(include), dry_run=dry_run).create(order, paused)
 
 
 @router.get(
@@ -166,7 +166,7 @@ async def replace_task(
 ) -> Response:
     facts = await house_of(request).service.tasks.get(principal, task_id)
     order = await understood(request, principal, await json_body(request), owner=facts.task.owner, exported=True)
-    task_request, task = order.wish, facts.task
+    task_request, task = order.request, facts.task
     for name, given, current in (("key", task_request.key, task.key), ("owner", task_request.owner, task.owner)):
         if given is not None and given != current and (name != "key" or own_key(principal, given) != current):
             raise refuse("bad_choice", name=name, value=given, allowed=current or "none")
@@ -217,7 +217,7 @@ async def edit_task(
 )
 async def delete_task(request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     service = acting(request, dry_run=dry_run)
-    await service.tasks.when(as_expected(request)).delete(principal, task_id)
+    await service.tasks.with_condition(as_expected(request)).delete(principal, task_id)
     return nothing()
 
 

@@ -104,10 +104,10 @@ def add(
 
     async def work(app: Workplace) -> Made:
         resolved = await app.resolve(wish)
-        assumed = await owner_zone(app, wish.owner) if resolved.wish.zone is None else None
-        schedule, surprises = _read(text, resolved.wish.zone, out, assumed)
-        resolved = resolved._replace(wish=resolved.wish._replace(when=schedule))
-        made = await (_rehearsed(app, resolved.wish) if dry_run else _make(app, resolved.wish, paused=pause))
+        assumed = await owner_zone(app, wish.owner) if resolved.request.zone is None else None
+        schedule, surprises = _read(text, resolved.request.zone, out, assumed)
+        resolved = resolved._replace(request=resolved.request._replace(when=schedule))
+        made = await (_rehearsed(app, resolved.request) if dry_run else _make(app, resolved.request, paused=pause))
         resolved = app.advised(resolved)
         shown = not (dry_run or out.json or out.quiet)
         reference = await task_reference(app, made.facts.task, out) if shown else ""
@@ -143,7 +143,7 @@ def _read(
 
 
 async def _make(app: Workplace, wish: Wish, *, paused: bool) -> Made:
-    before = None if wish.key is None else (await app.service.tasks.rehearse(app.who, wish))[0]
+    before = None if wish.key is None else (await app.service.tasks.preview_declaration(app.who, wish))[0]
     task = await app.service.tasks.create(app.who, wish, paused="" if paused else None)
     facts, now = await app.service.tasks.get(app.who, task.id), app.clock.now()
     readiness = await app.readiness(facts.task.target)
@@ -153,13 +153,13 @@ async def _make(app: Workplace, wish: Wish, *, paused: bool) -> Made:
 def _edited(before: Facts | None, after: Task, now: datetime) -> Edited | None:
     if before is None:
         return None
-    return Edited(before.task, after, fire_changes(before.task, after, before.standing, now))
+    return Edited(before.task, after, fire_changes(before.task, after, before.status, now))
 
 
 async def _rehearsed(app: Workplace, wish: Wish) -> Made:
     """What would become of the task that has the key already, or of a new one: every check is the real one, and
     nothing is written."""
-    before, after = (None, None) if wish.key is None else await app.service.tasks.rehearse(app.who, wish)
+    before, after = (None, None) if wish.key is None else await app.service.tasks.preview_declaration(app.who, wish)
     now = app.clock.now()
     if before is None or after is None:
         return Made(await app.tried(wish), now, dry_run=True)
@@ -182,7 +182,7 @@ def _show(out: Out, made: Made) -> None:
     out.row(out.told(messages.LATE), policies_line(task.policies, out.language))
     show_declared(out, task, made.declared)
     if not made.dry_run:
-        if facts.standing.pause is not None:
+        if facts.status.pause is not None:
             out.row(out.told(messages.STATE), out.told(messages.PAUSED_AT_BIRTH, name=task.id))
         if made.edited is None:
             # Of a task that was there before, removing it would take more away than was just put there.
@@ -212,7 +212,7 @@ def _receipt_json(out: Out, made: Made) -> dict[str, Any]:
     facts = made.facts
     return {
         "task": task_json(facts, out.language),
-        "fires": fires_json(fires_of(facts.task, facts.standing, made.now, FIRES)),
+        "fires": fires_json(fires_of(facts.task, facts.status, made.now, FIRES)),
         "warnings": warnings_json(made.warnings, out.language),
         "declared": made.declared,
         "dry_run": made.dry_run,

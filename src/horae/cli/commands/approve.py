@@ -65,7 +65,7 @@ def approve(out: Out, *, task: str = ONE) -> None:
 
 
 def awaits_approval(facts: Facts) -> bool:
-    pause = facts.standing.pause
+    pause = facts.status.pause
     return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
 
 
@@ -79,7 +79,7 @@ def _tell_approved(out: Out, facts: Facts, said: Words) -> None:
 
 
 async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:
-    facts = await app.service.tasks.named(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.who, name)
     return facts, app.digest(facts.task)
 
 
@@ -122,7 +122,7 @@ def _show_limits(out: Out, agent: Agent) -> None:
         return
     name = out.told(account_messages.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
     out.line((Piece(name, "bold"), "  ", Piece(agent.owner, "dim")))
-    show_quotas(out, agent.quotas, dict(agent.chosen))
+    show_quotas(out, agent.quotas, dict(agent.quota_overrides))
     state = "revoked" if agent.revoked else "stopped" if agent.stopped else "active"
     out.row(out.told(account_messages.STATE), out.told(account_messages.AGENT_STATES[state]))
 

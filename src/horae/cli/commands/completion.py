@@ -222,7 +222,7 @@ def _scopes(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
 
 def _lanes(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
     async def read(app: Workplace) -> list[tuple[str, str]]:
-        return [(lane.name, f"{lane.taken}/{lane.limit}") for lane in await app.service.lanes.all(app.who)]
+        return [(lane.name, f"{lane.used}/{lane.limit}") for lane in await app.service.lanes.all(app.who)]
 
     yield from _looked_up(out, read)
 

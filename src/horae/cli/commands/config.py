@@ -72,8 +72,8 @@ def shown_settings(out: Out, settings: Settings) -> list[dict[str, Any]]:
 
     known = {setting.path: setting for setting in SETTINGS}
     rows = []
-    for path in [*known, *(path for path in sorted(settings.chosen) if path not in known)]:
-        setting, chosen = known.get(path), settings.chosen.get(path)
+    for path in [*known, *(path for path in sorted(settings.overrides) if path not in known)]:
+        setting, chosen = known.get(path), settings.overrides.get(path)
         value = chosen.value if chosen is not None else setting.default if setting is not None else None
         meaning = "" if setting is None else setting.meaning if out.language == "en" else full_width(setting.meaning_zh)
         said_by = out.told(words.FROM_DEFAULT) if chosen is None else chosen.origin

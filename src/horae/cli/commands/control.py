@@ -51,7 +51,7 @@ def pause(
         do_to_many(out, wanted, messages.PAUSE, Doing(deed, "pause", arguments))
         return
     facts, zone = at_work(out, lambda app: _on_one(app, task or "", deed))
-    pausing = facts.standing.pause
+    pausing = facts.status.pause
     said = ""
     if pausing is not None and pausing.until is not None:
         said = out.told(messages.PAUSED_UNTIL, until=full_time(pausing.until, zone, out.language))
@@ -83,7 +83,7 @@ def resume(
     if not number:
         told = out.told(messages.RESUMED_NOTHING)
     said = out.told(messages.RESUMED, name=facts.task.name, missed=told)
-    if before.standing.state is TaskState.ACTIVE:
+    if before.status.state is TaskState.ACTIVE:
         said = out.told(messages.NOT_PAUSED, name=facts.task.name)
     _tell(out, facts, said)
 
@@ -136,11 +136,11 @@ def remove(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
 
 
 async def _looked_at(app: Workplace, name: str) -> tuple[Facts, datetime]:
-    return await app.service.tasks.named(app.who, name), app.clock.now()
+    return await app.service.tasks.find_by_name(app.who, name), app.clock.now()
 
 
 async def _on_one(app: Workplace, name: str, deed: Callable[[Workplace, Task], Awaitable[Facts]]) -> tuple[Facts, str]:
-    found = await app.service.tasks.named(app.who, name)
+    found = await app.service.tasks.find_by_name(app.who, name)
     return await deed(app, found.task), found.task.schedule.zone or app.zone
 
 
@@ -150,7 +150,7 @@ def _moment(app: Workplace, task: Task, text: str) -> datetime:
 
 def missed_while_away(facts: Facts, now: datetime) -> int:
     """How many occurrences have passed of a task that is paused, or has given up."""
-    task, standing = facts.task, facts.standing
+    task, standing = facts.task, facts.status
     since = standing.ended if standing.state is TaskState.FAILED else None
     if standing.pause is not None:
         asleep = [entry.planned for entry in facts.entries if entry.kind is EntryKind.NEXT and entry.planned < now]
@@ -161,8 +161,8 @@ def missed_while_away(facts: Facts, now: datetime) -> int:
 def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> MissedMode:
     if not number or out.yes:
         return "skip"
-    pausing = facts.standing.pause
-    since = (pausing.since if pausing is not None else facts.standing.ended) or now
+    pausing = facts.status.pause
+    since = (pausing.since if pausing is not None else facts.status.ended) or now
     question = out.told(messages.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
     choices = [(mode, messages.MISSED_MODES[mode].told(out.language)) for mode in MISSED_MODES]
     answer = out.choose(f"  {question}", choices, "skip", "--missed")

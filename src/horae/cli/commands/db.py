@@ -63,7 +63,7 @@ def backup(out: Out, path: Path = _PATH) -> None:
     async def copy(app: Horae) -> int:
         with out.progress(words.BACKING_UP, 1) as bar:
             await app.store.backup(str(there), lambda done, total: bar.share(done / max(1, total)))
-        await app.store.remember(LAST_BACKUP, utc(app.clock.now()) or "")
+        await app.store.write_metadata(LAST_BACKUP, utc(app.clock.now()) or "")
         return sum((await app.service.overview.now(app.who)).tasks.values())
 
     tasks, size = look(out.store, copy), there.stat().st_size

@@ -52,7 +52,7 @@ def edit(
         raise refuse("nothing_to_change")
 
     async def work(app: Workplace) -> tuple[Edited, Facts, datetime, tuple[Advisory, ...]]:
-        found = await app.service.tasks.named(app.who, task)
+        found = await app.service.tasks.find_by_name(app.who, task)
         if when is not None:
             # Read here first, so that a refusal can point into what was typed.
             question = Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1)

@@ -275,7 +275,7 @@ def _reached_no_listener(facts: Facts, last: Mapping[str, Run]) -> bool:
 
 
 def _is_failing(facts: Facts) -> bool:
-    return facts.standing.state is TaskState.ACTIVE and facts.standing.failures > 0
+    return facts.status.state is TaskState.ACTIVE and facts.status.failures > 0
 
 
 def _tell_none(out: Out, *, filtered: bool, hidden: int) -> None:

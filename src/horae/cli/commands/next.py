@@ -59,8 +59,8 @@ def explain(out: Out, *, text: list[str] | None = _TEXT, task: str | None = _TAS
 def _answer(out: Out, text: list[str] | None, task: str | None, question: Question) -> Answer:
     now = SystemClock().now()
     if task is not None and not text:
-        facts = at_work(out, lambda app: app.service.tasks.named(app.who, task))
-        return ask_task(facts.task, facts.standing, question, now)
+        facts = at_work(out, lambda app: app.service.tasks.find_by_name(app.who, task))
+        return ask_task(facts.task, facts.status, question, now)
     if not text or task is not None:
         raise refuse("text_or_task")
     return ask(replace(question, text=" ".join(text)), now)

@@ -85,7 +85,7 @@ def _lateness(out: Out, found: Overview) -> Cell:
     if found.on_time is None or late.p50 is None or late.p99 is None:
         return out.told(messages.NOTHING)
     share = f"{100 * found.on_time:.2f} %"
-    said = out.told(messages.ON_TIME_LINE, share=share, number=late.counted)
+    said = out.told(messages.ON_TIME_LINE, share=share, number=late.total)
     figures = in_sentence(f"p50 {fine(late.p50)} · p99 {fine(late.p99)}")
     return f"{said} · {figures.told(out.language)}"
 
@@ -151,7 +151,7 @@ def _tell_lanes(out: Out, found: tuple[LaneUse, ...]) -> None:
     elif out.quiet:
         out.ids([each.name for each in found])
     elif found:
-        rows: list[list[Cell]] = [[each.name, str(each.limit), str(each.taken)] for each in found]
+        rows: list[list[Cell]] = [[each.name, str(each.limit), str(each.used)] for each in found]
         out.table(out.told(messages.LANE_TITLES).split("|"), rows)
     else:
         out.aside(out.told(messages.NOTHING))

@@ -86,11 +86,11 @@ def _state(out: Out, owner: Owner) -> Piece:
         return Piece(out.told(words.OWNER_STATES["revoked"]), "bad")
     if owner.role is Role.VIEWER:
         return Piece(out.told(words.OWNER_STATES["viewer"]), "odd")
-    if owner.exhausted is not None and owner.storage_full is not None:
+    if owner.exhausted_on is not None and owner.storage_full is not None:
         return Piece(out.told(words.OWNER_STATES["both_used_up"]), "odd")
     if owner.storage_full is not None:
         return Piece(out.told(words.OWNER_STATES["storage_full"]), "odd")
-    if owner.exhausted is not None:
+    if owner.exhausted_on is not None:
         return Piece(out.told(words.OWNER_STATES["exhausted"]), "odd")
     return Piece(out.told(words.OWNER_STATES["active"]))
 
@@ -114,7 +114,7 @@ def _tell(out: Out, owner: Owner, zone: str) -> None:
     out.line(Piece(owner.name, "bold"))
     out.row(out.told(words.ROLE), owner.role.value)
     out.row(out.told(words.ZONE), owner.zone or NOTHING)
-    show_quotas(out, owner.quotas, dict(owner.chosen))
+    show_quotas(out, owner.quotas, dict(owner.quota_overrides))
     out.row(out.told(words.STATE), _state(out, owner))
     for fix, does in _remedies(out, owner):
         out.row(out.told(FIX), (fix, "   ", Piece(out.told(does), "dim")))
@@ -133,7 +133,7 @@ def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
     if owner.storage_full is not None and owner.quotas.stored_bytes is not None:
         more = f"stored_bytes={larger_limit(owner.quotas.stored_bytes, owner.storage_full.bytes)}"
         found.append((command_line(out, "owner", "set", owner.name, "--quota", more), words.STORAGE_FIX))
-    if owner.exhausted is not None and owner.quotas.runs_per_day is not None:
+    if owner.exhausted_on is not None and owner.quotas.runs_per_day is not None:
         more = f"runs_per_day={max(1, 2 * owner.quotas.runs_per_day)}"
         found.append((command_line(out, "owner", "set", owner.name, "--quota", more), words.RUNS_FIX))
     return found

@@ -91,7 +91,7 @@ def run(
 
 
 async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
-    facts = await app.service.tasks.named(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.who, name)
     if as_of is None:
         name = await app.service.tasks.run_now(app.who, facts.task.id)
         return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
@@ -126,7 +126,7 @@ async def _until_over(app: Workplace, out: Out, queued: Queued, seconds: float |
 async def _ended(app: Workplace, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
     from ...app.wait import Waiting  # noqa: PLC0415 - the library knows how to wait; most commands do not
 
-    return await Waiting().ended(lambda: _Rows(app), task_id, app.who.scope, occurrence)
+    return await Waiting().wait_for_end(lambda: _Rows(app), task_id, app.who.owner_filter, occurrence)
 
 
 class _Rows:
@@ -224,7 +224,7 @@ async def _stoppable(app: Workplace, name: str) -> str:
     """The id of the run that is meant: of a task, its newest, or the one that was asked for and has not started."""
     if is_run(name):
         return name
-    facts = await app.service.tasks.named(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.who, name)
     page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=1)
     waiting = [entry for entry in facts.entries if entry.kind is EntryKind.MANUAL]
     if waiting and not (page.items and page.items[0].live):
@@ -244,7 +244,7 @@ def backfill(
     """Run the occurrences of a past range."""
 
     async def ranged(app: Workplace) -> tuple[Facts, datetime, datetime, int]:
-        facts = await app.service.tasks.named(app.who, task)
+        facts = await app.service.tasks.find_by_name(app.who, task)
         now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
         begin, end = asked_stretch(first, zone, now).first, min(asked_stretch(last, zone, now).last, now)
         plan_backfill(facts, begin, end, now)  # refuses what could not be done
@@ -265,4 +265,4 @@ def backfill(
 
 
 def _counted(facts: Facts, first: datetime, last: datetime) -> int:
-    return count(without_repeat(facts.task.schedule), first - MICROSECOND, last, past_of(facts.task, facts.standing))
+    return count(without_repeat(facts.task.schedule), first - MICROSECOND, last, past_of(facts.task, facts.status))

@@ -127,7 +127,7 @@ def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | N
 
 
 async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) -> Rows:
-    facts = None if asking.task is None else await app.service.tasks.named(app.who, asking.task)
+    facts = None if asking.task is None else await app.service.tasks.find_by_name(app.who, asking.task)
     zone = (facts and facts.task.schedule.zone) or app.zone
     now = app.clock.now()
     wanted = RunFilter(
@@ -139,7 +139,7 @@ async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) 
     if asking.query is not None:
         wanted = narrowed_runs(wanted, asking.query, zone, now)
         if facts is None and wanted.task_id is not None:
-            wanted = wanted._replace(task_id=(await app.service.tasks.named(app.who, wanted.task_id)).task.id)
+            wanted = wanted._replace(task_id=(await app.service.tasks.find_by_name(app.who, wanted.task_id)).task.id)
     page = await app.service.runs.page(app.who, wanted, after, limit)
     return Rows(page, await app.tasks_of(page.items), app.zone, now)
 

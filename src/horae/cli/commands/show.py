@@ -82,7 +82,7 @@ def show(
 
 
 async def _find(app: Workplace, name: str) -> Shown:
-    facts = await app.service.tasks.named(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.who, name)
     runs = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=_RUNS)
     # With its lanes: a list leaves them out.
     return Shown(await app.service.tasks.get(app.who, facts.task.id), runs.items, app.clock.now(), app.zone)
@@ -92,7 +92,7 @@ def _json(out: Out, shown: Shown) -> dict[str, Any]:
     facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone
     last = shown.runs[0] if shown.runs else None
-    would = [] if facts.standing.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
+    would = [] if facts.status.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
     return {
         "task": task_json(facts, out.language, last),
         "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
@@ -147,7 +147,7 @@ def _one(cell: Cell) -> str | Piece:
 
 
 def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
-    standing = shown.facts.standing
+    standing = shown.facts.status
     found = []
     if standing.pause is not None:
         pause = standing.pause

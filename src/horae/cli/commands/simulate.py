@@ -108,7 +108,7 @@ async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, 
         page = await app.service.tasks.page(app.who, TaskFilter(), after, LARGEST_PAGE)
         last = await app.service.tasks.latest(app.who, page.items)
         for facts in page.items:
-            if facts.standing.state is not TaskState.ACTIVE:
+            if facts.status.state is not TaskState.ACTIVE:
                 idle += 1
                 continue
             shape = task_json(facts)

@@ -148,7 +148,7 @@ def _table(out: Out, listed: Listed) -> list[list[Cell]]:
 
 def _row(out: Out, listed: Listed, token: Token, shown: tuple[str, ...]) -> list[Cell]:
     name, made, ends = shown
-    state = "revoked" if token.revoked is not None else "valid" if token.valid(listed.now) else "expired"
+    state = "revoked" if token.revoked is not None else "valid" if token.is_valid(listed.now) else "expired"
     return [
         name,
         token.name,

@@ -61,7 +61,7 @@ def watch(
 
 
 async def _watch(app: Workplace, out: Out, task: str | None, seconds: float | None, *, live: bool) -> None:
-    task_id = None if task is None else (await app.service.tasks.named(app.who, task)).task.id
+    task_id = None if task is None else (await app.service.tasks.find_by_name(app.who, task)).task.id
     async with asyncio.timeout(seconds):
         if live:
             await _page(app, out)

@@ -72,10 +72,10 @@ def why(
 async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str, bool]:
     if is_run(name):
         task_id, planned = await _occurrence(app, name)
-        found = await app.service.ledger.explained(app.who, task_id, planned, app.zone)
+        found = await app.service.ledger.explain(app.who, task_id, planned, app.zone)
     else:
-        facts = await app.service.tasks.named(app.who, name)
-        found = await app.service.ledger.explained(app.who, facts.task.id, at, app.zone)
+        facts = await app.service.tasks.find_by_name(app.who, name)
+        found = await app.service.ledger.explain(app.who, facts.task.id, at, app.zone)
     task = found.facts.task
     return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
 

@@ -35,7 +35,7 @@ def about_http(server: Server, language: Language) -> list[Check]:
 async def _asked(server: Server, language: Language) -> tuple[Self, Mapping[str, Any], tuple[Webhook, ...]]:
     clock = SystemClock()
     async with connected(server, clock, language) as connection:
-        state = await connection.state()
+        state = await connection.readiness()
         service = RemoteService(connection, clock, "UTC")
         found = await service.whoami()
         # Agents have no webhooks.

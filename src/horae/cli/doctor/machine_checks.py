@@ -64,7 +64,7 @@ def about_settings(settings: Settings | HoraeError) -> Check:
         if isinstance(settings, Refusal):
             said = {"en": str(settings), "zh": " ".join(settings.in_language("zh"))}
         return Check("settings", "error", Words("{en}", "{zh}"), dict(said))
-    return check("settings", "ok", words.SETTINGS_FINE, number=len(settings.chosen))
+    return check("settings", "ok", words.SETTINGS_FINE, number=len(settings.overrides))
 
 
 def about_unheard(found: Iterable[Unheard]) -> Iterator[Check]:

@@ -37,8 +37,8 @@ def about_server(server: ServerCondition, settings: Settings) -> Iterator[Check]
         facts: dict[str, Any] = {"where": where(server), "schema": server.schema, "size": in_bytes(server.size)}
         yield check("store", "ok", words.SERVER_FINE, **facts)
     yield _about_durability(server)
-    yield _about_offset(server.offset, chosen_tolerance(settings) or EngineSettings().clock_tolerance)
-    yield check("backup", "ok", words.DUMPED, dump=server.dump)
+    yield _about_offset(server.clock_offset, chosen_tolerance(settings) or EngineSettings().clock_tolerance)
+    yield check("backup", "ok", words.DUMPED, dump=server.dump_command)
 
 
 def about_refusal(error: StoreError, place: str) -> Check:
@@ -61,9 +61,9 @@ def about_clocks(nodes: tuple[Node, ...]) -> Iterator[Check]:
 
 def _about_durability(server: ServerCondition) -> Check:
     listed = ", ".join(f"{name} {value}" for name, value in server.settings.items())
-    if not server.unsafe:
+    if not server.unsafe_settings:
         return check("durability", "ok", words.DURABLE, settings=listed)
-    fix = filled(words.DURABLE_FIX, names=", ".join(server.unsafe))
+    fix = filled(words.DURABLE_FIX, names=", ".join(server.unsafe_settings))
     return check("durability", "warning", words.NOT_DURABLE, fix, settings=listed)
 
 

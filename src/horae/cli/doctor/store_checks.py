@@ -61,7 +61,7 @@ def about_file(path: Path) -> Iterator[Check]:
 async def about_store(app: Horae, path: Path | None, server: ServerCondition | None = None) -> list[Check]:
     overview = await app.service.overview.now(app.who)
     # What is on a server is told by the server's clock.
-    now = overview.at if server is None else overview.at + server.offset
+    now = overview.at if server is None else overview.at + server.clock_offset
     found = [await _about_integrity(app)]
     if server is None:
         found.append(await _about_backup(app, overview))
@@ -104,7 +104,7 @@ async def _about_integrity(app: Horae) -> Check:
 
 
 async def _about_backup(app: Horae, overview: Overview) -> Check:
-    said = await app.store.recall(LAST_BACKUP)
+    said = await app.store.read_metadata(LAST_BACKUP)
     if said is None:
         anything = sum(overview.tasks.values())
         return check("backup", "warning" if anything else "ok", words.NO_BACKUP, words.BACKUP_FIX)
@@ -118,7 +118,7 @@ async def _about_backup(app: Horae, overview: Overview) -> Check:
 async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
     """What has happened cannot lie ahead of us: where it does, the clock was set back."""
     found: list[Check] = []
-    seen = await app.store.recall(ZONE_DATA)
+    seen = await app.store.read_metadata(ZONE_DATA)
     if seen is not None and seen > TZDATA_VERSION:
         facts: dict[str, Any] = {"version": TZDATA_VERSION, "seen": seen}
         found.append(check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
@@ -141,7 +141,7 @@ def _about_lateness(overview: Overview) -> Check:
         "p50": _milliseconds(late.p50),
         "p99": _milliseconds(late.p99),
         "share": f"{100 * share:.1f}",
-        "number": late.counted,
+        "number": late.total,
     }
     if share < _ON_TIME_SHARE:
         return check("lateness", "warning", words.LATENESS, words.LATENESS_FIX, **facts)
@@ -201,7 +201,7 @@ async def _about_listeners(app: Horae) -> list[Check]:
     events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=LARGEST_PAGE)
     unheard = []
     for each in events.items:
-        reach = await app.service.presence.reach(each.task.owner, each.task.id, topic_of(each.task.target))
+        reach = await app.service.listeners.reach(each.task.owner, each.task.id, topic_of(each.task.target))
         if not reach.total:
             unheard.append(each.task.name)
     if not unheard:
@@ -232,7 +232,7 @@ async def _about_refused_targets(app: Horae, overview: Overview) -> list[Check]:
     runs = (await app.service.runs.page(app.who, wanted, limit=LARGEST_PAGE)).items
     found: list[str] = []
     for name in dict.fromkeys(run.task_id for run in runs if run.reason is Reason.TARGET_NOT_ALLOWED):
-        facts = await app.store.facts(name, app.who.scope)
+        facts = await app.store.facts(name, app.who.owner_filter)
         last = await app.service.runs.page(app.who, RunFilter(task_id=name), limit=1)
         if facts is not None and last.items and last.items[0].reason is Reason.TARGET_NOT_ALLOWED:
             found.append(facts.task.name)
@@ -251,7 +251,7 @@ async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
         fix = _fix_of_failed(page.items, app.clock.now())
         found.append(check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
     paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=LARGEST_PAGE)
-    lost = [each.task.name for each in paused.items if each.standing.pause and _orphaned(each.standing.pause.cause)]
+    lost = [each.task.name for each in paused.items if each.status.pause and _orphaned(each.status.pause.cause)]
     if lost:
         facts: dict[str, Any] = {"number": len(lost), "names": _few(lost)}
         found.append(check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))

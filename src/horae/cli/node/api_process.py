@@ -65,8 +65,8 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
             serving(app, door) as address,
             announced(order, service, url, address),
         ):
-            interpreter.opened()
-            interpreter.settled()
+            interpreter.acquire()
+            interpreter.dedicate_process()
             file = SameFile(url)
             # With an engine beside us, that one looks, and tells of it.
             watching = partial(stop_when_lost, order.out, clock, file, stop)

@@ -51,7 +51,7 @@ def door_of(settings: Settings, host: str | None, port: int | None) -> Door:
     said = str(settings.value("port")).strip()
     if not said.isdecimal() or int(said[:9]) > _HIGHEST:
         raise refuse("port_taken", host="-", port=said, problem="0–65535")
-    named = "port" in settings.chosen or port is not None
+    named = "port" in settings.overrides or port is not None
     return Door(host or str(settings.value("host")), int(said) if port is None else port, named)
 
 
@@ -112,7 +112,7 @@ async def api_within(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIte
 async def announced(order: WorkOrder, service: Service, store: str, url: str) -> AsyncIterator[None]:
     """Make the first token where there is none yet, keep it for this user, list the server, and say how to begin."""
     path = token_path(store, settings_of(order.store).value("key_file"))
-    text = await service.tokens.first()
+    text = await service.tokens.make_first()
     if text is not None:
         keep_token(path, text)
     try:

@@ -72,7 +72,7 @@ class Punctuality:
 
     def _could_claim(self) -> bool:
         engine = self._app.engine
-        return engine is not None and not engine.draining and engine.lease.held and engine.runner.room > 0
+        return engine is not None and not engine.is_draining and engine.lease.is_held and engine.runner.free_capacity > 0
 
     async def _overdue(self) -> Head:
         """What has waited longest, if that is too long."""
@@ -82,7 +82,7 @@ class Punctuality:
         except (StoreError, TimeoutError):
             return None
         for facts in found:
-            due = min(each.due for each in facts.entries if each.stand in CLAIMABLE)
+            due = min(each.due for each in facts.entries if each.state in CLAIMABLE)
             if self._app.clock.now() - due > self._grace:
                 return facts.task.id, due
         return None

@@ -143,7 +143,7 @@ def _made(order: WorkOrder) -> Horae:
 def _numbers(settings: EngineSettings, order: WorkOrder) -> EngineSettings:
     """What was said on the command line, in the place of what the app has."""
     if order.poll is not None:
-        settings = replace(settings, precise=False, look_every=timedelta(seconds=order.poll))
+        settings = replace(settings, precise=False, poll_interval=timedelta(seconds=order.poll))
     if order.batch is not None:
         settings = replace(settings, claim_limit=order.batch)
     if order.concurrency is not None:

@@ -140,10 +140,10 @@ class Following:
         for entry in facts.entries:
             if entry.kind is EntryKind.RETRY and (entry.origin, entry.planned) == (run.origin, run.planned):
                 return self._out.told(words.TRIED_AGAIN, at=self._clock_time(entry.due.isoformat()))
-        if facts.standing.state is TaskState.FAILED:
+        if facts.status.state is TaskState.FAILED:
             self._given_up.add(run.task_id)
             short = short_ids((run.task_id,), SHORT_TASK_DIGITS)[run.task_id]
-            return self._out.told(words.GIVEN_UP, id=short, because=self._because(facts.standing.reason))
+            return self._out.told(words.GIVEN_UP, id=short, because=self._because(facts.status.reason))
         return ""
 
     def _because(self, reason: Reason | None) -> str:

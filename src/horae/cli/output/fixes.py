@@ -53,18 +53,18 @@ def fixes_for(
     closed = pause_fixes(why.facts)
     if closed:
         return closed
-    pause = why.facts.standing.pause
+    pause = why.facts.status.pause
     if pause is not None and pause.cause is PauseCause.ORPHANED:
         return tuple(_for_orphan(why, name, start))
-    refused = _REFUSED.get(why.facts.standing.state, frozenset())
+    refused = _REFUSED.get(why.facts.status.state, frozenset())
     if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts):
         fixes = (*_for_function(why, name), *_for_node(why, start))
     else:
         fixes = (*_for_function(why, name), *_for(why.facts, why.explanation, why.at, name))
     resume = Fix(f"horae resume {name}", FIXES["resume"])
-    if why.facts.standing.pause is not None and resume not in fixes:
+    if why.facts.status.pause is not None and resume not in fixes:
         fixes = (resume, *fixes)
-    if why.facts.standing.state is TaskState.FAILED and not can_start_again(why.facts, max(why.at, _ended(why.facts))):
+    if why.facts.status.state is TaskState.FAILED and not can_start_again(why.facts, max(why.at, _ended(why.facts))):
         refused |= {"resume"}
     if not has_lines:
         refused |= {"logs"}
@@ -72,7 +72,7 @@ def fixes_for(
 
 
 def _ended(facts: Facts) -> datetime:
-    return facts.standing.ended or facts.task.created
+    return facts.status.ended or facts.task.created
 
 
 def _for_function(why: Why, name: str) -> Iterator[Fix]:
@@ -107,8 +107,8 @@ def _for_node(why: Why, start: Callable[[str | None], str]) -> Iterator[Fix]:
 
 def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
     """What lets a task go on that `resume` does not: an approval, the restart of an agent, the rights of its owner."""
-    pause, task = facts.standing.pause, facts.task
-    if pause is None and facts.barred is Reason.OWNER_REVOKED and facts.standing.state is TaskState.ACTIVE:
+    pause, task = facts.status.pause, facts.task
+    if pause is None and facts.block_reason is Reason.OWNER_REVOKED and facts.status.state is TaskState.ACTIVE:
         return (Fix(f"horae owner show {shlex.quote(task.owner)}", FIXES["owner"]),)
     maker = agent_of(task)
     if pause is not None and pause.cause is PauseCause.QUOTA:
@@ -161,7 +161,7 @@ def _quota_fix(facts: Facts, quota: str, value: str | int, agent: str | None = N
 def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
     if found.reason is Reason.AGENT_QUOTA:
         yield _quota_fix(facts, "runs_per_day", "never", agent_of(facts.task))
-    if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.barred is Reason.QUOTA):
+    if found.reason is Reason.OWNER_REVOKED or (found.reason is Reason.QUOTA and facts.block_reason is Reason.QUOTA):
         yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _MADE_UP_FOR:
         yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
@@ -170,9 +170,9 @@ def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Itera
     if found.reason is Reason.OVERLAP:
         yield Fix(f"horae edit {name} --overlap queue", FIXES["queue"])
         yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])
-    if found.reason is Reason.PAUSED and facts.standing.pause is not None:
+    if found.reason is Reason.PAUSED and facts.status.pause is not None:
         yield Fix(f"horae resume {name}", FIXES["resume"])
-    if found.reason is Reason.SKIP_REQUESTED and facts.standing.skips_left:
+    if found.reason is Reason.SKIP_REQUESTED and facts.status.skips_left:
         yield Fix(f"horae skip {name} 0", FIXES["unskip"])
 
 

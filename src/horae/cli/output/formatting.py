@@ -122,7 +122,7 @@ _LONGEST_NOTE: Final = 24
 
 def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell:
     """The state with its note; without `whole` the note is cut, and `horae show` has all of it."""
-    standing = facts.standing
+    standing = facts.status
     state = state_word(standing.state, language)
     if standing.pause is not None:
         short = messages.PAUSE_CAUSES.get(standing.pause.cause.value)
@@ -132,8 +132,8 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         return Piece(f"{state}{colon}{note}" if note else state, "odd")
     if standing.state is TaskState.FAILED:
         return Piece(state, "bad")
-    if standing.state is TaskState.ACTIVE and facts.barred is not None and facts.barred.value in messages.BARRED:
-        return Piece(messages.BARRED[facts.barred.value].told(language), "bad")
+    if standing.state is TaskState.ACTIVE and facts.block_reason is not None and facts.block_reason.value in messages.BARRED:
+        return Piece(messages.BARRED[facts.block_reason.value].told(language), "bad")
     waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
     if waits is not None and waits.startswith("node:"):
         name = waits.removeprefix("node:").removeprefix("function:")
@@ -173,10 +173,10 @@ def next_times(due: Sequence[datetime], zone: str, now: datetime, language: Lang
 
 def _after_pause(facts: Facts) -> datetime | None:
     """The first occurrence after a pause that ends by itself."""
-    pause = facts.standing.pause
+    pause = facts.status.pause
     if pause is None or pause.until is None:
         return None
-    return next(iterate(facts.task.schedule, pause.until - MICROSECOND, past_of(facts.task, facts.standing)), None)
+    return next(iterate(facts.task.schedule, pause.until - MICROSECOND, past_of(facts.task, facts.status)), None)
 
 
 def has_seconds(instants: Iterable[datetime]) -> bool:

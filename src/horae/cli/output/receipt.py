@@ -38,14 +38,14 @@ def fires_of(task: Task, standing: Standing, now: datetime, number: int = FIRES)
 
 def fires_if_resumed(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
     """The next so many, as if nothing kept the task: of a pause with an end, those from its end on."""
-    pause = facts.standing.pause
+    pause = facts.status.pause
     after = now if pause is None or pause.until is None else max(now, pause.until - MICROSECOND)
-    return fires_of(facts.task, facts.standing, after, number)
+    return fires_of(facts.task, facts.status, after, number)
 
 
 def fires_to_come(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
     """The next so many; none of a task that is over, or paused without an end."""
-    standing = facts.standing
+    standing = facts.status
     is_held = standing.pause is not None and standing.pause.until is None
     return [] if is_held or standing.state not in GOING else fires_if_resumed(facts, now, number)
 
@@ -57,7 +57,7 @@ def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
 def show_schedule(out: Out, facts: Facts, now: datetime, number: int = FIRES, *, made: bool = False) -> None:
     """What the schedule means and when it fires next, or would if the task were resumed. `made`: just now, so what is due
     at once may have run already."""
-    task, standing = facts.task, facts.standing
+    task, standing = facts.task, facts.status
     out.row(out.told(messages.WHEN), sentence(task.schedule, out.language))
     fires = fires_to_come(facts, now, number)
     heading = None

@@ -18,13 +18,13 @@ NOTEWORTHY: Final = timedelta(seconds=1)
 
 def server_line(out: Out, server: ServerCondition) -> str:
     said = out.told(where(server))
-    return said if abs(server.offset) < NOTEWORTHY else f"{said}; {out.told(off_by(server.offset))}"
+    return said if abs(server.clock_offset) < NOTEWORTHY else f"{said}; {out.told(off_by(server.clock_offset))}"
 
 
 def where(server: ServerCondition) -> Words:
     """Which server, which database, and where in it."""
-    kept = filled(words.KEPT_IN[server.kept_in], named=server.named)
-    facts = {"kind": server.kind, "version": server.version, "place": server.place, "database": server.database}
+    kept = filled(words.KEPT_IN[server.namespace_kind], named=server.namespace)
+    facts = {"kind": server.kind, "version": server.version, "place": server.address, "database": server.database}
     return filled(words.ON_SERVER, **facts, kept=kept)
 
 
@@ -41,9 +41,9 @@ def server_json(server: ServerCondition) -> dict[str, Any]:
     return {
         "kind": server.kind,
         "version": server.version,
-        "place": server.place,
+        "place": server.address,
         "database": server.database,
-        server.kept_in: server.named,
+        server.namespace_kind: server.namespace,
         "schema_version": server.schema,
-        "clock_offset": round(server.offset.total_seconds(), 3),
+        "clock_offset": round(server.clock_offset.total_seconds(), 3),
     }

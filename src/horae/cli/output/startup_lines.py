@@ -84,7 +84,7 @@ def _mechanism(settings: EngineSettings) -> dict[str, Any]:
     """Type, mechanism and precision of the scheduler that has started, for programs that read the start-up line."""
     if settings.precise:
         return {"type": "priority_queue", "mechanism": "timer", "precision_ms": _PRECISION_MS, "status": "running"}
-    ceiling = settings.look_every or settings.terms.poll_ceiling
+    ceiling = settings.poll_interval or settings.terms.poll_ceiling
     late = round(ceiling.total_seconds() * 1000)
     return {"type": "polling", "mechanism": "interval", "precision_ms": late, "status": "running"}
 
@@ -121,8 +121,8 @@ def _tasks(out: Out, tasks: Mapping[TaskState, int]) -> str:
 def _scheduler(out: Out, start: Start) -> list[str]:
     """What waits for the next due instant, and how: the same two ways that HORAE_WAKE chooses between."""
     settings = start.app.settings
-    ceiling = settings.look_every or settings.terms.poll_ceiling
-    said = "HORAE_WAKE=poll" if settings.look_every is None else "--poll"
+    ceiling = settings.poll_interval or settings.terms.poll_ceiling
+    said = "HORAE_WAKE=poll" if settings.poll_interval is None else "--poll"
     polling = out.told(words.POLLING, seconds=f"{ceiling.total_seconds():g}", said=said)
     how = out.told(words.PRECISE) if settings.precise else polling
     queued = out.told(words.QUEUED, number=start.tasks[TaskState.ACTIVE])

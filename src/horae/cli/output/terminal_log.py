@@ -38,7 +38,7 @@ class TerminalLines(TextLines):
         time = self.formatTime(record).split()[1]
         head: list[str | Piece] = [Piece(time, "dim"), "  ", _sign(record.levelno), " "]
         lines: list[Cell] = []
-        for text in self.visible_lines(record):
+        for text in self.format_lines(record):
             lines += broken([*head, text], terminal_width(), TEXT_COLUMN)
             head = [" " * TEXT_COLUMN]
         colour = self._out.has_colour(sys.stderr)

@@ -81,7 +81,7 @@ class Desk:
         )
 
     def told(self, _due: datetime | None) -> None:
-        self._ring.ring()
+        self._ring.notify()
 
     async def anybody(self) -> bool:
         """Whether somebody is there to run what is due; who has died without a word does not count."""
@@ -139,7 +139,7 @@ class Desk:
             seen[:] = made
             return ()
 
-        await self.service.rehearsal.tasks.create(self.who, wish, attach_records=keep)
+        await self.service.dry_run.tasks.create(self.who, wish, attach_records=keep)
         return seen[0]
 
     async def owner(self) -> str:
@@ -149,7 +149,7 @@ class Desk:
         return digest_of(task)
 
     async def facts(self, task_id: str) -> Facts | None:
-        return await self.store.facts(task_id, self.who.scope)
+        return await self.store.facts(task_id, self.who.owner_filter)
 
     async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
         """The tasks of these runs, each asked for once."""
@@ -183,7 +183,7 @@ class Desk:
 
     async def news(self, number: int) -> AsyncIterator[Sequenced]:
         """Every event after this number, as it happens; for ever."""
-        async with self.service.presence.announced(Audience("terminal")):
+        async with self.service.listeners.announce(Audience("terminal")):
             while True:
                 found = await self.service.events.after(self.who, number, LARGEST_PAGE)
                 for each in found:

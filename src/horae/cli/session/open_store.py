@@ -103,7 +103,7 @@ def _refuse_unreachable(path: Path) -> None:
 def home_zone(flag: str | None, settings: Settings) -> DefaultZone:
     """The zone where a schedule names none: said here, in the environment, in a file, or that of the machine."""
     found = default_zone(flag, os.environ)
-    chosen = settings.chosen.get("zone")
+    chosen = settings.overrides.get("zone")
     if found.origin not in ("flag", "environment") and chosen is not None:
         return DefaultZone(str(chosen.value), "environment", chosen.origin)
     return found

@@ -24,7 +24,7 @@ async def owner_zone(app: Workplace, owner: str | None = None) -> AssumedZone | 
 async def with_assumed_zone(app: Workplace, wish: Wish) -> tuple[Wish, AssumedZone | None]:
     """The wish with the zone that `horae add` would take where neither the wish nor its function names one: that of its
     owner, else that of this process. The zone is returned too where the schedule means other instants in another one."""
-    if (await app.resolve(wish)).wish.zone is not None:
+    if (await app.resolve(wish)).request.zone is not None:
         return wish, None
     assumed = await owner_zone(app, wish.owner) or zone_of_process(home_zone(None, settings_of(None)))
     told = isinstance(wish.when, str) and needs_zone(wish.when, app.clock.now())

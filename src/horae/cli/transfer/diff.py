@@ -117,7 +117,7 @@ def _shown(task: Task, language: Language) -> dict[str, Any]:
 def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:
     if before.task.schedule == after.schedule:
         return 0, 0
-    standing = before.standing
+    standing = before.status
     old = _ahead(before.task, before, now)
     new = set(
         islice(
@@ -128,4 +128,4 @@ def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:
 
 
 def _ahead(task: Task, facts: Facts, now: datetime) -> set[datetime]:
-    return set(islice(iterate(task.schedule, now, past_of(task, facts.standing), until=now + AHEAD), _MOST_FIRES))
+    return set(islice(iterate(task.schedule, now, past_of(task, facts.status), until=now + AHEAD), _MOST_FIRES))

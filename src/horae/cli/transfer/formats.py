@@ -76,7 +76,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _foreign(harvest: Harvest, seen: SeenZone) -> Incoming:
-    if seen.note is not None and harvest.found:
+    if seen.note is not None and harvest.tasks:
         harvest = harvest._replace(notes=(seen.note, *harvest.notes))
-    runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past)
+    runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past_runs)
     return Incoming(harvest, runs)

@@ -57,19 +57,19 @@ async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
     """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
     found: list[Found] = []
     made: list[Planned] = []
-    unclear = list(incoming.harvest.unclear)
+    unclear = list(incoming.harvest.rejected)
     keys: set[tuple[str | None, str | None]] = set()
-    for each in incoming.harvest.found:
-        place = each.wish.owner, each.wish.key
+    for each in incoming.harvest.tasks:
+        place = each.request.owner, each.request.key
         if place in keys:
-            raise refuse("twice_in_file", key=each.wish.key, path=path)
+            raise refuse("twice_in_file", key=each.request.key, path=path)
         keys.add(place)
         try:
             each, step = await _planned(app, each)
         except Refusal as refused:
             if incoming.exact:
                 raise placed(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
-            unclear.append(Unclear(each.source, excerpt(each.wish.name), told(refused)))
+            unclear.append(Unclear(each.source, excerpt(each.request.name), told(refused)))
         else:
             found.append(each)
             made.append(step)
@@ -83,21 +83,21 @@ async def _planned(app: Workplace, each: Found) -> tuple[Found, Planned]:
     store already stays as it is."""
     there = await _present(app, each)
     if there is not None:
-        return each, Planned(each.wish, there, there.task)
+        return each, Planned(each.request, there, there.task)
     try:
-        return each, await planned(app, each.wish, paused=_ANY_NOTE if each.paused else None)
+        return each, await planned(app, each.request, paused=_ANY_NOTE if each.paused else None)
     except Refusal as refused:
         if refused.code != NOT_CARRIED:
             raise
-        return not_carried(each), await planned(app, each.wish, paused=_ANY_NOTE)
+        return not_carried(each), await planned(app, each.request, paused=_ANY_NOTE)
 
 
 async def _present(app: Workplace, each: Found) -> Facts | None:
     """The exported task itself, where the file is imported into the store that it came from."""
     for name in each.origins:
         facts = await app.facts(name) if name.startswith("tsk_") else None
-        is_ours = facts is not None and facts.task.owner == (each.wish.owner or await app.owner())
-        if facts is not None and is_ours and facts.standing.state not in _OVER:
+        is_ours = facts is not None and facts.task.owner == (each.request.owner or await app.owner())
+        if facts is not None and is_ours and facts.status.state not in _OVER:
             return facts
     return None
 
@@ -125,16 +125,16 @@ async def take_over(
     new: set[str] = set()
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
-            task = await app.service.tasks.create(app.who, each.wish, paused=note_of(each))
+            task = await app.service.tasks.create(app.who, each.request, paused=note_of(each))
         elif step.turn == "same":
             task = step.after
         else:
-            task = await app.service.tasks.declare(app.who, each.wish, paused=note_of(each) if each.paused else None)
+            task = await app.service.tasks.declare(app.who, each.request, paused=note_of(each) if each.paused else None)
         stored.append(task)
         if step.turn == "new":
             new.add(task.id)
-        if each.wish.key is not None:
-            tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = task
+        if each.request.key is not None:
+            tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = task
         progress(number)
     lanes = {lane.name for lane in await app.service.lanes.all(app.who)}
     for name, limit in incoming.lanes:
@@ -161,8 +161,8 @@ async def would_take(app: Workplace, incoming: Incoming, plan: Plan) -> Taken:
     tasks: _Made = {}
     would = tuple(step.after for step in plan.planned)
     for each, step in zip(plan.found, plan.planned, strict=True):
-        if each.wish.key is not None:
-            tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = step.after
+        if each.request.key is not None:
+            tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = step.after
     new = {step.after.id for step in plan.planned if step.turn == "new"}
     return _counted(incoming, await _history(app, incoming.runs, tasks, new))._replace(tasks=would)
 
@@ -218,7 +218,7 @@ def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -
 async def _keep(app: Workplace, history: _History) -> None:
     for task_id, rows in history.rows.items():
         for start in range(0, len(rows), _AT_ONCE):
-            await app.service.tasks.keep_history(app.who, task_id, rows[start : start + _AT_ONCE])
+            await app.service.tasks.import_history(app.who, task_id, rows[start : start + _AT_ONCE])
 
 
 def _row(task: Task, old: OldRun) -> Run:

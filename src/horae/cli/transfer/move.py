@@ -84,12 +84,12 @@ async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_r
                 plan, name = await survey(source, target), target.name
                 await refuse_who_lives_here(target, watching)
                 if not dry_run:
-                    _tell_of(out, plan.begun)
+                    _tell_of(out, plan.progress)
                     with _bars(out, shown=sum(plan.stock.values()) >= _MANY) as tell:
                         moved = await move(source, target, watching, tell)
-                    return _Told(source.name, name, False, moved.begun, moved.parts, sealed)
+                    return _Told(source.name, name, False, moved.resumed_from, moved.parts, sealed)
         parts = {part: Carried(number) for part, number in plan.stock.items()}
-        return _Told(source.name, name, True, plan.begun, parts, sealed)
+        return _Told(source.name, name, True, plan.progress, parts, sealed)
 
 
 @asynccontextmanager
@@ -178,8 +178,8 @@ def _tell(out: Out, told: _Told, keys: _Keys) -> None:
         out.data(_shape(told, keys))
         return
     titles = [out.told(each) for each in (words.PART, words.NUMBER, words.DIGEST)]
-    digests = {part: "" if told.dry_run else carried.text for part, carried in told.parts.items()}
-    out.table(titles, [[part.value, f"{told.parts[part].parcels}", digests[part]] for part in told.parts])
+    digests = {part: "" if told.dry_run else carried.hex_digest for part, carried in told.parts.items()}
+    out.table(titles, [[part.value, f"{told.parts[part].item_count}", digests[part]] for part in told.parts])
     names = {"source": told.source, "target": told.target}
     if told.dry_run:
         _tell_of(out, told.begun)
@@ -203,7 +203,7 @@ def _shape(told: _Told, keys: _Keys) -> dict[str, Any]:
         "resumed": told.begun is not None and not told.begun.done,
         "moved_before": told.begun is not None and told.begun.done,
         "parts": [
-            {"part": part.value, "number": carried.parcels, "digest": None if told.dry_run else carried.text}
+            {"part": part.value, "number": carried.item_count, "digest": None if told.dry_run else carried.hex_digest}
             for part, carried in told.parts.items()
         ],
         "key_file": None if keys.path is None else str(keys.path),

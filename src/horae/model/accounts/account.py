@@ -51,10 +51,10 @@ class Owner(NamedTuple):
     note: str = ""
     revoked: datetime | None = None
     version: int = 1
-    chosen: tuple[tuple[str, Limit], ...] = ()
-    exhausted: date | None = None
-    spent: tuple[tuple[str, date], ...] = ()
-    demoted: bool = False
+    quota_overrides: tuple[tuple[str, Limit], ...] = ()
+    exhausted_on: date | None = None
+    exhausted_agents: tuple[tuple[str, date], ...] = ()
+    is_demoted: bool = False
     """An owner with tasks became a viewer: its tasks no longer fire."""
     storage_full: FullStorage | None = None
     last_storage_full: tuple[datetime, datetime] | None = None
@@ -69,7 +69,7 @@ class Agent(NamedTuple):
     name: str
     owner: str
     quotas: Quotas
-    chosen: tuple[tuple[str, Limit], ...] = ()
+    quota_overrides: tuple[tuple[str, Limit], ...] = ()
     stopped: bool = False
     revoked: bool = False
 
@@ -88,7 +88,7 @@ class Token(NamedTuple):
     revoked: datetime | None = None
     version: int = 1
 
-    def valid(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 
@@ -111,7 +111,7 @@ def is_agent_name(name: object) -> bool:
 
 def loses_right_to_run(owner: Owner) -> bool:
     """Return whether no run of the owner may start, because it was revoked or became a viewer."""
-    return owner.revoked is not None or owner.demoted
+    return owner.revoked is not None or owner.is_demoted
 
 
 def quotas_of(role: Role, chosen: Collection[tuple[str, Limit]], members: Quotas = MEMBER_QUOTAS) -> Quotas:
@@ -158,13 +158,13 @@ def owner_record(owner: Owner) -> Record:
     body = {
         "role": owner.role,
         "zone": owner.zone,
-        "quotas": limits_json(owner.chosen),
+        "quotas": limits_json(owner.quota_overrides),
         "note": owner.note,
         "created": owner.created.isoformat(),
         "revoked": _text(owner.revoked),
-        "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
-        "spent": {agent: day.isoformat() for agent, day in owner.spent},
-        "demoted": owner.demoted,
+        "exhausted": None if owner.exhausted_on is None else owner.exhausted_on.isoformat(),
+        "spent": {agent: day.isoformat() for agent, day in owner.exhausted_agents},
+        "demoted": owner.is_demoted,
         "storage_full": None
         if owner.storage_full is None
         else {"since": owner.storage_full.since.isoformat(), "bytes": owner.storage_full.bytes},

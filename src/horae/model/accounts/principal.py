@@ -96,13 +96,13 @@ class Principal(NamedTuple):
     """Role of the owner; None for callers without a token."""
 
     @property
-    def scope(self) -> str | None:
+    def owner_filter(self) -> str | None:
         """Owner to which reads are restricted; None for an admin, who sees all owners."""
         return None if self.admin and self.agent is None else self.owner
 
-    def must(self, scope: Scope) -> None:
+    def require_scope(self, scope: Scope) -> None:
         """Raise `NotAllowed` if the principal lacks this scope."""
-        if scope not in self.scopes or (scope is Scope.ADMIN and self.scope is not None):
+        if scope not in self.scopes or (scope is Scope.ADMIN and self.owner_filter is not None):
             english, chinese = _remedy(self, scope)
             raise refuse("not_allowed", scope=scope.value, remedy=english, remedy_zh=chinese)
 

@@ -70,7 +70,7 @@ class Webhook(NamedTuple):
     def enabled(self) -> bool:
         return self.disabled is None
 
-    def takes(self, event: Event) -> bool:
+    def matches(self, event: Event) -> bool:
         return event.owner == self.owner and (
             not self.types or any(fnmatchcase(event.kind, pattern) for pattern in self.types)
         )

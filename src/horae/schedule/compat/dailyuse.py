@@ -28,11 +28,11 @@ def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
     """Read a DailyUse schedule; `zone` applies to its time of day and dates (in DailyUse, the server's zone)."""
     fields = Fields.of(SYSTEM, mapping, _KEYS)
     find_zone(zone)
-    at = fields.needed_time("scheduledTime")
+    at = fields.required_time("scheduledTime")
     recurrence = Recurrence.of(fields.get("recurrence"))
     schedule, notes = _make_schedule(at, recurrence, zone)
     translation = Translation(schedule, _policies(recurrence), (*notes, *recurrence.notes(zone)))
-    return Fields(SYSTEM, recurrence.spelled(fields.values)).remember(translation, zone)
+    return Fields(SYSTEM, recurrence.with_recurrence(fields.values)).remember(translation, zone)
 
 
 def write(translation: Translation, *, zone: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Recurrence:
     end: Moment | None = None
     repeat: int | None = None
     expression: str = ""
-    passed_over: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, value: object) -> Recurrence:
@@ -52,15 +52,15 @@ class Recurrence:
             return cls(None, "NONE")
         fields = Fields.of(SYSTEM, value, _KEYS)
         kind = fields.choice("type", _KINDS)
-        expression = fields.needed_text("cronExpression") if kind == "CUSTOM" else fields.text("cronExpression")
+        expression = fields.required_text("cronExpression") if kind == "CUSTOM" else fields.text("cronExpression")
         return cls(
             fields,
             kind,
-            fields.whole("interval", 1, MOST_PERIODS) or 1,
+            fields.read_integer("interval", 1, MOST_PERIODS) or 1,
             _read_weekdays(fields.get("daysOfWeek")),
-            fields.whole("dayOfMonth", 1, 31),
+            fields.read_integer("dayOfMonth", 1, 31),
             fields.moment("endDate"),
-            fields.whole("maxOccurrences", 1, MOST_REPEATS),
+            fields.read_integer("maxOccurrences", 1, MOST_REPEATS),
             expression or "",
             _ignored_fields(value, kind),
         )
@@ -83,13 +83,13 @@ class Recurrence:
 
     def notes(self, zone: str) -> tuple[Note, ...]:
         notes = []
-        if self.passed_over:
-            notes.append(note("compat_fields_unused", kind=self.kind, keys=", ".join(self.passed_over)))
+        if self.ignored:
+            notes.append(note("compat_fields_unused", kind=self.kind, keys=", ".join(self.ignored)))
         if self.kind != "NONE" and self.end is not None and not isinstance(self.end, datetime):
             notes.append(note("compat_end_whole_day", day=self.end, zone=zone))
         return tuple(notes)
 
-    def spelled(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def with_recurrence(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(values) if self.fields is None else {**values, "recurrence": self.fields.values}
 
 

@@ -34,16 +34,16 @@ class Fields:
     def get(self, key: str) -> Any:
         return self.values.get(key)
 
-    def need(self, key: str) -> Any:
+    def require(self, key: str) -> Any:
         if self.get(key) is None:
             raise refuse("compat_missing", system=self.system, key=key)
         return self.get(key)
 
     def text(self, key: str) -> str | None:
-        return None if self.get(key) is None else self.needed_text(key)
+        return None if self.get(key) is None else self.required_text(key)
 
-    def needed_text(self, key: str) -> str:
-        value = self.need(key)
+    def required_text(self, key: str) -> str:
+        value = self.require(key)
         if not isinstance(value, str):
             raise refuse("compat_not_text", key=key, value=shown(value))
         if len(value) > LONGEST_TEXT:
@@ -51,12 +51,12 @@ class Fields:
         return value
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        value = self.need(key)
+        value = self.require(key)
         if not isinstance(value, str) or value not in allowed:
             raise refuse("compat_unknown_choice", key=key, value=shown(value), allowed=", ".join(allowed))
         return value
 
-    def whole(self, key: str, lowest: int, highest: int) -> int | None:
+    def read_integer(self, key: str, lowest: int, highest: int) -> int | None:
         value = self.get(key)
         return None if value is None else within(key, value, lowest, highest)
 
@@ -73,11 +73,11 @@ class Fields:
         return parsed
 
     def time(self, key: str) -> datetime | None:
-        return None if self.get(key) is None else self.needed_time(key)
+        return None if self.get(key) is None else self.required_time(key)
 
-    def needed_time(self, key: str) -> datetime:
+    def required_time(self, key: str) -> datetime:
         """Read a wall time or an instant; a date alone is refused."""
-        value = self.need(key)
+        value = self.require(key)
         moment = moment_of(key, value)
         if not isinstance(moment, datetime):
             raise refuse("compat_not_a_time", key=key, value=shown(value))
@@ -87,7 +87,7 @@ class Fields:
         return None if self.get(key) is None else moment_of(key, self.get(key))
 
     def remember(self, translation: Translation, zone: str | None = None) -> Translation:
-        return translation.spelled(self.system, zone, self.values)
+        return translation.with_original(self.system, zone, self.values)
 
 
 def whole_number(value: object) -> int | None:

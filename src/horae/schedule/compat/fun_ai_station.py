@@ -61,7 +61,7 @@ def _make_cron(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedul
 
 
 def _make_interval(fields: Fields, own_zone: str | None, minimum: int) -> tuple[Schedule, tuple[Note, ...]]:
-    value = fields.need("schedule_expr")
+    value = fields.require("schedule_expr")
     seconds = whole_number(value)
     if seconds is None or seconds > LONGEST // _SECOND:
         raise refuse("compat_bad_seconds", key="schedule_expr", value=shown(value))
@@ -76,7 +76,7 @@ def _make_interval(fields: Fields, own_zone: str | None, minimum: int) -> tuple[
 
 def _make_once(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     fields.text("schedule_expr")
-    next_run = fields.needed_time("next_run_at")
+    next_run = fields.required_time("next_run_at")
     at = _as_utc(next_run)
     code = "compat_naive_is_utc" if next_run.tzinfo is None else "compat_once_instant"
     shown_in = own_zone or zone

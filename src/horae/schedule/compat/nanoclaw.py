@@ -31,9 +31,9 @@ def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
     kind = fields.choice("schedule_type", _KINDS)
     match kind:
         case "cron":
-            translation = Translation(Cron(fields.needed_text("schedule_value"), zone=zone))
+            translation = Translation(Cron(fields.required_text("schedule_value"), zone=zone))
         case "interval":
-            translation = Translation(Every(_read_interval(fields.need("schedule_value")), "end"))
+            translation = Translation(Every(_read_interval(fields.require("schedule_value")), "end"))
         case _:
             translation = _read_once_schedule(fields, zone)
     return fields.remember(translation, zone)
@@ -52,8 +52,8 @@ def _read_interval(value: object) -> timedelta:
 
 
 def _read_once_schedule(fields: Fields, zone: str) -> Translation:
-    fields.needed_text("schedule_value")
-    schedule, notes = read_once(fields.needed_time("schedule_value"), zone)
+    fields.required_text("schedule_value")
+    schedule, notes = read_once(fields.required_time("schedule_value"), zone)
     return Translation(schedule, notes=notes)
 
 

@@ -18,7 +18,7 @@ Read = Callable[[Mapping[str, Any]], Translation]
 
 def written(system: str, translation: Translation, zone: str | None, spell: Spell, read: Read) -> dict[str, Any]:
     """Write a translation with `spell`; refuses a result that does not read back as the same translation."""
-    original = translation.spelling_in(system, zone)
+    original = translation.original_spelling(system, zone)
     if original is not None:
         return original
     mapping = spell(translation)

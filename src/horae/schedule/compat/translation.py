@@ -42,12 +42,12 @@ class Translation:
     state: Mapping[str, int] = field(default_factory=dict)
     original: Original | None = field(default=None, compare=False, repr=False)
 
-    def spelled(self, system: str, zone: str | None, spelling: dict[str, Any]) -> Translation:
+    def with_original(self, system: str, zone: str | None, spelling: dict[str, Any]) -> Translation:
         """The same translation with its original spelling attached, so that writing it back changes nothing."""
         meaning = (self.schedule, deepcopy(self.policies), deepcopy(self.state))
         return replace(self, original=Original(system, zone, deepcopy(spelling), meaning))
 
-    def spelling_in(self, system: str, zone: str | None) -> dict[str, Any] | None:
+    def original_spelling(self, system: str, zone: str | None) -> dict[str, Any] | None:
         """The original spelling in this dialect; None when it came from another one, or was changed since."""
         origin = self.original
         if origin is None or (origin.system, origin.zone) != (system, zone):

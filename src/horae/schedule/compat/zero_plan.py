@@ -43,17 +43,17 @@ class Plan:
 
     @classmethod
     def of(cls, fields: Fields) -> Plan:
-        plan_type = _read_type(fields.need("plan_type"))
+        plan_type = _read_type(fields.require("plan_type"))
         value = _read_value(plan_type, fields)
         plan = cls(
             plan_type,
             value,
-            fields.whole("plan_repet", -1, _MAX_INT32) or 0,
+            fields.read_integer("plan_repet", -1, _MAX_INT32) or 0,
             _read_time(fields, value * SECONDS_OF.get(plan_type, 0)),
             _read_keep(fields),
-            fields.whole("skip_set", RETRYING, _MAX_INT32) or 0,
-            fields.whole("real_repet", 0, _MAX_INT32),
-            fields.whole("skip_num", 0, _MAX_INT32),
+            fields.read_integer("skip_set", RETRYING, _MAX_INT32) or 0,
+            fields.read_integer("real_repet", 0, _MAX_INT32),
+            fields.read_integer("skip_num", 0, _MAX_INT32),
         )
         if plan.repeat is not None and plan.skip_set >= plan.repeat:
             raise refuse("compat_skip_all", skip=plan.skip_set, repeat=plan.repeat)
@@ -118,13 +118,13 @@ def _read_type(value: object) -> str:
 
 def _read_value(plan_type: str, fields: Fields) -> int:
     if plan_type in SINGLE:
-        return fields.whole("plan_value", -_MAX_INT32, _MAX_INT32) or 0
-    return within("plan_value", fields.need("plan_value"), *_VALUE_RANGES[plan_type])
+        return fields.read_integer("plan_value", -_MAX_INT32, _MAX_INT32) or 0
+    return within("plan_value", fields.require("plan_value"), *_VALUE_RANGES[plan_type])
 
 
 def _read_time(fields: Fields, delay: int) -> int | None:
     """Unix seconds; None for zero and less. The first run, `delay` seconds later, must be within the calendar too."""
-    seconds = fields.whole("plan_time", -(2**63), _LATEST_TIME - delay)
+    seconds = fields.read_integer("plan_time", -(2**63), _LATEST_TIME - delay)
     return seconds if seconds is not None and seconds > 0 else None
 
 

@@ -34,7 +34,7 @@ class Rotation:
             best = min(best, (leap + days * abs(signed) / self.circle, leap, signed))
         return best[1], best[2]
 
-    def mirrored(self) -> Rotation:
+    def mirror(self) -> Rotation:
         """The same circle in the opposite direction."""
         begin = (len(self.table) - 1 - self.begin) % self.circle
         return Rotation(self.table[::-1], self.circle, begin, -self.step % self.circle)
@@ -44,7 +44,7 @@ def first_common(days: bytes, rotation: Rotation) -> int | None:
     """The first index at which `days` has a 1 and the rotation is at an allowed position."""
     leap, move = rotation.leap(len(days))
     if move < 0:
-        rotation, move = rotation.mirrored(), -move
+        rotation, move = rotation.mirror(), -move
     best = len(days)
     for phase in range(min(leap, best)):
         position = (rotation.begin + phase * rotation.step) % rotation.circle

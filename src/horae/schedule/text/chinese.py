@@ -43,7 +43,7 @@ class _Grammar(Days):
     _bare_part: tuple[DayPart, int, int] | None = None  # 明天早上: (part of the day, begin and end of its word)
 
     def read(self) -> Draft:
-        while not self.done:
+        while not self.is_done:
             if self.take(*_SKIPPED) is None:
                 self._clause()
         self._check_rate()
@@ -161,7 +161,7 @@ class _Grammar(Days):
         while (each := self.calendar_date()) is not None:
             at = self.time_of_day()
             found.append(each if at is None else exact_moment(each, at, self.offset()))
-            if not self.list_goes_on():
+            if not self.take_separator():
                 return found
         if needed:
             raise refuse("date_expected", self.place, value=self.shown)

@@ -29,7 +29,7 @@ class Cursor:
         self.draft = Draft()
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         self.skip_blank()
         return self._index >= len(self._text)
 
@@ -65,7 +65,7 @@ class Cursor:
                 return word
         return None
 
-    def list_goes_on(self) -> bool:
+    def take_separator(self) -> bool:
         return self.match(_LIST_MARK) is not None
 
     def range_follows(self) -> bool:

@@ -42,7 +42,7 @@ _MONTH_ITEM: Final = re.compile(rf"({NUMBER})\s*月(?:份)?")
 
 
 class Days(Times):
-    looks_back = False
+    accepts_past = False
     """Whether past days are accepted: in questions about the past, not in schedules."""
 
     # --- one day -------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Days(Times):
         return WeekdayAhead(_weekday(match[1]), -2 if week.startswith("上上") else -1)
 
     def _named_day(self) -> NamedDay | None:
-        past = self._past_day() if self.looks_back else None
+        past = self._past_day() if self.accepts_past else None
         if past is not None:
             return past
         with_part = self.take(*DAYS_WITH_PARTS)
@@ -139,7 +139,7 @@ class Days(Times):
                 return tuple(sorted(found)) or None
             found.update(group)
             before = self._index
-            if self.list_goes_on() and not self._weekday_follows():
+            if self.take_separator() and not self._weekday_follows():
                 self._index = before
                 return tuple(sorted(found))
 
@@ -180,7 +180,7 @@ class Days(Times):
                 return tuple(found) or None
             found += items
             before = self._index
-            if not self.list_goes_on():
+            if not self.take_separator():
                 return tuple(found)
             if not self._month_day_follows():
                 self._index = before
@@ -215,7 +215,7 @@ class Days(Times):
         before, numbers = self._index, []
         while (listed := self.match(_NTH_OF_LIST)) is not None:
             numbers.append(self.number(listed[1]))
-            self.list_goes_on()
+            self.take_separator()
         match = self.match(_NTH_WEEKDAY)
         if match is None:
             self._index = before
@@ -245,7 +245,7 @@ class Days(Times):
                 raise refuse("bad_month", place, value=month)
             found.append(month)
             before = self._index
-            if self.list_goes_on() and not self.looking_at(_MONTH_ITEM):
+            if self.take_separator() and not self.looking_at(_MONTH_ITEM):
                 self._index = before
                 return tuple(sorted(set(found)))
 

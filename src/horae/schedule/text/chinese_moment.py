@@ -33,6 +33,6 @@ class _ChineseMoment(Days):
         if at is None and (said := self.match(_DAY_PART)) is not None:
             part = DAY_PARTS[said.group()]
         zone = zone or self.zone()
-        if not self.done or (day is None and at is None and part is None):
+        if not self.is_done or (day is None and at is None and part is None):
             return None
         return MomentWords(day, at, part, offset, zone)

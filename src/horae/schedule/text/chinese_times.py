@@ -73,7 +73,7 @@ class Times(Cursor):
         while each is not None:
             found.append(each)
             before = self._index
-            if not self.list_goes_on():
+            if not self.take_separator():
                 break
             each = self.time_of_day()
             if each is None:

@@ -26,10 +26,10 @@ class _Grammar(Days):
 
     def read(self) -> Draft:
         self.take("run", "please")
-        while not self.done:
+        while not self.is_done:
             if not self.skip_mark(",", ";", "&"):
                 self._clause()
-        self.check_halves()
+        self.check_half_days()
         return self.draft
 
     def _clause(self) -> None:
@@ -48,7 +48,7 @@ class _Grammar(Days):
             self._month_list,
         )
         if not (self.skip_mark("@") or any(attempt(place) for attempt in attempts)):
-            raise self.unknown()
+            raise self.refuse_unknown()
 
     def _clauses(self) -> list[tuple[tuple[str, ...], Callable[[int], None]]]:
         return [
@@ -101,7 +101,7 @@ class _Grammar(Days):
         if self.peek().kind not in ("number", "duration") and self.peek_word() not in ("a", "an", "half"):
             return False
         delay = self.duration() if self._duration_ahead() else None
-        if delay is None or not (self.words_ahead("from", "now") or self.take("later")):
+        if delay is None or not (self.take_words("from", "now") or self.take("later")):
             self._index = before
             return False
         self.draft.put("delay", delay, place)
@@ -201,7 +201,7 @@ class _Grammar(Days):
         """`every hour and a half` includes the hour whose number is not written."""
         if self.peek_word() in SECONDS:
             unit = timedelta(seconds=SECONDS[self.next_word()])
-            return unit * 1.5 if self.words_ahead("and", "a", "half") else unit
+            return unit * 1.5 if self.take_words("and", "a", "half") else unit
         return self.duration()
 
     def _period(self, every: int, place: int) -> None:
@@ -209,7 +209,7 @@ class _Grammar(Days):
             self._quarter(place)
         elif self.peek_word() in SECONDS:
             self.draft.put("interval", every * timedelta(seconds=SECONDS[self.next_word()]), place)
-            if self.words_ahead("on", "the", "hour"):
+            if self.take_words("on", "the", "hour"):
                 self.draft.put("minutes_past", 0, place)
         elif self.peek_word() in WEEKDAYS:
             self.draft.put("weekdays", (WEEKDAYS[self.next_word()],), place)
@@ -217,7 +217,7 @@ class _Grammar(Days):
         elif self.peek_word() in PERIODS:
             self._put_period(every, PERIODS[self.next_word()], place)
         else:
-            raise self.unknown()
+            raise self.refuse_unknown()
 
     def _quarter(self, place: int) -> None:
         self.draft.put("quarterly", True, place)  # noqa: FBT003 - a slot's value
@@ -252,7 +252,7 @@ class _Grammar(Days):
         if weekdays is None:
             return False
         said = self.draft
-        clear = said.recurring or said.period or said.window or said.interval or self.heard_plural
+        clear = said.recurring or said.period or said.window or said.interval or self.has_plural
         if len(weekdays) == 1 and not clear and self.peek_word() not in ("every", "each"):
             raise refuse("once_or_weekly", place, day=self.last_word.capitalize())
         self.draft.put("weekdays", weekdays, place)
@@ -357,7 +357,7 @@ class _Grammar(Days):
         while True:
             found = self._excluded()
             moments.append(found)
-            if not self.list_goes_on("date"):
+            if not self.take_separator("date"):
                 break
         self.draft.put("exclude", tuple(moments), place)
 
@@ -372,7 +372,7 @@ class _Grammar(Days):
     def _with(self, place: int) -> None:
         del place
         if self.peek_word() not in ("jitter", "gap", "fold"):
-            raise self.unknown()
+            raise self.refuse_unknown()
 
     def _jitter(self, place: int) -> None:
         if self.take("up") is not None:

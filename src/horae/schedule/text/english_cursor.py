@@ -26,16 +26,16 @@ class Cursor:
         self.last_word = ""
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         return self._index >= len(self._tokens)
 
     @property
     def place(self) -> int:
-        return self._length + self._offset if self.done else self._tokens[self._index].place
+        return self._length + self._offset if self.is_done else self._tokens[self._index].place
 
     @property
     def shown(self) -> str:
-        return "" if self.done else self._tokens[self._index].text
+        return "" if self.is_done else self._tokens[self._index].text
 
     def peek(self, ahead: int = 0) -> Token:
         index = self._index + ahead
@@ -44,7 +44,7 @@ class Cursor:
     def peek_word(self, ahead: int = 0) -> str:
         return self.peek(ahead).word
 
-    def words_ahead(self, *words: str) -> bool:
+    def take_words(self, *words: str) -> bool:
         """Consume exactly these words if they come next."""
         if any(self.peek_word(ahead) != word for ahead, word in enumerate(words)):
             return False
@@ -83,7 +83,7 @@ class Cursor:
         self._index += found
         return found
 
-    def list_goes_on(self, *kinds: str, words: Collection[str] = ()) -> bool:
+    def take_separator(self, *kinds: str, words: Collection[str] = ()) -> bool:
         """Consume a comma or `and` if another item of the same list follows."""
         ahead = int(self.mark_ahead(",", "&"))
         if self.peek_word(ahead) == "and":
@@ -103,7 +103,7 @@ class Cursor:
             raise refuse("whole_number_expected", place, value=token.text if token else self.shown)
         return int(token.text)
 
-    def unknown(self) -> InvalidSchedule:
+    def refuse_unknown(self) -> InvalidSchedule:
         """The refusal of the current word: known but misplaced, similar to a known word, or unknown."""
         word = self.shown
         folded = word.lower()

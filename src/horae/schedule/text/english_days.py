@@ -16,8 +16,8 @@ _ENDINGS = "stndrhSTNDRH"
 
 
 class Days(Times):
-    heard_plural = False
-    looks_back = False
+    has_plural = False
+    accepts_past = False
     """Whether past days are accepted: in questions about the past, not in schedules."""
 
     # --- one day -------------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ class Days(Times):
         at = self.time_of_day() if day is None or timed else None
         if day is None and at is None:
             return None
-        day_follows = self.peek_word() in ("today", "tomorrow") or (self.looks_back and self.peek_word() == "yesterday")
+        day_follows = self.peek_word() in ("today", "tomorrow") or (self.accepts_past and self.peek_word() == "yesterday")
         if day is None and day_follows:
             day = self.day()
         return NamedMoment(day, at, self.offset() if at is not None else None, place)
@@ -83,7 +83,7 @@ class Days(Times):
         month = self.take(*MONTHS)
         if day is None and month is not None:
             day = self._day_number()
-        if day is None or month is None or self.list_goes_on(words=MONTHS):
+        if day is None or month is None or self.take_separator(words=MONTHS):
             self._index = before
             return None
         longest = 29 if MONTHS[month] == 2 else 30 if MONTHS[month] in (4, 6, 9, 11) else 31
@@ -104,10 +104,10 @@ class Days(Times):
         if self.take("yesterday") is not None:
             self._take_part()
             return DaysAhead(-1)
-        if self.words_ahead("the", "day", "before", "yesterday") or self.words_ahead("day", "before", "yesterday"):
+        if self.take_words("the", "day", "before", "yesterday") or self.take_words("day", "before", "yesterday"):
             self._take_part()
             return DaysAhead(-2)
-        if self.words_ahead("last", "night"):
+        if self.take_words("last", "night"):
             self._part = "evening"
             return DaysAhead(-1)
         if self.peek_word() == "last" and self.peek_word(1) in WEEKDAYS:
@@ -116,7 +116,7 @@ class Days(Times):
         return None
 
     def _named_day(self) -> NamedDay | None:
-        past = self._past_day() if self.looks_back else None
+        past = self._past_day() if self.accepts_past else None
         if past is not None:
             return past
         if self.take("today") is not None:
@@ -127,7 +127,7 @@ class Days(Times):
         if self.take("tomorrow") is not None:
             self._take_part()
             return DaysAhead(1)
-        if self.words_ahead("day", "after", "tomorrow"):
+        if self.take_words("day", "after", "tomorrow"):
             self._take_part()
             return DaysAhead(2)
         if self.peek_word() == "this" and self.peek_word(1) in DAY_PARTS:
@@ -157,7 +157,7 @@ class Days(Times):
         found: set[int] = set()
         while True:
             found.update(self._weekday_group())
-            if not (self.list_goes_on(words={*WEEKDAYS, *WEEKDAY_GROUPS}) or self.peek_word() in WEEKDAYS):
+            if not (self.take_separator(words={*WEEKDAYS, *WEEKDAY_GROUPS}) or self.peek_word() in WEEKDAYS):
                 return tuple(sorted(found))
 
     def _weekday_ahead(self) -> bool:
@@ -169,7 +169,7 @@ class Days(Times):
             self.need_word("day", "days")
             return WEEKDAY_GROUPS["weekdays"]
         word = self.next_word()
-        self.heard_plural = self.heard_plural or (word.endswith("days") and word != "days")
+        self.has_plural = self.has_plural or (word.endswith("days") and word != "days")
         return WEEKDAY_GROUPS.get(word) or self._weekday_range(WEEKDAYS[word])
 
     def _weekday_range(self, first: int) -> tuple[int, ...]:
@@ -187,7 +187,7 @@ class Days(Times):
         if self.peek_word() not in MONTHS:
             return None
         found = [MONTHS[self.next_word()]]
-        while self.list_goes_on(words=MONTHS):
+        while self.take_separator(words=MONTHS):
             found.append(MONTHS[self.next_word()])
         return tuple(sorted(set(found)))
 
@@ -207,7 +207,7 @@ class Days(Times):
                 found += [self._nth_weekday(each.weekday, nth) for nth in waiting if isinstance(nth, int)]
             found.append(each)
             bare = 0 if complete else bare + 1
-            if not self.list_goes_on("ordinal", words=("the", "last", *ORDINALS)):
+            if not self.take_separator("ordinal", words=("the", "last", *ORDINALS)):
                 return tuple(found)
 
     def _month_day_item(self) -> tuple[On | None, bool]:
@@ -248,7 +248,7 @@ class Days(Times):
         else:
             return None
         self._index += 1
-        return -number if self.words_ahead("to", "last") else number
+        return -number if self.take_words("to", "last") else number
 
     def _counts_something(self, follows: str) -> bool:
         return follows in WEEKDAYS or follows in ("day", "to", "of", "and")

@@ -18,7 +18,7 @@ class _EnglishMoment(Days):
         while self.take("at", "on") is not None:
             pass
         found = self.moment()
-        zone = None if found is None or self.done else self.zone()
-        if found is None or not self.done:
+        zone = None if found is None or self.is_done else self.zone()
+        if found is None or not self.is_done:
             return None
         return MomentWords(found.day, found.at, self._part, found.offset, zone)

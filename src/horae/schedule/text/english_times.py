@@ -31,12 +31,12 @@ class Times(Cursor):
         total: timedelta | None = None
         while (part := self._duration_part()) is not None:
             total = part if total is None else total + part
-            if self.words_ahead("and", "a", "half"):
+            if self.take_words("and", "a", "half"):
                 return total + part / 2
             if self.peek_word() == "and" and (self.peek(1).kind == "duration" or self.peek_word(2) in SECONDS):
                 self._index += 1
         if total is None:
-            raise self.unknown() if self.peek_word() else self._no_duration(place)
+            raise self.refuse_unknown() if self.peek_word() else self._no_duration(place)
         return total
 
     def _no_duration(self, place: int) -> InvalidSchedule:
@@ -44,7 +44,7 @@ class Times(Cursor):
         refusal = refuse("duration_expected", place, value=self.shown)
         if self.peek().kind == "number" and self.peek_word(1):
             self._index += 1
-            mistyped = self.unknown()
+            mistyped = self.refuse_unknown()
             return mistyped if mistyped.code == "unknown_word" else refusal
         return refusal
 
@@ -78,12 +78,12 @@ class Times(Cursor):
         each = self.time_of_day()
         while each is not None:
             found.append(each)
-            if not self.list_goes_on("time", "number", words=("noon", "midnight")):
+            if not self.take_separator("time", "number", words=("noon", "midnight")):
                 break
             each = self.time_of_day()
         return tuple(dict.fromkeys(found))
 
-    def check_halves(self) -> None:
+    def check_half_days(self) -> None:
         """Refuse `8:30 and 9:30 pm`: am or pm at one time makes the other one ambiguous."""
         for hour, place in self._open_times if self._clear_times else ():
             bare_hour(hour, place)
@@ -133,7 +133,7 @@ class Times(Cursor):
         if self.peek_word() == "in" and self.peek_word(1) == "the" and self.peek_word(2) in DAY_PARTS:
             self._index += 3
             return DAY_PARTS[self._tokens[self._index - 1].word]
-        if self.words_ahead("at", "night"):
+        if self.take_words("at", "night"):
             return "night"
         if self.peek_word() == "tonight":
             return "evening"  # the word itself is consumed as the day

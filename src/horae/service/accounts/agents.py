@@ -58,7 +58,7 @@ class Agents:
     async def get(self, principal: Principal, agent: str, owner: str | None = None) -> Agent:
         """Return one agent with its quotas and state; under `*`, the limits for all agents of the owner."""
         refuse_agent(principal, "agents")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         account = self._check_agent_owner(principal, agent, owner)
         if agent != ALL_AGENTS:
             await check_agent(self._store, principal, account, agent, SHOW)
@@ -66,13 +66,13 @@ class Agents:
 
     async def is_stopped(self, who: Principal) -> bool:
         """Return whether the calling agent was stopped by its owner; False for a person."""
-        who.must(Scope.READ)
+        who.require_scope(Scope.READ)
         return who.agent is not None and (await self._load_agent(who.owner, who.agent)).stopped
 
     async def put(self, principal: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         """Change the named limits: a number, a duration, None for no limit, or `usual` for the default."""
         refuse_agent(principal, "agents")
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         account = self._check_agent_owner(principal, agent, owner)
         for _ in range(_TRIES):
             known = await self._store.get_record(AGENT_KIND, agent_key(account, agent))
@@ -130,7 +130,7 @@ class Agents:
     def _check_agent_owner(self, principal: Principal, agent: str, owner: str | None) -> str:
         """Return the owner whose agent is meant; refuses foreign owners and bad agent names."""
         account = principal.owner if owner is None else owner
-        if account != principal.owner and principal.scope is not None:
+        if account != principal.owner and principal.owner_filter is not None:
             raise refuse("no_such_owner", name=account)
         if agent != ALL_AGENTS and not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)

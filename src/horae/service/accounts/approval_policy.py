@@ -64,22 +64,22 @@ class Gate(NamedTuple):
             return False
         return not self._allows(task.target)
 
-    def is_closed(self, task: Task) -> bool:
+    def awaits_approval(self, task: Task) -> bool:
         """Whether nothing of the task may run before a person approves it as it is."""
         return self.needs_approval(task) and dict(task.labels).get(APPROVED_LABEL) != digest_of(task)
 
-    def check_open(self, task: Task) -> None:
-        if self.is_closed(task):
+    def check_approved(self, task: Task) -> None:
+        if self.awaits_approval(task):
             raise refuse("awaiting_approval", digest=digest_of(task), id=task.id)
 
-    def gated(self, change: Change, now: datetime, before: Facts | None = None) -> Change:
+    def pause_unapproved(self, change: Change, now: datetime, before: Facts | None = None) -> Change:
         """Return the change; if it leaves a going task that is not approved as it is now, the change also pauses it."""
         task = change.task
-        if task is None or not self.is_closed(task):
+        if task is None or not self.awaits_approval(task):
             return change
         change = change._replace(task=without_approval(task))
-        facts = before or Facts(task, change.standing or FRESH)
-        if facts_after(facts, change).standing.state not in GOING:
+        facts = before or Facts(task, change.status or FRESH)
+        if facts_after(facts, change).status.state not in GOING:
             return change
         return followed(facts, change, lambda after: _pause_for_approval(after, now))
 
@@ -106,13 +106,13 @@ def followed(facts: Facts, first: Change, decide: Callable[[Facts], Change]) -> 
         put.pop(slot, None)
     return Change(
         task=second.task or first.task,
-        standing=second.standing or first.standing,
-        born=(*first.born, *second.born),
-        moved=(*first.moved, *second.moved),
+        status=second.status or first.status,
+        new_runs=(*first.new_runs, *second.new_runs),
+        updated_runs=(*first.updated_runs, *second.updated_runs),
         cancelled=(*first.cancelled, *second.cancelled),
         put=tuple(put.values()),
         dropped=tuple(slot for slot in dropped_slots if slot not in put),
         events=(*first.events, *second.events),
         deleted=first.deleted or second.deleted,
-        beside=(*first.beside, *second.beside),
+        attached=(*first.attached, *second.attached),
     )

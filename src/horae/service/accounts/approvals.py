@@ -54,7 +54,7 @@ class Approvals:
     async def approve(self, principal: Principal, task_id: str, digest: str) -> Facts:
         """Approve the task with this digest: it may run exactly as it is. Refused if the digest is another one."""
         refuse_agent(principal, "approvals")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         await self._check_secrets(principal, task_id)
         now = self._clock.now()
         action = Deed("task.approve", lambda _facts, _change: {"digest": digest})
@@ -67,8 +67,8 @@ class Approvals:
     async def _check_secrets(self, principal: Principal, task_id: str) -> None:
         """Check the grants of its secrets. If the task changes after this check, its digest no longer matches."""
         check_id(task_id, "no_such_task")
-        facts = await self._store.facts(task_id, principal.scope)
-        if facts is not None and self._policy.is_closed(facts.task):
+        facts = await self._store.facts(task_id, principal.owner_filter)
+        if facts is not None and self._policy.awaits_approval(facts.task):
             await SecretGrants(self._store).check_tasks([facts.task])
 
     async def stop_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
@@ -98,9 +98,9 @@ class Approvals:
         stopped: bool,
     ) -> int:
         refuse_agent(principal, "agents")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         account = principal.owner if owner is None else owner
-        if account != principal.owner and principal.scope is not None:
+        if account != principal.owner and principal.owner_filter is not None:
             raise refuse("no_such_owner", name=account)
         if not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
@@ -110,7 +110,7 @@ class Approvals:
         audit_action = "agent.stop" if stopped else "agent.restart"
         row = self._audit.row(principal, audit_action, agent, owner=account)
         # First the stop record, then the tasks: a task made in between is found, and none is made afterwards.
-        await self._quota.stop(account, agent, row, stopped=stopped)
+        await self._quota.set_stopped(account, agent, row, stopped=stopped)
         task_action = Deed("task.pause" if stopped else "task.resume", lambda _facts, _change: {"cause": audit_action})
         changed = await self._change_all(
             principal, TaskFilter(account, GOING, labels=((AGENT_LABEL, agent),)), decide, task_action
@@ -151,37 +151,37 @@ class Approvals:
             raise refuse("nothing_to_approve", id=task.id)
         if not compare_digest(digest_of(task).encode(), str(digest).encode(errors="replace")):
             raise refuse("digest_changed", digest=digest_of(task))
-        if not self._policy.is_closed(task):
+        if not self._policy.awaits_approval(task):
             return Change()
         change = edit.edit(facts, with_approval(task), now)
-        pause = facts.standing.pause
+        pause = facts.status.pause
         if pause is None or pause.cause is not PauseCause.AWAITING_APPROVAL:
             return change
         if task.owner == principal.owner:
-            check_schedule(principal, task.schedule, now, facts.standing.counted)
+            check_schedule(principal, task.schedule, now, facts.status.counted)
         return followed(facts, change, lambda after: control.resume(after, now))
 
     def _restart_change(self, facts: Facts, now: datetime) -> Change:
-        pause = facts.standing.pause
+        pause = facts.status.pause
         if pause is None or pause.cause not in (PauseCause.AGENT_STOPPED, PauseCause.OWNER_REVOKED):
             return Change()
-        if self._policy.is_closed(facts.task):
+        if self._policy.awaits_approval(facts.task):
             return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL)
         return control.resume(facts, now)
 
 
 def _stop_change(facts: Facts, now: datetime) -> Change:
     """A task that a person paused, or must approve first, cannot run by itself: it stays as it is."""
-    if facts.standing.state is not TaskState.ACTIVE and not _has_timed_pause(facts):
+    if facts.status.state is not TaskState.ACTIVE and not _has_timed_pause(facts):
         return Change()
     return control.pause(facts, now, cause=PauseCause.AGENT_STOPPED, note=_STOP_NOTE)
 
 
 def _has_timed_pause(facts: Facts) -> bool:
-    return facts.standing.pause is not None and facts.standing.pause.until is not None
+    return facts.status.pause is not None and facts.status.pause.until is not None
 
 
 def _revoke_change(facts: Facts, now: datetime) -> Change:
-    if facts.standing.state is not TaskState.ACTIVE and not _has_timed_pause(facts):
+    if facts.status.state is not TaskState.ACTIVE and not _has_timed_pause(facts):
         return Change()
     return control.pause(facts, now, cause=PauseCause.OWNER_REVOKED, note=PauseCause.OWNER_REVOKED.value)

@@ -124,14 +124,14 @@ class Audit:
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
         """Return rows, newest first: all for an admin, for others the rows about their own subjects."""
         refuse_agent(principal, "audit rows")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_page(after, limit)
         # Seal first, so that the newest rows are shown too; the janitor seals only once a second. A full store can still
         # be read.
         with suppress(StoreFull):
             await self.seal()
         try:
-            page = await self._records.records(SEALED, principal.scope, after, limit, newest=True)
+            page = await self._records.records(SEALED, principal.owner_filter, after, limit, newest=True)
         except (ValueError, OverflowError):
             raise refuse_task("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
         return Page(tuple(_parse_row(record) for record in page.items), page.after)
@@ -160,7 +160,7 @@ class Audit:
 
     async def verify(self, principal: Principal) -> Verdict:
         """Check the whole chain, row by row, including rows that are sealed meanwhile."""
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         start = await self._head()
         walk = _ChainWalk(start.first - 1, start.before)
         while True:

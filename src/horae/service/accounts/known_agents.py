@@ -45,7 +45,7 @@ async def check_agent(store: AgentStore, principal: Principal, owner: str, agent
     lane = agent_lane(owner, agent)
     if any(each.name == lane for each in await store.lanes()):
         return
-    raise _build_refusal(await _load_names(store, principal.scope), principal, _Name(owner, agent), command)
+    raise _build_refusal(await _load_names(store, principal.owner_filter), principal, _Name(owner, agent), command)
 
 
 async def _load_names(store: AgentStore, owner: str | None) -> list[_Name]:

@@ -98,14 +98,14 @@ class Accounts:
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
         """Return accounts by name: all for an admin, for others their own."""
         refuse_agent(principal, "accounts")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_page(after, limit)
-        page = await self._store.records(OWNER_KIND, principal.scope, after, limit)
+        page = await self._store.records(OWNER_KIND, principal.owner_filter, after, limit)
         return Page(tuple(self.read(record) for record in page.items), page.after)
 
     async def get(self, principal: Principal, name: str) -> Owner:
         refuse_agent(principal, "accounts")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         return self.read(await self._get_record(principal, name))
 
     async def put(  # noqa: PLR0913 - fields of an owner, each by its name
@@ -131,7 +131,7 @@ class Accounts:
             known = await self._store.get_record(OWNER_KIND, name)
             before = None if known is None else self.read(known)
             after = self._apply(principal, name, before, request)
-            after = after._replace(demoted=await self._is_demoted(before, after))
+            after = after._replace(is_demoted=await self._is_demoted(before, after))
             if before is not None and after == before:
                 return before
             if await self._write(principal, before, after, changed_limits(before, after, request.quotas or {})):
@@ -142,29 +142,29 @@ class Accounts:
 
     async def revoke(self, principal: Principal, name: str) -> Owner:
         """Block all runs of an owner and invalidate its tokens. Its data stays."""
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         if name == principal.owner:
             raise refuse("own_account", name=name)
         return await self._set_revoked(principal, name, self._clock.now(), "owner.revoke")
 
     async def restore(self, principal: Principal, name: str) -> Owner:
         """Lift a revocation; occurrences that came due meanwhile are recorded as skipped."""
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         return await self._set_revoked(principal, name, None, "owner.restore")
 
-    async def exhaust(self, owner: Owner, now: datetime) -> Owner | None:
+    async def block_for_quota(self, owner: Owner, now: datetime) -> Owner | None:
         """Block an owner that has used up its runs of this day until the next. None if another writer was faster."""
-        exhausted_owner = owner._replace(exhausted=now.astimezone(UTC).date())
+        exhausted_owner = owner._replace(exhausted_on=now.astimezone(UTC).date())
         reason = _block_reason(exhausted_owner)
         is_written = await self._write_block(exhausted_owner, reason, owner.version)
         return _with_next_version(exhausted_owner) if is_written else None
 
-    async def refresh(self, owner: Owner) -> Owner | None:
+    async def unblock_for_quota(self, owner: Owner) -> Owner | None:
         """Unblock an owner on a new day or after a higher limit; one that is revoked, or whose storage is full, stays blocked.
 
         None if another writer was faster.
         """
-        refreshed = owner._replace(exhausted=None)
+        refreshed = owner._replace(exhausted_on=None)
         is_written = await self._write_block(refreshed, _block_reason(refreshed), owner.version)
         return _with_next_version(refreshed) if is_written else None
 
@@ -181,10 +181,10 @@ class Accounts:
         is_written = await self._write_block(after, _block_reason(after), owner.version)
         return _with_next_version(after) if is_written else None
 
-    async def settle_agent(self, owner: Owner, agent: str, spent: date | None) -> Owner | None:
+    async def set_agent_spent(self, owner: Owner, agent: str, spent: date | None) -> Owner | None:
         """Block or unblock one agent: `spent` is the day whose runs it has used up; None: it may run."""
-        days = tuple(each for each in owner.spent if each[0] != agent)
-        after = owner._replace(spent=days if spent is None else (*days, (agent, spent)))
+        days = tuple(each for each in owner.exhausted_agents if each[0] != agent)
+        after = owner._replace(exhausted_agents=days if spent is None else (*days, (agent, spent)))
         quota_record, version = await seat_of(self._store, owner.name, agent)
         reason = None if spent is None else Reason.AGENT_QUOTA
         if json.loads(quota_record.body).get("revoked"):
@@ -218,14 +218,14 @@ class Accounts:
     ) -> bool:
         writing = Writing(owner_record(owner), version)
         is_written = await unless_changed(
-            self._store.bar(blocked_name or owner.name, reason, attached_records=(writing, *attached))
+            self._store.block_owner(blocked_name or owner.name, reason, attached_records=(writing, *attached))
         )
         if is_written:
             self._on_write(None)
         return is_written
 
     async def _get_record(self, principal: Principal, name: str) -> Record:
-        record = await self._store.get_record(OWNER_KIND, name, principal.scope) if is_owner_name(name) else None
+        record = await self._store.get_record(OWNER_KIND, name, principal.owner_filter) if is_owner_name(name) else None
         if record is None:
             raise refuse("no_such_owner", name=name)
         return record
@@ -233,7 +233,7 @@ class Accounts:
     def _check(self, principal: Principal, name: str, request: Wanted) -> None:
         refuse_agent(principal, "accounts")
         own_zone = name == principal.owner and (request.role, request.quotas, request.note) == (None, None, None)
-        principal.must(Scope.WRITE if own_zone and request.zone is not None else Scope.ADMIN)
+        principal.require_scope(Scope.WRITE if own_zone and request.zone is not None else Scope.ADMIN)
         if not is_owner_name(name):
             raise refuse("bad_owner_name", name=name, most=OWNER_CHARACTERS)
         if request.role is not None:
@@ -244,7 +244,7 @@ class Accounts:
             raise refuse_task("bad_text", name="note", value=request.note, most=NOTE_CHARACTERS)
 
     def _apply(self, principal: Principal, name: str, before: Owner | None, request: Wanted) -> Owner:
-        if before is None and (principal.scope is not None or request.expected is not None):
+        if before is None and (principal.owner_filter is not None or request.expected is not None):
             # Only an admin creates owners, and an expected version needs an existing owner.
             raise refuse("no_such_owner", name=name)
         if before is not None and request.expected not in (None, before.version):
@@ -253,12 +253,12 @@ class Accounts:
         role = base.role if request.role is None else Role(request.role)
         if name == principal.owner and before is not None and role is not Role.ADMIN and base.role is Role.ADMIN:
             raise refuse("own_account", name=name)
-        chosen = read_limits(dict(base.chosen), request.quotas or {})
+        chosen = read_limits(dict(base.quota_overrides), request.quotas or {})
         return base._replace(
             role=role,
             zone=base.zone if request.zone is None else request.zone or None,
             note=base.note if request.note is None else request.note,
-            chosen=chosen,
+            quota_overrides=chosen,
             quotas=quotas_of(role, chosen, self.members),
         )
 
@@ -274,7 +274,7 @@ class Accounts:
         """
         if after.role is not Role.VIEWER:
             return False
-        if before is not None and (before.demoted or before.role is not Role.VIEWER):
+        if before is not None and (before.is_demoted or before.role is not Role.VIEWER):
             return True
         return bool((await self._store.tasks(TaskFilter(after.name, GOING), limit=1)).items)
 
@@ -284,8 +284,8 @@ class Accounts:
         known = await self._store.get_record(SWEEP_KIND, after.name) if changed else None
         sweep = sweep_writing(after.name, changed, known)
         attached = (Writing(owner_record(after), None if before is None else before.version), *row, *sweep)
-        if after.demoted is not (before is not None and before.demoted):
-            is_written = await unless_changed(self._store.bar(after.name, _block_reason(after), attached_records=attached))
+        if after.is_demoted is not (before is not None and before.is_demoted):
+            is_written = await unless_changed(self._store.block_owner(after.name, _block_reason(after), attached_records=attached))
             if not is_written:
                 return False
             self._on_write(None)
@@ -321,7 +321,7 @@ def _with_next_version(owner: Owner) -> Owner:
 def _block_reason(owner: Owner) -> Reason | None:
     if loses_right_to_run(owner):
         return Reason.OWNER_REVOKED
-    return None if owner.exhausted is None and owner.storage_full is None else Reason.QUOTA
+    return None if owner.exhausted_on is None and owner.storage_full is None else Reason.QUOTA
 
 
 def _differs(field: str, before: Owner | None, after: Owner) -> bool:

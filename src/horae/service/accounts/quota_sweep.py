@@ -64,7 +64,7 @@ class QuotaSweep:
                 quotas[agent] = await self._quotas(owner, agent)
             if None not in quotas:
                 quotas[None] = await self._quotas(owner, None)
-            if facts.standing.state is not TaskState.ACTIVE and not _is_paused_by_quota(facts):
+            if facts.status.state is not TaskState.ACTIVE and not _is_paused_by_quota(facts):
                 active.count(agent, facts)
                 continue
             exceeded = self._exceeded_limit(facts, quotas[agent], limits) or active.exceeded_limit(
@@ -79,13 +79,13 @@ class QuotaSweep:
         now = self._clock.now()
 
         def decide(current: Facts) -> Change:
-            if exceeded is not None and current.standing.state is TaskState.ACTIVE:
+            if exceeded is not None and current.status.state is TaskState.ACTIVE:
                 return control.pause(current, now, cause=PauseCause.QUOTA, note=f"quota {exceeded}")
             if exceeded is None and _is_paused_by_quota(current):
                 return control.resume(current, now)
             return Change()
 
-        if (exceeded is None) is (facts.standing.state is TaskState.ACTIVE):
+        if (exceeded is None) is (facts.status.state is TaskState.ACTIVE):
             return False
         try:
             return await self._store.change(facts.task.id, None, decide) is not None
@@ -104,7 +104,7 @@ class QuotaSweep:
             if name not in limits and not _is_paused_by_quota(facts):
                 continue
             try:
-                check_schedule(Principal(task.owner, quotas=limit), task.schedule, now, facts.standing.counted)
+                check_schedule(Principal(task.owner, quotas=limit), task.schedule, now, facts.status.counted)
             except Refusal:
                 return name
         if "payload_bytes" in limits or _is_paused_by_quota(facts):
@@ -139,7 +139,7 @@ class _ActiveCount:
         self._counts: dict[str | None, int] = {}
 
     def count(self, agent: str | None, facts: Facts) -> None:
-        is_active = facts.standing.state is TaskState.ACTIVE or _is_paused_by_quota(facts)
+        is_active = facts.status.state is TaskState.ACTIVE or _is_paused_by_quota(facts)
         if is_active:
             self._counts[None] = self._counts.get(None, 0) + 1
         if agent is not None:
@@ -158,5 +158,5 @@ class _ActiveCount:
 
 
 def _is_paused_by_quota(facts: Facts) -> bool:
-    pause = facts.standing.pause
+    pause = facts.status.pause
     return pause is not None and pause.cause is PauseCause.QUOTA

@@ -26,7 +26,7 @@ def sees(principal: Principal, task: Task) -> bool:
 
 def seen_by(principal: Principal, task_filter: TaskFilter) -> TaskFilter:
     """Restrict a filter to tasks that the principal may see."""
-    owner = task_filter.owner if principal.scope is None else principal.scope
+    owner = task_filter.owner if principal.owner_filter is None else principal.owner_filter
     lane = None if task_filter.lane is None else lane_of(principal, principal.owner, task_filter.lane)
     labels = task_filter.labels if principal.agent is None else (*task_filter.labels, (AGENT_LABEL, principal.agent))
     return task_filter._replace(owner=owner, lane=lane, labels=labels)
@@ -37,7 +37,7 @@ def is_foreign(principal: Principal, owner: str | None) -> bool:
 
     The result is then empty; it must not be taken for a query without an owner.
     """
-    return owner is not None and principal.scope not in (None, owner)
+    return owner is not None and principal.owner_filter not in (None, owner)
 
 
 def refuse_agent(principal: Principal, what: str) -> None:
@@ -53,7 +53,7 @@ def lane_of(principal: Principal, owner: str, name: str) -> str:
 
     Shared lanes are for admins; other owners name lanes of their own, so that they cannot block others.
     """
-    if principal.scope is None or name.startswith((own_lanes(owner), OWNER_LANE)):
+    if principal.owner_filter is None or name.startswith((own_lanes(owner), OWNER_LANE)):
         return name
     return own_lanes(owner) + name
 
@@ -98,7 +98,7 @@ def task_labels(principal: Principal, labels: Labels, before: Task | None = None
     horae_labels = stamps(principal) if before is None else reserved(before)
     if not labels:
         return horae_labels or labels
-    may_restore = before is None and principal.agent is None and principal.scope is None and principal.actor in LOCAL_ACTORS
+    may_restore = before is None and principal.agent is None and principal.owner_filter is None and principal.actor in LOCAL_ACTORS
     for name, value in labels.items():
         if is_reserved(name) and not may_restore and horae_labels.get(name) != value:
             raise refuse("reserved_label", name=name)

@@ -67,14 +67,14 @@ class SecretBox:
         """Whether a key is configured that can open secrets."""
         return not isinstance(self._key, Unnamed)
 
-    def on(self, records: Records) -> SecretBox:
+    def with_records(self, records: Records) -> SecretBox:
         """Return the same service on other records."""
         return SecretBox(records, self._key, self._clock)
 
     async def set(self, principal: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
         """Create a secret, or replace its value; an admin may do so for another owner."""
         refuse_agent(principal, "secrets")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         owner = _check_owner(principal, owner)
         _check_name(name)
         content = _encode_value(name, value)
@@ -106,11 +106,11 @@ class SecretBox:
         self, principal: Principal, name: str, agent: str, owner: str | None, *, granted: bool
     ) -> SecretName:
         refuse_agent(principal, "secrets")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         _check_name(name)
         if not is_agent_name(agent):
             raise refuse_account("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
-        if owner not in (None, principal.owner) and principal.scope is not None:
+        if owner not in (None, principal.owner) and principal.owner_filter is not None:
             raise refuse("no_such_secret", name=name)
         if owner is not None:
             check_text("owner", owner, KEY_CHARACTERS)
@@ -139,8 +139,8 @@ class SecretBox:
     ) -> Page[SecretName]:
         """Return names by owner and name: the caller's own; for an admin all, or those of the named owner."""
         refuse_agent(principal, "secrets")
-        principal.must(Scope.READ)
-        scope = principal.scope if owner is None else _check_owner(principal, owner)
+        principal.require_scope(Scope.READ)
+        scope = principal.owner_filter if owner is None else _check_owner(principal, owner)
         check_page(after, limit, _MAX_KEY_CHARACTERS)
         page = await self._records.records(KIND, scope, after, limit)
         # The signing secrets of webhooks are stored here too, and are never listed.
@@ -150,9 +150,9 @@ class SecretBox:
     async def remove(self, principal: Principal, name: str, owner: str | None = None) -> None:
         """Remove a secret for good. A foreign secret answers like an absent one."""
         refuse_agent(principal, "secrets")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         _check_name(name)
-        if owner not in (None, principal.owner) and principal.scope is not None:
+        if owner not in (None, principal.owner) and principal.owner_filter is not None:
             raise refuse("no_such_secret", name=name)
         if owner is not None:
             check_text("owner", owner, KEY_CHARACTERS)
@@ -255,7 +255,7 @@ async def renew_key(box: SecretBox, file: KeyFile) -> int:
 def _check_owner(principal: Principal, owner: str | None) -> str:
     if owner is None or owner == principal.owner:
         return principal.owner
-    if principal.scope is not None:
+    if principal.owner_filter is not None:
         raise refuse_task("foreign_owner", owner=owner)
     check_text("owner", owner, KEY_CHARACTERS)
     return owner
@@ -309,7 +309,7 @@ def _open_record(record: Record, key: Sealing) -> bytes | None:
 
 
 def _will_open(record: Record, key: Sealing) -> bool:
-    return key.will_open(_sealed_bytes(record), _associated_data(record.owner, _name_of(record)))
+    return key.opens_with_current_key(_sealed_bytes(record), _associated_data(record.owner, _name_of(record)))
 
 
 def _sealed_bytes(record: Record) -> bytes:

@@ -101,7 +101,7 @@ class Tokens:
             raise refuse("bad_token")
         account = await self._look_up(sha256(text.encode()).digest(), match[1], match[2])
         # It may expire while it is cached.
-        if account is None or not account[0].valid(self._clock.now()):
+        if account is None or not account[0].is_valid(self._clock.now()):
             raise refuse("bad_token")
         return principal_of(*account, via, request)
 
@@ -120,9 +120,9 @@ class Tokens:
         Without `scopes` it gets all that are allowed.
         """
         refuse_agent(principal, "tokens")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         account_name = principal.owner if owner is None else owner
-        if account_name != principal.owner and principal.scope is not None:
+        if account_name != principal.owner and principal.owner_filter is not None:
             raise refuse("no_such_owner", name=account_name)
         check_text("name", name, NAME_CHARACTERS)
         if agent is not None and not is_agent_name(agent):
@@ -142,7 +142,7 @@ class Tokens:
 
     async def _own_account(self, principal: Principal, owner: str) -> Owner | None:
         """Return a new account for the local owner, which needed none so far; None if it exists, or for other owners."""
-        if owner != LOCAL_OWNER or principal.scope is not None or principal.actor not in LOCAL_ACTORS:
+        if owner != LOCAL_OWNER or principal.owner_filter is not None or principal.actor not in LOCAL_ACTORS:
             return None
         known = await self._store.get_record(OWNER_KIND, LOCAL_OWNER)
         return None if known is not None else Owner(LOCAL_OWNER, Role.ADMIN, self._clock.now())
@@ -152,23 +152,23 @@ class Tokens:
     ) -> Page[Token]:
         """Return tokens, oldest first: the caller's own, for an admin all or those of the named owner."""
         refuse_agent(principal, "tokens")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_page(after, limit)
         if owner is not None and not is_owner_name(owner):
             raise refuse("no_such_owner", name=owner)
-        page = await self._store.records(TOKEN_KIND, owner if principal.scope is None else principal.scope, after, limit)
-        is_allowed = owner is None or principal.scope in (None, owner)
+        page = await self._store.records(TOKEN_KIND, owner if principal.owner_filter is None else principal.owner_filter, after, limit)
+        is_allowed = owner is None or principal.owner_filter in (None, owner)
         return Page(tuple(map(token_from, page.items)), page.after) if is_allowed else Page(())
 
     async def get(self, principal: Principal, token_id: str) -> Token:
         refuse_agent(principal, "tokens")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         return await self._get_token(principal, token_id)
 
     async def revoke(self, principal: Principal, token_id: str) -> Token:
         """Revoke a token: in this process at once, in others within `CACHED_SECONDS`."""
         refuse_agent(principal, "tokens")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         for _ in range(_TRIES):
             token = await self._get_token(principal, token_id)
             if token.revoked is not None:
@@ -194,7 +194,7 @@ class Tokens:
             return await self._store.write_records((*writings, Writing(quota_record, version)))
         revoked = quota_record._replace(body=json.dumps({**json.loads(quota_record.body), "revoked": True}))
         lane = agent_lane(token.owner, agent)
-        block = self._store.bar(lane, Reason.OWNER_REVOKED, attached_records=(*writings, Writing(revoked, version)))
+        block = self._store.block_owner(lane, Reason.OWNER_REVOKED, attached_records=(*writings, Writing(revoked, version)))
         if not await unless_changed(block):
             return False
         await self.on_agent_revoked(principal, token.owner, agent)
@@ -205,9 +205,9 @@ class Tokens:
         now = self._clock.now()
         page = await self._store.records(TOKEN_KIND, token.owner, limit=MOST_TOKENS)
         others = (each for each in map(token_from, page.items) if each.id != token.id and each.agent == token.agent)
-        return any(each.valid(now) for each in others)
+        return any(each.is_valid(now) for each in others)
 
-    async def first(self) -> str | None:
+    async def make_first(self) -> str | None:
         """Create the first admin token of a deployment for the user of this machine; None if one was made before."""
         # The owner is read first: a token that is made between these two reads has changed the owner as well.
         known = await self._store.get_record(OWNER_KIND, FIRST_OWNER)
@@ -281,10 +281,10 @@ class Tokens:
         if len(records) >= MOST_TOKENS:
             raise refuse("too_many_tokens", owner=account.name, most=MOST_TOKENS)
         most = account.quotas.tokens
-        if most is None or (principal.scope is None and principal.owner != account.name):
+        if most is None or (principal.owner_filter is None and principal.owner != account.name):
             return
         now = self._clock.now()
-        if sum(token_from(record).valid(now) for record in records) >= most:
+        if sum(token_from(record).is_valid(now) for record in records) >= most:
             raise refuse("too_many_valid_tokens", owner=account.name, most=most)
 
     async def _check_expiry(self, principal: Principal, expires: datetime | None) -> datetime | None:
@@ -326,7 +326,7 @@ class Tokens:
         if not isinstance(token_id, str):
             return None
         prefix = TOKEN_PREFIX.rstrip("_")
-        whole_id = await resolve_record(self._store, principal.scope, TOKEN_KIND, prefix, token_id)
+        whole_id = await resolve_record(self._store, principal.owner_filter, TOKEN_KIND, prefix, token_id)
         return whole_id if _is_token_id(whole_id) else None
 
     async def _write_agent_token(self, token: Token, agent: str, account: Owner, writings: tuple[Writing, ...]) -> bool:
@@ -339,8 +339,8 @@ class Tokens:
         lane, slots = agent_lane(token.owner, agent), MOST_IN_LANE if runs is None else runs
         if not body.get("revoked"):
             return await unless_changed(self._store.set_lane(lane, slots, attached_records=attached))
-        is_spent = dict(account.spent).get(agent) == self._clock.now().astimezone(UTC).date()
-        unblock = self._store.bar(lane, Reason.AGENT_QUOTA if is_spent else None, attached_records=attached)
+        is_spent = dict(account.exhausted_agents).get(agent) == self._clock.now().astimezone(UTC).date()
+        unblock = self._store.block_owner(lane, Reason.AGENT_QUOTA if is_spent else None, attached_records=attached)
         if not await unless_changed(unblock):
             return False
         await self._store.set_lane(lane, slots)
@@ -348,7 +348,7 @@ class Tokens:
 
     async def _get_token(self, principal: Principal, token_id: str) -> Token:
         whole_id = await self._resolve_id(principal, token_id)
-        record = None if whole_id is None else await self._store.get_record(TOKEN_KIND, whole_id, principal.scope)
+        record = None if whole_id is None else await self._store.get_record(TOKEN_KIND, whole_id, principal.owner_filter)
         if record is None:
             raise refuse("no_such_token", id=token_id)
         return token_from(record)
@@ -380,7 +380,7 @@ def _check_scopes(
     principal: Principal, account: Owner, requested: Collection[Scope] | None, agent: str | None
 ) -> frozenset[Scope]:
     allowed = SCOPES_OF[account.role]
-    if principal.scope is not None or account.role is Role.ADMIN:
+    if principal.owner_filter is not None or account.role is Role.ADMIN:
         # A caller without all admin scopes cannot create a token with them.
         allowed &= principal.scopes
     if agent is not None:

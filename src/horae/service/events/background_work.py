@@ -48,8 +48,8 @@ def networks_of(settings: Settings) -> Networks:
 
 async def watch(service: Service, clock: Clock, settings: Watches, dispatcher: Courier | None = None) -> None:
     """Run all background work until cancelled."""
-    webhook_dispatcher = dispatcher or Courier(service.store, service.webhooks.postman, service.telling, clock)
-    service.webhooks.changed = webhook_dispatcher.ring
+    webhook_dispatcher = dispatcher or Courier(service.store, service.webhooks.client, service.event_encoder, clock)
+    service.webhooks.on_change = webhook_dispatcher.wake
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(keep_going("webhook delivery", webhook_dispatcher.run, clock))

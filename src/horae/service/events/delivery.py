@@ -46,17 +46,17 @@ class Postman:
         self._allowed = allowed
         self._client = Client(allowed)
 
-    def checked(self, url: object) -> CheckedUrl:
+    def check_url(self, url: object) -> CheckedUrl:
         """Check a URL; refuses addresses that may never be called."""
         return check_url(url, self._allowed)
 
-    async def bring(self, webhook: Webhook, delivery: Delivery) -> Attempt:
+    async def deliver(self, webhook: Webhook, delivery: Delivery) -> Attempt:
         """Send one delivery once and return what happened; never raises for a failed delivery."""
         now = self._clock.now()
         try:
             body = delivery.body.encode()
             headers = await self._headers(webhook, delivery, body)
-            request = Request("POST", self.checked(webhook.url), headers, body, WITHIN, most=ANSWER_BYTES)
+            request = Request("POST", self.check_url(webhook.url), headers, body, WITHIN, max_body_bytes=ANSWER_BYTES)
         except Refusal as refusal:
             blocked = (NO_KEY,) if refusal.code in _KEY_REFUSALS else refused_networks(refusal)
             return Attempt(now, None, _to_one_line(str(refusal)), blocked)
@@ -70,7 +70,7 @@ class Postman:
         if networks == (NO_KEY,):
             return True  # the key is read anew for each delivery
         try:
-            self.checked(url)
+            self.check_url(url)
             blocked = read_networks(networks)
         except Refusal:
             return False
@@ -84,19 +84,19 @@ class Postman:
         await self._client.close()
 
     async def _headers(self, webhook: Webhook, delivery: Delivery, body: bytes) -> Headers:
-        secrets = [await self.secret(webhook.id, number) for number in webhook.secrets_at(self._clock.now())]
+        secrets = [await self.read_secret(webhook.id, number) for number in webhook.secrets_at(self._clock.now())]
         signatures = signed([each for each in secrets if each is not None], delivery.message, self._clock.now(), body)
         return ("Content-Type", CONTENT_TYPE), ("User-Agent", f"Horae/{__version__}"), *signatures
 
     # --- signing secrets: sealed like any other, under a reserved owner name ------------------------------------------
 
-    async def keep(self, webhook: str, number: int, secret: str) -> None:
+    async def store_secret(self, webhook: str, number: int, secret: str) -> None:
         await self._secrets.set(_secret_principal(webhook), _secret_name(number), secret)
 
-    async def secret(self, webhook: str, number: int) -> str | None:
+    async def read_secret(self, webhook: str, number: int) -> str | None:
         return await self._secrets.reveal(_OWNER_PREFIX + webhook, _secret_name(number))
 
-    async def forget(self, webhook: str, *numbers: int) -> None:
+    async def remove_secrets(self, webhook: str, *numbers: int) -> None:
         for number in numbers:
             try:
                 await self._secrets.remove(_secret_principal(webhook), _secret_name(number))

@@ -29,7 +29,7 @@ class Telling:
     def __init__(self, book: Book) -> None:
         self._book = book
 
-    async def told(self, events: Sequence[Sequenced]) -> tuple[Told, ...]:
+    async def encode(self, events: Sequence[Sequenced]) -> tuple[Told, ...]:
         return tuple([await self._encode(event) for event in events])
 
     async def _encode(self, sequenced: Sequenced) -> Told:

@@ -22,19 +22,19 @@ class Events:
         _check(principal)
         check_page(None, limit)
         check_position("after", number)
-        return await self.log.after(principal.scope, number, limit)
+        return await self.log.after(principal.owner_filter, number, limit)
 
     async def last(self, principal: Principal) -> int:
         """Return the cursor after which only new events follow."""
         _check(principal)
-        return await self.log.last(principal.scope)
+        return await self.log.last(principal.owner_filter)
 
     async def gap(self, principal: Principal, number: int) -> Gap | None:
         """Return a gap if events after that cursor may have been removed, or the cursor was never issued; else None."""
         _check(principal)
-        return await self.log.gap(principal.scope, number)
+        return await self.log.gap(principal.owner_filter, number)
 
 
 def _check(principal: Principal) -> None:
     refuse_agent(principal, "events")
-    principal.must(Scope.READ)
+    principal.require_scope(Scope.READ)

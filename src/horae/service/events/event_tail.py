@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
     kinds: frozenset[EventKind] | None = None
     task_id: str | None = None
 
-    def takes(self, event: Event) -> bool:
+    def matches(self, event: Event) -> bool:
         if self.kinds is not None and event.kind not in self.kinds:
             return False
         return self.task_id is None or event.task_id == self.task_id
@@ -59,7 +59,7 @@ class Batch:
         self.size = sum(len(each.body) for each in events)
         self._rendered: dict[Callable[[Iterable[Told]], bytes], bytes] = {}
 
-    def rendered(self, render: Callable[[Iterable[Told]], bytes]) -> bytes:
+    def render(self, render: Callable[[Iterable[Told]], bytes]) -> bytes:
         """Return the rendering by this function; it is called once per batch."""
         rendering = self._rendered.get(render)
         if rendering is None:
@@ -71,7 +71,7 @@ class CutOff(Exception):  # noqa: N818 - names the event, not an error
     """The listener was closed. `cursor` is where it can resume."""
 
     def __init__(self, reason: str, cursor: int) -> None:
-        self.why = reason
+        self.reason = reason
         self.cursor = cursor
         super().__init__(f"{reason} after {cursor}")
 
@@ -81,7 +81,7 @@ class Listener:
 
     def __init__(self, tail: Tail, scope: str | None, event_filter: Wanted, position: int, cursor: int) -> None:
         self.scope = scope
-        self.wanted = event_filter
+        self.event_filter = event_filter
         self.position = position
         """Log position of the last event that it received or skipped."""
         self.cursor = cursor
@@ -127,7 +127,7 @@ class Listener:
                 return batch
         raise CutOff(self._close_reason, self.cursor)
 
-    def give(self, batch: Batch) -> None:
+    def offer(self, batch: Batch) -> None:
         """Deliver or queue a batch without waiting; a listener with a full queue goes back to the log."""
         if self._close_reason is not None or self._live_after is None:
             return
@@ -152,18 +152,18 @@ class Listener:
     def _move_to(self, last: Told) -> None:
         self.position, self.cursor = last.position, last.cursor(self.scope)
 
-    def end(self, reason: str) -> None:
+    def close(self, reason: str) -> None:
         """Close the listener; it receives nothing more."""
         self._close_reason = self._close_reason or reason
         self._queue.clear()
         self._wake_up.set()
 
-    def beat(self) -> None:
+    def request_keep_alive(self) -> None:
         """Request a keep-alive, because there was no event for long."""
         self._needs_keep_alive = True
         self._wake_up.set()
 
-    def joined(self, at: int) -> None:
+    def set_live(self, at: int) -> None:
         self._live_after = at
         self._has_fallen_back = False
 
@@ -188,12 +188,12 @@ class Listener:
     async def _read_log(self) -> Batch:
         """Read one page; at the end of the log, join the shared reader."""
         if self._has_fallen_back and self._tail.position - self.position > MOST_BEHIND:
-            self.end("too slow")
+            self.close("too slow")
             return Batch(())
         until = self._live_after
         events, is_last = await self._tail.page(self.scope, self.position)
         page = events if until is None else tuple(each for each in events if each.number <= until)
-        encoded = await self._tail.told(await self._sequence.number(page, self.position, self.wanted.takes))
+        encoded = await self._tail.encode(await self._sequence.number(page, self.position, self.event_filter.matches))
         if encoded:
             self._move_to(encoded[-1])
         if until is not None and (is_last or len(page) < len(events)):
@@ -232,7 +232,7 @@ class Tail:
         self._wake_up = asyncio.Event()
 
     @property
-    def listening(self) -> int:
+    def listener_count(self) -> int:
         """Number of listeners."""
         return self._count
 
@@ -242,15 +242,15 @@ class Tail:
     ) -> AsyncIterator[Listener]:
         """Register a listener from that cursor on, in the numbering of the principal's scope; None: from new events on."""
         refuse_agent(principal, "events")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         if after is not None:
             check_position("after", after)
         self._count += 1
         listener: Listener | None = None
         try:
             await self._start_reader()
-            position, cursor = await self._find_start(principal.scope, after)
-            listener = Listener(self, principal.scope, event_filter, position, cursor)
+            position, cursor = await self._find_start(principal.owner_filter, after)
+            listener = Listener(self, principal.owner_filter, event_filter, position, cursor)
             if after is None:
                 self.join(listener)
             yield listener
@@ -272,14 +272,14 @@ class Tail:
             if position == self.position:  # unchanged, so no event falls between the two reads
                 return position, count
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Poll now: there may be new events."""
         self._wake_up.set()
 
     async def close(self) -> None:
         """Close all listeners; they can resume later."""
         for listener in self._all_listeners():
-            listener.end("closing")
+            listener.close("closing")
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.cancel()
@@ -292,24 +292,24 @@ class Tail:
         events = await self.feed.events(after, PAGE, scope)
         return events, len(events) < PAGE
 
-    async def told(self, events: Iterable[Sequenced]) -> tuple[Told, ...]:
-        return await self._encoder.told(tuple(events))
+    async def encode(self, events: Iterable[Sequenced]) -> tuple[Told, ...]:
+        return await self._encoder.encode(tuple(events))
 
     def join(self, listener: Listener) -> None:
         """Deliver whatever the shared reader reads from here on to this listener."""
         tasks = self._listeners.setdefault(listener.scope, {})
-        tasks.setdefault(listener.wanted.task_id, {}).setdefault(listener.wanted, set()).add(listener)
-        listener.joined(self.position)
+        tasks.setdefault(listener.event_filter.task_id, {}).setdefault(listener.event_filter, set()).add(listener)
+        listener.set_live(self.position)
 
     def leave(self, listener: Listener) -> None:
         tasks = self._listeners.get(listener.scope, {})
-        groups = tasks.get(listener.wanted.task_id, {})
-        members = groups.get(listener.wanted, set())
+        groups = tasks.get(listener.event_filter.task_id, {})
+        members = groups.get(listener.event_filter, set())
         members.discard(listener)
         if not members:
-            groups.pop(listener.wanted, None)
+            groups.pop(listener.event_filter, None)
         if not groups:
-            tasks.pop(listener.wanted.task_id, None)
+            tasks.pop(listener.event_filter.task_id, None)
         if not tasks:
             self._listeners.pop(listener.scope, None)
 
@@ -344,7 +344,7 @@ class Tail:
             members = _copy_members(self._listeners)
             try:
                 sequenced = await self._sequence.number(events, before, lambda event: _has_listener(event, members))
-                encoded = await self._encoder.told(sequenced)
+                encoded = await self._encoder.encode(sequenced)
             except StoreError:
                 self.position = before  # read again; a listener that joined meanwhile skips events that it has
                 raise
@@ -382,7 +382,7 @@ def _has_listener(event: Event, members: Members) -> bool:
         tasks = members.get(scope)
         if tasks is not None:
             for task in (None, event.task_id):
-                if any(event_filter.takes(event) for event_filter in tasks.get(task, ())):
+                if any(event_filter.matches(event) for event_filter in tasks.get(task, ())):
                     return True
     return False
 
@@ -396,8 +396,8 @@ def _deliver(events: tuple[Told, ...], members: Members) -> None:
                 by_key[scope, task].append(each)
     for (scope, task), candidates in by_key.items():
         for event_filter, listeners in members.get(scope, {}).get(task, {}).items():
-            matching = tuple(each for each in candidates if event_filter.takes(each.event))
+            matching = tuple(each for each in candidates if event_filter.matches(each.event))
             if matching:
                 batch = Batch(matching)
                 for listener in listeners:
-                    listener.give(batch)
+                    listener.offer(batch)

@@ -53,15 +53,15 @@ class Ping:
 
     async def step(self, lag: float = 0.0) -> Reply:
         """Send one ping; `lag` is by how many seconds it comes too late."""
-        problem = await self.trouble(lag)
+        problem = await self.find_problem(lag)
         if problem is None:
-            request = Request("GET", self._success_url, (), None, WITHIN, most=_MAX_ANSWER_BYTES)
+            request = Request("GET", self._success_url, (), None, WITHIN, max_body_bytes=_MAX_ANSWER_BYTES)
         else:
             body, plain = problem.encode(), (("Content-Type", "text/plain; charset=utf-8"),)
-            request = Request("POST", self._report_url, plain, body, WITHIN, most=_MAX_ANSWER_BYTES)
+            request = Request("POST", self._report_url, plain, body, WITHIN, max_body_bytes=_MAX_ANSWER_BYTES)
         return await self._client.send(request)
 
-    async def trouble(self, lag: float = 0.0) -> str | None:
+    async def find_problem(self, lag: float = 0.0) -> str | None:
         """Return why the deployment is not healthy, or None; contains no names and no ids."""
         if lag > LAG_SECONDS:
             return f"the process was held up for {lag:.0f} s"
@@ -78,7 +78,7 @@ class Ping:
         if not any(now - node.renewed <= lease for node in await self._store.nodes()):
             return "no engine is alive"
         for facts in await self._store.upcoming(None, 1):
-            due = min(each.due for each in facts.entries if each.stand in CLAIMABLE)
+            due = min(each.due for each in facts.entries if each.state in CLAIMABLE)
             if now - due > self._grace:
                 return f"something has been due for {(now - due).total_seconds():.0f} s and has not started"
         return None

@@ -42,7 +42,7 @@ class Audience(NamedTuple):
     pattern: str = "*"
     """Pattern of the topics that it receives."""
 
-    def takes(self, owner: str, task_id: str, topic: str) -> bool:
+    def receives(self, owner: str, task_id: str, topic: str) -> bool:
         is_owner = self.owner in (None, owner)
         return is_owner and self.task_id in (None, task_id) and fnmatchcase(topic, self.pattern)
 
@@ -72,7 +72,7 @@ class Presence:
         return Announcer(self._records, self._clock, self._drop_cache)
 
     @asynccontextmanager
-    async def announced(self, audience: Audience) -> AsyncIterator[None]:
+    async def announce(self, audience: Audience) -> AsyncIterator[None]:
         """Register one listener for as long as the block lasts."""
         announcer = self.announcer()
         try:
@@ -84,7 +84,7 @@ class Presence:
     async def reach(self, owner: str, task_id: str, topic: str, *, fresh: bool = False) -> Reach:
         """Count the listeners that receive an event; `fresh` bypasses the cache."""
         audiences, webhooks = await self._load_listeners(fresh=fresh)
-        receivers = [(each, number) for each, number in audiences if each.takes(owner, task_id, topic)]
+        receivers = [(each, number) for each, number in audiences if each.receives(owner, task_id, topic)]
         event = Event(EventKind.TASK_TRIGGERED, self._clock.now(), owner, task_id)
         owner_webhooks = [webhook_from(record) for record in webhooks if record.owner == owner]
         counted: Counter[str] = Counter()
@@ -92,7 +92,7 @@ class Presence:
             counted[each.via] += number
         return Reach(
             streams=counted.pop("stream", 0),
-            webhooks=sum(1 for each in owner_webhooks if each.enabled and each.takes(event)),
+            webhooks=sum(1 for each in owner_webhooks if each.enabled and each.matches(event)),
             terminals=counted.pop("terminal", 0),
             others=counted.total(),
         )

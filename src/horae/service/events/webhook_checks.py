@@ -19,7 +19,7 @@ _TYPE_CHARACTERS: Final = 100
 
 def must(principal: Principal, scope: Scope) -> None:
     refuse_agent(principal, "webhooks")
-    principal.must(scope)
+    principal.require_scope(scope)
 
 
 def acting_for(principal: Principal, owner: str | None) -> str:

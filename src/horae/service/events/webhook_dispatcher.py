@@ -68,13 +68,13 @@ class Courier:
         self._sender_tasks: dict[str, asyncio.Task[None]] = {}
         self._rights: dict[str, tuple[float, bool]] = {}
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Poll now: a webhook was created or changed in this process."""
         self._wake_up.set()
 
     async def step(self) -> None:
         """Read the log to its end and send everything that is due once; for tests with a manual clock."""
-        while await self.look() == 0:
+        while await self.poll() == 0:
             pass
         await asyncio.gather(*(endpoint.step() for endpoint in self.endpoints.values()))
 
@@ -83,7 +83,7 @@ class Courier:
         try:
             while True:
                 try:
-                    wait = await self.look()
+                    wait = await self.poll()
                 except StoreError as error:
                     wait = self._retry.failed(error)
                 else:
@@ -93,7 +93,7 @@ class Courier:
         finally:
             await self._release()
 
-    async def look(self) -> float:
+    async def poll(self) -> float:
         """Write due deliveries; return the seconds until the next poll. Zero: there is more."""
         webhooks = [each async for each in self._webhooks() if each.enabled and await self._has_rights(each.owner)]
         if not webhooks:
@@ -151,7 +151,7 @@ class Courier:
             return False
         owners = {each.owner for each in webhooks}
         wanted = await self._sequence.number(events, cursor.number, lambda event: event.owner in owners)
-        encoded = await self._encoder.told(wanted)
+        encoded = await self._encoder.encode(wanted)
         deliveries: list[Delivery] = []
         number = events[-1].number
         for each in encoded:
@@ -163,14 +163,14 @@ class Courier:
         writings = [new_cursor, *(writing for delivery in deliveries for writing in made(delivery))]
         if await self._store.write_records(writings):
             for delivery in deliveries:
-                self.endpoints[delivery.webhook].expect(1)
+                self.endpoints[delivery.webhook].add_pending(1)
         # Otherwise another dispatcher was faster: the next poll sees it.
         return len(events) == PAGE or number < events[-1].number
 
     def _make_deliveries(self, encoded: Told, webhooks: list[Webhook]) -> Iterator[Delivery]:
         now = self._clock.now()
         for webhook in webhooks:
-            if encoded.position > webhook.since and webhook.takes(encoded.event):
+            if encoded.position > webhook.since and webhook.matches(encoded.event):
                 yield Delivery(
                     delivery_id(encoded.event.at, encoded.sequence),
                     webhook.id,

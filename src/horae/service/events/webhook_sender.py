@@ -72,7 +72,7 @@ class Endpoint:
         self._pending = 0
         """Deliveries that this process has written for it and that have not ended."""
 
-    def expect(self, number: int) -> None:
+    def add_pending(self, number: int) -> None:
         """Count new deliveries and wake the sender."""
         self._pending += number
         self._wake_up.set()
@@ -143,7 +143,7 @@ class Endpoint:
             # It was redelivered manually meanwhile, or its record was removed.
             await self._store.drop_record(DUE, queued.key, queued.version)
             return
-        attempt = await self._client.bring(self.webhook, before)
+        attempt = await self._client.deliver(self.webhook, before)
         self.on_attempt(attempt.ok)
         after = _apply_attempt(before, attempt, self._clock.now())
         if await self._store.write_records(rewritten(before, after)):
@@ -215,7 +215,7 @@ class Endpoint:
             return await self._store.write_records([writing])
 
         def add_event(_: Facts) -> Change:
-            return Change(events=(event,), beside=(writing,))
+            return Change(events=(event,), attached=(writing,))
 
         try:
             facts = await self._store.change(event.task_id, event.owner, add_event)

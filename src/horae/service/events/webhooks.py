@@ -69,8 +69,8 @@ class Webhooks:
         clock: Clock,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        self.postman = client
-        self.changed: Callable[[], None] = lambda: None
+        self.client = client
+        self.on_change: Callable[[], None] = lambda: None
         self._store = store
         self._events = OwnerEvents(store)
         self._audit = audit
@@ -83,7 +83,7 @@ class Webhooks:
         """Return the webhook and its secret, which is shown only here. It receives events from now on."""
         must(principal, Scope.WRITE)
         owner_name = acting_for(principal, owner)
-        checked = self.postman.checked(url).text
+        checked = self.client.check_url(url).text
         event_types = checked_types(types)
         check_note(note)
         now = self._clock.now()
@@ -96,17 +96,17 @@ class Webhooks:
         row = self._audit.row(principal, "webhook.create", name, owner=owner_name)
         for _ in range(_TRIES):
             counter = await self._counter_writing(owner_name)
-            await self.postman.keep(name, webhook.secret, secret)
+            await self.client.store_secret(name, webhook.secret, secret)
             if await self._store.write_records([Writing(webhook_record(webhook)), counter, *row]):
-                self.changed()
+                self.on_change()
                 return webhook, secret
-            await self.postman.forget(name, webhook.secret)
+            await self.client.remove_secrets(name, webhook.secret)
         raise refuse("webhook_contested", id=name)
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
         must(principal, Scope.READ)
         check_page(after, limit)
-        page = await self._store.records(WEBHOOK, principal.scope, after, limit)
+        page = await self._store.records(WEBHOOK, principal.owner_filter, after, limit)
         return Page(tuple(webhook_from(record) for record in page.items), page.after)
 
     async def get(self, principal: Principal, name: str) -> Webhook:
@@ -120,7 +120,7 @@ class Webhooks:
         """
         must(principal, Scope.WRITE)
         if "url" in fields:
-            fields["url"] = self.postman.checked(fields["url"]).text
+            fields["url"] = self.client.check_url(fields["url"]).text
         if "types" in fields:
             fields["types"] = checked_types(fields["types"])
         check_note(fields.get("note", ""))
@@ -144,8 +144,8 @@ class Webhooks:
             removal = Writing(webhook_record(webhook), webhook.version, dropped=True)
             row = self._audit.row(principal, "webhook.remove", webhook.id, owner=webhook.owner)
             if await self._store.write_records([removal, *row]):
-                await self.postman.forget(webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None))
-                self.changed()
+                await self.client.remove_secrets(webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None))
+                self.on_change()
                 return
         raise refuse("webhook_contested", id=name)
 
@@ -161,14 +161,14 @@ class Webhooks:
             # A random number, so that a concurrent rotation does not overwrite the secret that is shown here.
             number = before.secret + 1 + int.from_bytes(self._entropy(_NUMBER_BYTES))
             # The secret is stored before the webhook refers to it: an interruption between the two changes nothing.
-            await self.postman.keep(before.id, number, secret)
+            await self.client.store_secret(before.id, number, secret)
             until = self._clock.now() + ROTATION
             after = before._replace(secret=number, former=before.secret, former_until=until)
             if await self._write(principal, before, after, "webhook.rotate"):
                 if before.former is not None:
-                    await self.postman.forget(before.id, before.former)
+                    await self.client.remove_secrets(before.id, before.former)
                 return after._replace(version=before.version + 1), secret
-            await self.postman.forget(before.id, number)
+            await self.client.remove_secrets(before.id, number)
         raise refuse("webhook_contested", id=name)
 
     # --- deliveries --------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class Webhooks:
             now,
             DeliveryState.FAILED,
         )
-        attempt = await self.postman.bring(webhook, delivery)
+        attempt = await self.client.deliver(webhook, delivery)
         tested = _add_attempt(delivery, attempt)
         row = self._audit.row(principal, "webhook.test", webhook.id, owner=webhook.owner)
         await self._store.write_records([*made(tested), *row])
@@ -219,7 +219,7 @@ class Webhooks:
         if not webhook.enabled:
             raise refuse("webhook_disabled", id=name)
         original = await self._delivery(webhook, delivery)
-        attempt = await self.postman.bring(webhook, original)
+        attempt = await self.client.deliver(webhook, original)
         row = self._audit.row(principal, "webhook.redeliver", webhook.id, {"delivery": original.id}, owner=webhook.owner)
         for _ in range(_TRIES):
             before = await self._delivery(webhook, original.id)
@@ -229,7 +229,7 @@ class Webhooks:
         raise refuse("webhook_contested", id=name)
 
     async def close(self) -> None:
-        await self.postman.close()
+        await self.client.close()
 
     async def _delivery(self, webhook: Webhook, delivery: str) -> Delivery:
         record = None
@@ -245,13 +245,13 @@ class Webhooks:
 
     async def _get_webhook(self, principal: Principal, name: str) -> Webhook:
         whole_id = await self._resolve_id(principal, name)
-        record = None if whole_id is None else await self._store.get_record(WEBHOOK, whole_id, principal.scope)
+        record = None if whole_id is None else await self._store.get_record(WEBHOOK, whole_id, principal.owner_filter)
         if record is None:
             raise refuse("no_such_webhook", id=name)
         return webhook_from(record)
 
     async def _resolve_id(self, principal: Principal, name: str) -> str | None:
-        return await resolve_record(self._store, principal.scope, WEBHOOK, "whk", name) if might_be(name) else None
+        return await resolve_record(self._store, principal.owner_filter, WEBHOOK, "whk", name) if might_be(name) else None
 
     async def _change(
         self,
@@ -277,7 +277,7 @@ class Webhooks:
         row = self._audit.row(principal, action, before.id, detail or {}, owner=before.owner)
         is_written = await self._store.write_records([Writing(webhook_record(after), before.version), *row])
         if is_written:
-            self.changed()
+            self.on_change()
         return is_written
 
     def _set_enabled(

@@ -58,10 +58,10 @@ class _Condition(NamedTuple):
     term: Term
 
     def refusal(self, code: str, place: int | None = None, **facts: object) -> Refusal:
-        return refuse(code, self.source, self.term.at if place is None else place, key=self.key, **facts)
+        return refuse(code, self.source, self.term.offset if place is None else place, key=self.key, **facts)
 
     def bad_value(self, wanted: str, number: int = 0) -> Refusal:
-        return self.refusal("bad_query", self.term.places[number], value=self.term.values[number], wanted=wanted)
+        return self.refusal("bad_query", self.term.value_offsets[number], value=self.term.values[number], wanted=wanted)
 
 
 def narrowed_tasks(task_filter: TaskFilter, source: str) -> TaskFilter:
@@ -101,12 +101,12 @@ def _read_conditions(source: str, fields: Mapping[str, str], aliases: Mapping[st
         if key not in _MULTI_VALUE_KEYS and term.negated:
             raise condition.refusal("query_no_not", allowed=", ".join(_MULTI_VALUE_KEYS))
         if key not in _MULTI_VALUE_KEYS and len(term.values) > 1:
-            raise condition.refusal("query_no_or", term.places[1], allowed=", ".join(_MULTI_VALUE_KEYS))
+            raise condition.refusal("query_no_or", term.value_offsets[1], allowed=", ".join(_MULTI_VALUE_KEYS))
         yield condition
 
 
 def _unknown_key(condition: _Condition, fields: Mapping[str, str], aliases: Mapping[str, str]) -> Refusal:
-    key, at = condition.term.key, condition.term.at + condition.term.negated
+    key, at = condition.term.key, condition.term.offset + condition.term.negated
     if key in _ALL_KEYS or key.startswith("payload."):
         return refuse("query_key_unanswered", condition.source, at, key=key, allowed=", ".join(fields))
     allowed = _nearest_first(key, [*fields, *aliases])

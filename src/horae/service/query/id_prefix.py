@@ -37,7 +37,7 @@ async def resolve_task(book: Book, principal: Principal, text: str) -> str:
 
 async def tasks_by_prefix(book: Book, principal: Principal, prefix: str) -> list[Facts]:
     """Return the first few visible tasks with this prefix; a task with exactly this id is returned alone."""
-    ids = await book.task_ids(prefix, principal.scope, _candidate_limit(principal))
+    ids = await book.task_ids(prefix, principal.owner_filter, _candidate_limit(principal))
     return await _load_visible(book, principal, (prefix,) if prefix in ids else ids)
 
 
@@ -45,7 +45,7 @@ async def resolve_run(book: Book, principal: Principal, text: str) -> str:
     """Return the id of the run with this prefix, or the text itself if there is none; an ambiguous prefix is refused."""
     if not is_shortened(RUN, text):
         return text
-    ids = await book.run_ids(text, principal.scope, _candidate_limit(principal))
+    ids = await book.run_ids(text, principal.owner_filter, _candidate_limit(principal))
     if principal.agent is not None:
         ids = tuple([each for each in ids if await _sees_run(book, principal, each)])
     return _require_unique(text, ids)
@@ -93,12 +93,12 @@ def _candidate_limit(principal: Principal) -> int:
 async def _load_visible(book: Book, principal: Principal, ids: Iterable[str]) -> list[Facts]:
     visible: list[Facts] = []
     for each in ids:
-        facts = await book.facts(each, principal.scope)
+        facts = await book.facts(each, principal.owner_filter)
         if facts is not None and sees(principal, facts.task):
             visible.append(facts)
     return visible
 
 
 async def _sees_run(book: Book, principal: Principal, run_id: str) -> bool:
-    run = await book.run(run_id, principal.scope)
+    run = await book.run(run_id, principal.owner_filter)
     return run is not None and bool(await _load_visible(book, principal, (run.task_id,)))

@@ -29,9 +29,9 @@ class Term(NamedTuple):
     key: str
     values: tuple[str, ...]
     negated: bool = False
-    at: int = 0
-    places: tuple[int, ...] = ()
-    bare: bool = False
+    offset: int = 0
+    value_offsets: tuple[int, ...] = ()
+    is_bare: bool = False
 
 
 def read_terms(source: str) -> tuple[Term, ...]:
@@ -42,7 +42,7 @@ def read_terms(source: str) -> tuple[Term, ...]:
     at = _skip_spaces(source, 0)
     while at < len(source):
         term, at = _read_term(source, at)
-        if terms and term.bare and terms[-1].bare:
+        if terms and term.is_bare and terms[-1].is_bare:
             before = terms.pop()
             term = before._replace(values=(f"{before.values[0]} {term.values[0]}",))
         terms.append(term)
@@ -56,7 +56,7 @@ def spelled(terms: tuple[Term, ...]) -> str:
 
 
 def _spell_term(term: Term) -> str:
-    if term.bare:
+    if term.is_bare:
         return term.values[0]
     values = ",".join(_QUOTE + re.sub(r'(["\\])', r"\\\1", value) + _QUOTE for value in term.values)
     return f"{'-' if term.negated else ''}{term.key}:{values}"

@@ -53,7 +53,7 @@ class Daily:
         """
         await self._sweeps.sweep_all()
         changed, day = 0, _Day(self._store, now)
-        chosen = await self._chosen()
+        chosen = await self._load_agent_limits()
         async for owner in self._owners():
             changed += await self._runs_enforced(owner, day, chosen)
         return changed + await self._storage_enforced(day)
@@ -81,11 +81,11 @@ class Daily:
         changed = await self._storage_settled(owner, day, fresh=True) is not None
         # It has another version now, if that has changed it.
         owner = await self._accounts.find(name)
-        return changed + (0 if owner is None else await self._runs_enforced(owner, day, await self._chosen()))
+        return changed + (0 if owner is None else await self._runs_enforced(owner, day, await self._load_agent_limits()))
 
     async def _runs_enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
-        after = await self._settled(owner, day)
-        return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
+        after = await self._update_owner(owner, day)
+        return (after is not None) + await self._update_agents(after or owner, day, chosen.get(owner.name, {}))
 
     async def _storage_settled(self, owner: Owner, day: _Day, *, fresh: bool = False) -> Owner | None:
         """As it is now, where that has changed. `fresh`: its bytes are measured now."""
@@ -97,26 +97,26 @@ class Daily:
             return None
         return await self._accounts.fill_storage(owner, day.now, used)
 
-    async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
+    async def _update_owner(self, owner: Owner, day: _Day) -> Owner | None:
         """Return the owner after the change, or None if nothing changed."""
         most = owner.quotas.runs_per_day
         if most is not None and await day.has_reached(owner, most):
-            known = owner.exhausted == day.date or owner.revoked is not None
-            return None if known else await self._accounts.exhaust(owner, day.now)
-        return None if owner.exhausted is None else await self._accounts.refresh(owner)
+            known = owner.exhausted_on == day.date or owner.revoked is not None
+            return None if known else await self._accounts.block_for_quota(owner, day.now)
+        return None if owner.exhausted_on is None else await self._accounts.unblock_for_quota(owner)
 
-    async def _agents_settled(self, owner: Owner, day: _Day, chosen: Mapping[str, Limits]) -> int:
+    async def _update_agents(self, owner: Owner, day: _Day, chosen: Mapping[str, Limits]) -> int:
         """Block or unblock agents; `chosen` are the limits that were set for agents of this owner, by name."""
         changed = 0
         limits = {agent: self._runs_per_day(owner, chosen, agent) for agent in (ALL_AGENTS, *chosen)}
         least = min((each for each in limits.values() if each is not None), default=None)
-        for agent in sorted(dict(owner.spent).keys() | await day.agents(least)):
+        for agent in sorted(dict(owner.exhausted_agents).keys() | await day.agents(least)):
             most = limits.get(agent, limits[ALL_AGENTS])
             over = most is not None and await day.has_reached(owner, most, agent)
             spent = day.date if over else None
-            if spent == dict(owner.spent).get(agent):
+            if spent == dict(owner.exhausted_agents).get(agent):
                 continue
-            after = await self._accounts.settle_agent(owner, agent, spent)
+            after = await self._accounts.set_agent_spent(owner, agent, spent)
             if after is not None:
                 owner, changed = after, changed + 1
         return changed
@@ -125,7 +125,7 @@ class Daily:
         both = {**dict(chosen.get(ALL_AGENTS, ())), **dict(chosen.get(agent, ()))}
         return agent_quotas(owner.quotas, tuple(both.items()), self.agents).runs_per_day
 
-    async def _chosen(self) -> dict[str, dict[str, Limits]]:
+    async def _load_agent_limits(self) -> dict[str, dict[str, Limits]]:
         """Return the limits that were set for agents, by owner and agent; most deployments have none."""
         found: dict[str, dict[str, Limits]] = {}
         after: str | None = None
@@ -156,8 +156,8 @@ class _Day:
         self.now = now
         self.date = now.astimezone(UTC).date()
         self._store = store
-        self._known: dict[str | None, Counts] = {}
-        self._added_up: dict[str | None, Counter[str]] = {}
+        self._counts_by_owner: dict[str | None, Counts] = {}
+        self._agent_runs: dict[str | None, Counter[str]] = {}
 
     async def has_reached(self, owner: Owner, most: int, agent: str | None = None) -> bool:
         """Compare with the total of all owners first, which is read once."""
@@ -171,21 +171,21 @@ class _Day:
 
     async def _runs(self, owner: str | None, agent: str | None) -> int:
         if agent is None:
-            return lateness_in(await self._counts(owner), _ANY).counted
+            return lateness_in(await self._counts(owner), _ANY).total
         return (await self._runs_of_agents(owner))[agent]
 
     async def _runs_of_agents(self, owner: str | None) -> Counter[str]:
         """Summed up once per owner, because there may be hundreds of agents and owners."""
-        if owner not in self._added_up:
+        if owner not in self._agent_runs:
             found: Counter[str] = Counter()
             for (_, name), number in (await self._counts(owner)).items():
                 if name.startswith(AGENT):
                     found[name.removeprefix(AGENT)] += number
-            self._added_up[owner] = found
-        return self._added_up[owner]
+            self._agent_runs[owner] = found
+        return self._agent_runs[owner]
 
     async def _counts(self, owner: str | None) -> Counts:
-        if owner not in self._known:
+        if owner not in self._counts_by_owner:
             hour = hour_of(self.now)
-            self._known[owner] = await self._store.counts(owner, range(hour - hour % 24, hour + 1))
-        return self._known[owner]
+            self._counts_by_owner[owner] = await self._store.counts(owner, range(hour - hour % 24, hour + 1))
+        return self._counts_by_owner[owner]

@@ -22,12 +22,12 @@ class FireRights:
         self._policy = approval_policy
         self._grants = SecretGrants(records)
 
-    async def refused(self, task: Task) -> Outcome | None:
+    async def check(self, task: Task) -> Outcome | None:
         """Return the outcome of a run that may not start, or None if it may. Tasks that no agent made always may."""
         agent = agent_of(task)
         if agent is None:
             return None
-        if self._policy.is_closed(task):
+        if self._policy.awaits_approval(task):
             return Skipped(sentence(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
         if await self._is_revoked(task.owner, agent):
             return Skipped(sentence(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)

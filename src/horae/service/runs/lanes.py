@@ -38,18 +38,18 @@ class Lanes:
     async def all(self, principal: Principal) -> tuple[LaneUse, ...]:
         """Return every lane that has a limit or a live run, by name; for owners that are no admins, their own."""
         refuse_agent(principal, "lanes")
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         return tuple(each for each in await self._store.lanes() if _sees(principal, each.name))
 
     async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
         """Limit the runs of this lane that go on at once, across all nodes; with 0 none starts."""
         refuse_agent(principal, "lanes")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         check_lane(name)
         check_number("limit", limit, 0, MOST_IN_LANE)
         lane = lane_of(principal, principal.owner, name)
         if not _sees(principal, lane):
-            principal.must(Scope.ADMIN)
+            principal.require_scope(Scope.ADMIN)
         check_lane(lane)
         await self._check_count(principal, lane)
         await self._store.set_lane(lane, limit, attached_records=self._audit.row(principal, "lane.limit", lane, {"limit": limit}))
@@ -59,7 +59,7 @@ class Lanes:
 
     async def _check_count(self, principal: Principal, lane: str) -> None:
         """Bound the number of lanes per owner, because the store reads the lanes of all owners together."""
-        if principal.scope is None:
+        if principal.owner_filter is None:
             return
         own = [each.name for each in await self._store.lanes() if _sees(principal, each.name)]
         if len(own) >= MOST_LANES and lane not in own:
@@ -67,4 +67,4 @@ class Lanes:
 
 
 def _sees(principal: Principal, lane: str) -> bool:
-    return principal.scope is None or lane.startswith(own_lanes(principal.owner))
+    return principal.owner_filter is None or lane.startswith(own_lanes(principal.owner))

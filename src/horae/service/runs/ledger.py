@@ -78,9 +78,9 @@ class Ledger:
 
     async def why(self, principal: Principal, task_id: str, at: datetime) -> Explanation:
         """Return what became of the occurrence at that instant, as one sentence with the rows that prove it."""
-        return (await self.explained(principal, task_id, at)).explanation
+        return (await self.explain(principal, task_id, at)).explanation
 
-    async def explained(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+    async def explain(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
         """Explain any instant: of a day, its last occurrence up to now; for None, the newest occurrence.
 
         `zone` is that of the caller, in which times without a zone are read; None: the zone of the task.
@@ -92,7 +92,7 @@ class Ledger:
         else:
             span = asked_stretch(at, zone or facts.task.schedule.zone or "UTC", now)
             instant = await self._find_occurrence(principal, facts, span, now, _typed_precision(at))
-        rows = await self._book.runs(RunFilter(principal.scope, facts.task.id, since=instant, until=instant), limit=_MAX_ROWS)
+        rows = await self._book.runs(RunFilter(principal.owner_filter, facts.task.id, since=instant, until=instant), limit=_MAX_ROWS)
         explanation, nodes = explain(facts, rows.items, instant, now), None
         if explanation.verdict in _NEEDS_NODE:
             nodes = await self._load_nodes(now)
@@ -158,9 +158,9 @@ class Ledger:
         )
 
     async def _load_facts(self, principal: Principal, task_id: str) -> Facts:
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_id(task_id, "no_such_task")
-        facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.scope)
+        facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.owner_filter)
         if facts is None or not sees(principal, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
@@ -170,15 +170,15 @@ class Ledger:
 
         A waiting occurrence comes first, so that an earlier success does not hide it.
         """
-        states = _WAITING_STATES if facts.standing.pause is None else _WAITING_STATES | {Stand.ASLEEP}
+        states = _WAITING_STATES if facts.status.pause is None else _WAITING_STATES | {Stand.ASLEEP}
         due = [
             entry.planned
             for entry in facts.entries
-            if entry.due <= now and entry.stand in states and entry.kind not in _CONTROL_ENTRIES
+            if entry.due <= now and entry.state in states and entry.kind not in _CONTROL_ENTRIES
         ]
         if due:
             return min(due)
-        rows = await self._book.runs(RunFilter(principal.scope, facts.task.id), limit=1)
+        rows = await self._book.runs(RunFilter(principal.owner_filter, facts.task.id), limit=1)
         if rows.items:
             return _last_instant(rows.items[0])
         return min((entry.planned for entry in facts.entries), default=now)
@@ -191,7 +191,7 @@ class Ledger:
         A typed 07:16:32 means that whole second: if the exact instant is no occurrence, the search covers as much time
         as `precision` says.
         """
-        run_filter = RunFilter(principal.scope, facts.task.id, since=span.first, until=span.last)
+        run_filter = RunFilter(principal.owner_filter, facts.task.id, since=span.first, until=span.last)
         rows = await self._book.runs(run_filter, limit=1)
         planned = _find_planned(facts, span, now)
         if rows.items:
@@ -212,11 +212,11 @@ class Ledger:
 
 
 def _is_orphaned(facts: Facts) -> bool:
-    return facts.standing.pause is not None and facts.standing.pause.cause is PauseCause.ORPHANED
+    return facts.status.pause is not None and facts.status.pause.cause is PauseCause.ORPHANED
 
 
 def is_waiting_for_node(facts: Facts) -> bool:
-    return any(entry.stand is Stand.PARKED and is_route(entry.lane) for entry in facts.entries)
+    return any(entry.state is Stand.PARKED and is_route(entry.lane) for entry in facts.entries)
 
 
 def _last_instant(run: Run) -> datetime:
@@ -243,7 +243,7 @@ def occurrence_meant(facts: Facts, at: str, zone: str, now: datetime) -> datetim
 
 def _find_planned(facts: Facts, span: Stretch, now: datetime) -> datetime | None:
     task = facts.task
-    planned = iterate(task.schedule, span.first - MICROSECOND, past_of(task, facts.standing), until=span.last)
+    planned = iterate(task.schedule, span.first - MICROSECOND, past_of(task, facts.status), until=span.last)
     instants = list(islice(planned, _MAX_PLANNED))
     past = [each for each in instants if each <= now]
     return past[-1] if past else instants[0] if instants else None

@@ -86,7 +86,7 @@ class Overdue:
 
     def _is_late(self, entry: Entry, now: datetime) -> bool:
         """Whether an entry should have started. Waiting for a lane slot, or for another run to end, is by the rules."""
-        is_waiting = entry.stand in CLAIMABLE or (entry.stand is Stand.PARKED and is_route(entry.lane))
+        is_waiting = entry.state in CLAIMABLE or (entry.state is Stand.PARKED and is_route(entry.lane))
         return is_waiting and entry.kind in _START_KINDS and now - entry.due > self._grace
 
     async def _report(self, late: Late, now: datetime) -> bool:
@@ -103,7 +103,7 @@ class Overdue:
             event = task_event(EventKind.TASK_OVERDUE, facts.task, now, late.due.isoformat())
             body = json.dumps({"task": facts.task.id, "due": late.due.isoformat()})
             return Change(
-                events=(event,), beside=(Writing(Record(KIND, late.key, facts.task.owner, body, expires=now + KEPT)),)
+                events=(event,), attached=(Writing(Record(KIND, late.key, facts.task.owner, body, expires=now + KEPT)),)
             )
 
         try:

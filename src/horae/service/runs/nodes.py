@@ -59,7 +59,7 @@ class Nodes:
 
     async def all(self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
         """Return every node that holds a lease, by id; `is_gone` may know that a process is certainly dead."""
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         lease = await agreed_lease(self._store)
         now = self._clock.now()
         steps = {step.host: step for step in await clock_steps(self._store, now)}
@@ -73,13 +73,13 @@ class Nodes:
 
     async def drain(self, principal: Principal, name: str, *, draining: bool = True) -> Node:
         """Let a node claim nothing more, or undo that; a prefix of its id is enough."""
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         node = await self._find_by_prefix(name)
         return (await self._set_draining(principal, (node,), name, draining=draining))[0]
 
     async def drain_host(self, principal: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
         """Drain all nodes of one machine, or undo that."""
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         nodes = [node for node in await self._store.nodes() if node.host == host]
         return await self._set_draining(principal, nodes, host, draining=draining)
 

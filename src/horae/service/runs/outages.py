@@ -41,7 +41,7 @@ class Outages:
         self._records = records
         self._clock = clock
 
-    async def starting(
+    async def record_start(
         self, is_gone: Callable[[str], bool] = lambda _home: False, lease: timedelta = STANDARD_TERMS.lease
     ) -> Outage | None:
         """Record the outage that ends now, if the joining node is the first one; call it before a node joins.
@@ -52,7 +52,7 @@ class Outages:
         nodes = await self._store.nodes()
         if any(now - node.renewed < lease and not is_gone(node.home) for node in nodes):
             return None
-        stopped_at = await self._store.recall(_STOPPED_AT)
+        stopped_at = await self._store.read_metadata(_STOPPED_AT)
         clean_stop = None if stopped_at is None else datetime.fromisoformat(stopped_at)
         last = max([node.renewed for node in nodes], default=None)
         if last is not None:
@@ -62,7 +62,7 @@ class Outages:
         if since is None or now - since < _SHORTEST:
             return None
         outage = Outage(
-            since, now, clean=since == clean_stop and stopped_at != await self._store.recall(_UNREQUESTED_STOP_AT)
+            since, now, clean=since == clean_stop and stopped_at != await self._store.read_metadata(_UNREQUESTED_STOP_AT)
         )
         body = json.dumps({"since": since.isoformat(), "until": now.isoformat(), "clean": outage.clean})
         # Keys rise with time; another node that starts at the same moment writes the same key.
@@ -77,13 +77,13 @@ class Outages:
         newest = await self._store.events(max(0, number - _EVENT_WINDOW), _EVENT_WINDOW)
         return [event.at for _, event in newest if event.run_id is not None]
 
-    async def stopped(self, *, requested: bool = True) -> None:
+    async def record_stop(self, *, requested: bool = True) -> None:
         """Record the time if no node is left; call it after a node has left. `requested` False: its supervisor was killed."""
         if not await self._store.nodes():
             now = self._clock.now().isoformat()
             if not requested:
-                await self._store.remember(_UNREQUESTED_STOP_AT, now)
-            await self._store.remember(_STOPPED_AT, now)
+                await self._store.write_metadata(_UNREQUESTED_STOP_AT, now)
+            await self._store.write_metadata(_STOPPED_AT, now)
 
     async def all(self) -> tuple[Outage, ...]:
         """Return the recorded outages, oldest first."""

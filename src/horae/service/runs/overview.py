@@ -77,7 +77,7 @@ class Overview(NamedTuple):
     @property
     def on_time(self) -> float | None:
         """Share of runs that started within a second of their due instant; None without runs."""
-        return self.lateness.on_time / self.lateness.counted if self.lateness.counted else None
+        return self.lateness.on_time / self.lateness.total if self.lateness.total else None
 
 
 class Keeping(Book, Records, Protocol):
@@ -92,8 +92,8 @@ class Overviews:
     async def now(self, principal: Principal) -> Overview:
         """Return the current overview, with a fixed number of indexed reads. Only an admin sees lanes and nodes."""
         refuse_agent(principal, "overviews")
-        principal.must(Scope.READ)
-        book, scope, now = self._book, principal.scope, self._clock.now()
+        principal.require_scope(Scope.READ)
+        book, scope, now = self._book, principal.owner_filter, self._clock.now()
         hour = hour_of(now)
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
         upcoming = await book.upcoming(scope, _MAX_SHOWN)
@@ -153,17 +153,17 @@ _OVERDUE_AFTER: Final = timedelta(seconds=30)
 
 
 def _need_kind(facts: Facts, now: datetime) -> NeedKind | None:
-    standing = facts.standing
+    standing = facts.status
     if standing.state is TaskState.FAILED:
         return NeedKind.FAILED
     if standing.pause is not None:
         cause = standing.pause.cause
         kinds = {PauseCause.ORPHANED: NeedKind.ORPHANED, PauseCause.AWAITING_APPROVAL: NeedKind.AWAITING_APPROVAL}
         return kinds.get(cause)
-    if facts.barred is Reason.OWNER_REVOKED and standing.state is TaskState.ACTIVE:
+    if facts.block_reason is Reason.OWNER_REVOKED and standing.state is TaskState.ACTIVE:
         return NeedKind.OWNER_REVOKED
-    if any(entry.stand is Stand.PARKED and is_route(entry.lane) for entry in facts.entries):
+    if any(entry.state is Stand.PARKED and is_route(entry.lane) for entry in facts.entries):
         return NeedKind.STRANDED
-    if any(entry.stand in CLAIMABLE and now - entry.due > _OVERDUE_AFTER for entry in facts.entries):
+    if any(entry.state in CLAIMABLE and now - entry.due > _OVERDUE_AFTER for entry in facts.entries):
         return NeedKind.OVERDUE
     return NeedKind.FAILING if standing.failures else None

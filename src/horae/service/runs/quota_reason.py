@@ -56,4 +56,4 @@ def _is_full(owner: Owner, at: datetime) -> bool:
 
 
 def _is_spent(owner: Owner, at: datetime) -> bool:
-    return owner.exhausted is not None and owner.exhausted == at.astimezone(UTC).date()
+    return owner.exhausted_on is not None and owner.exhausted_on == at.astimezone(UTC).date()

@@ -70,12 +70,12 @@ class Runs:
 
         An agent gets only runs of its own tasks, up to `limit` of them if there are so many.
         """
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_page(after, limit)
         check_wanted(run_filter)
         if is_foreign(principal, run_filter.owner):
             return Page(())
-        visible = run_filter if principal.scope is None else run_filter._replace(owner=principal.scope)
+        visible = run_filter if principal.owner_filter is None else run_filter._replace(owner=principal.owner_filter)
         if visible.task_id is not None:
             visible = visible._replace(task_id=await resolve_task(self._store, principal, visible.task_id))
         try:
@@ -107,17 +107,17 @@ class Runs:
         """Return the runs of tasks that the agent made itself."""
         is_visible: dict[str, bool] = {}
         for task_id in {run.task_id for run in runs}:
-            facts = await self._store.facts(task_id, principal.scope)
+            facts = await self._store.facts(task_id, principal.owner_filter)
             is_visible[task_id] = facts is not None and sees(principal, facts.task)
         return tuple(run for run in runs if is_visible[run.task_id])
 
     async def get(self, principal: Principal, run_id: str) -> Run:
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         return await self._get_run(principal, run_id)
 
     async def _get_run(self, principal: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")
-        run = await self._store.run(await resolve_run(self._store, principal, run_id), principal.scope)
+        run = await self._store.run(await resolve_run(self._store, principal, run_id), principal.owner_filter)
         if run is None:
             await self._refuse_if_requested(principal, run_id)
         if run is None or (principal.agent is not None and not await self._filter_agent_runs(principal, (run,))):
@@ -136,7 +136,7 @@ class Runs:
     async def _requested(self, who: Principal, run_id: str) -> tuple[Facts, Entry] | None:
         """Looked for among the tasks that are due first, and those that no running node can start."""
         for look in (self._store.upcoming, self._store.stranded):
-            for facts in await look(who.scope, _MAX_DUE_TASKS):
+            for facts in await look(who.owner_filter, _MAX_DUE_TASKS):
                 entry = control.requested_entry(facts, run_id)
                 if entry is not None and sees(who, facts.task):
                     return facts, entry
@@ -154,7 +154,7 @@ class Runs:
 
     async def cancel(self, principal: Principal, run_id: str) -> Run:
         """Ask a run to end; a run that no node holds ends at once."""
-        principal.must(Scope.RUN)
+        principal.require_scope(Scope.RUN)
         task_id, name = await self._find_stoppable(principal, run_id)
         now = self._clock.now()
         action = Deed("run.cancel", lambda _facts, _change: {"run": name})
@@ -176,13 +176,13 @@ class Runs:
 
     async def retry(self, principal: Principal, run_id: str) -> Facts:
         """Attempt the occurrence of this run once more, with the same idempotency key."""
-        principal.must(Scope.RUN)
+        principal.require_scope(Scope.RUN)
         run = await self._get_run(principal, run_id)
         last = await self._last_attempt(principal, run)
         for _ in range(_MAX_RETRY_READS):
             facts, entry = await self._add_retry(principal, last)
             newest = await self._last_attempt(principal, run)
-            if entry is None or not _is_superseded(entry, newest, await self._store.facts(run.task_id, principal.scope)):
+            if entry is None or not _is_superseded(entry, newest, await self._store.facts(run.task_id, principal.owner_filter)):
                 self._on_write(None)
                 return facts
             # Another attempt started and ended meanwhile: retry that one.
@@ -195,7 +195,7 @@ class Runs:
         new_entries: list[Entry] = []
 
         def decide(facts: Facts) -> Change:
-            self._policy.check_open(facts.task)
+            self._policy.check_approved(facts.task)
             refuse_when_used_up(facts)
             others = tuple(each for each in facts.entries if not _is_stale(each, last))
             change = try_again(facts._replace(entries=others), last, now)
@@ -216,13 +216,13 @@ class Runs:
         """Remove entries from the agenda that were added too late."""
         await self._store.change(
             last.task_id,
-            principal.scope,
+            principal.owner_filter,
             lambda facts: Change(dropped=tuple(each.slot for each in facts.entries if _is_stale(each, last))),
         )
 
     async def _last_attempt(self, principal: Principal, run: Run) -> Run:
         page = await self._store.runs(
-            RunFilter(principal.scope, run.task_id, since=run.planned, until=run.planned), limit=LARGEST_PAGE
+            RunFilter(principal.owner_filter, run.task_id, since=run.planned, until=run.planned), limit=LARGEST_PAGE
         )
         same = [each for each in page.items if (each.origin, each.planned) == (run.origin, run.planned)]
         return max(same, key=lambda each: each.attempt, default=run)

@@ -55,7 +55,7 @@ class Committing:
         self._audit = audit
         self._condition = condition
 
-    def when(self, condition: Condition) -> Committing:
+    def with_condition(self, condition: Condition) -> Committing:
         """Return a writer that also checks this condition."""
         return Committing(self._book, self._quota, self._audit, condition)
 
@@ -76,9 +76,9 @@ class Committing:
                 is_deletion = change.deleted
                 return change
 
-            return await self._book.change(task_id, principal.scope, decide_with_records)
+            return await self._book.change(task_id, principal.owner_filter, decide_with_records)
 
-        facts = await self._quota.within(principal, write)
+        facts = await self._quota.write_within(principal, write)
         if facts is None:
             raise refuse("no_such_task", id=task_id)
         if is_deletion:
@@ -101,9 +101,9 @@ class Committing:
 
             return await self._book.upsert(owner, key, decide_with_records)
 
-        return await self._quota.within(principal, write)
+        return await self._quota.write_within(principal, write)
 
-    async def check_room(self, principal: Principal, number: int) -> None:
+    async def check_quota(self, principal: Principal, number: int) -> None:
         """Refuse so many new tasks if `add` would refuse them for the quota."""
         await self._quota.check(principal, number)
 
@@ -119,13 +119,13 @@ class Committing:
 
         async def write(quota_check: Pass) -> None:
             quota_writings = quota_check.admit(
-                Move(_task_id(change), None, change.standing or FRESH, _growth(None, change.task)) for change in changes
+                Move(_task_id(change), None, change.status or FRESH, _growth(None, change.task)) for change in changes
             )
             attached = (*quota_writings, *self._audit_rows(principal, tasks), *_build_attached(attach_records, changes))
             first, *rest = changes
             await (add or self._book.add)([_attach(first, attached), *rest])
 
-        await self._quota.within(principal, write)
+        await self._quota.write_within(principal, write)
 
     def _audit_rows(self, principal: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
         if not principal.actor:
@@ -149,10 +149,10 @@ class Committing:
         if task is None:
             return change
         quota_writings: tuple[Writing, ...] = ()
-        if quota_check.rooms:
-            before = None if current is None else current.standing
+        if quota_check.uses:
+            before = None if current is None else current.status
             growth = _growth(None if current is None else current.task, None if change.deleted else task)
-            after = _DELETED if change.deleted else change.standing or before or FRESH
+            after = _DELETED if change.deleted else change.status or before or FRESH
             quota_writings = quota_check.admit([Move(task.id, before, after, growth)])
         row = self._audit.row(principal, action.action, task.id, action.detail(current, change), owner=task.owner)
         return _attach(change, (*quota_writings, *row))
@@ -165,7 +165,7 @@ def _growth(before: Task | None, after: Task | None) -> int:
 
 
 def _attach(change: Change, writings: Sequence[Writing]) -> Change:
-    return change._replace(beside=(*change.beside, *writings)) if writings else change
+    return change._replace(attached=(*change.attached, *writings)) if writings else change
 
 
 def _build_attached(attach_records: Beside, changes: Sequence[Change]) -> Sequence[Writing]:

@@ -49,23 +49,23 @@ class Controls(Finding):
         super().__init__(store)
         self._clock = clock
         self._on_write = on_write
-        self.drafting = drafts
+        self.drafts = drafts
         self._writer = writer
         self._grants = SecretGrants(store)
         self._functions = functions
 
-    def when(self, condition: Condition) -> Self:
+    def with_condition(self, condition: Condition) -> Self:
         """Return the same service for conditional changes: the condition is checked within the transaction."""
         conditional = object.__new__(type(self))
         # A shallow copy, faster than `copy.copy`.
-        conditional.__dict__.update(self.__dict__, _writer=self._writer.when(condition))
+        conditional.__dict__.update(self.__dict__, _writer=self._writer.with_condition(condition))
         return conditional
 
     async def edit(
         self, principal: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
     ) -> Edited:
         """Change only the given fields. `expected` is the version that the caller has read; another one is refused."""
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         await self._check_secrets_of_edit(principal, task_id, edits)
         if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
             before = (await self.get(principal, task_id)).task
@@ -78,9 +78,9 @@ class Controls(Finding):
             before = facts.task
             if expected is not None and expected != before.version:
                 raise refuse_task("stale_version", version=before.version, expected=expected)
-            change = self.drafting.edited(principal, facts, edits, now)
+            change = self.drafts.plan_edit(principal, facts, edits, now)
             after = change.task or before
-            results[:] = [Edited(before, after, fire_changes(before, after, facts.standing, now))]
+            results[:] = [Edited(before, after, fire_changes(before, after, facts.status, now))]
             return change
 
         if dry_run:
@@ -92,7 +92,7 @@ class Controls(Finding):
     async def rename_declared(self, principal: Principal, task_id: str, key: str, former: FormerName) -> None:
         """Give the declared task of a renamed function the key, target and name of the new function name."""
         refuse_agent(principal, "declared functions")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
@@ -101,7 +101,7 @@ class Controls(Finding):
                 return Change()
             name = former.current if task.name == former.name else task.name
             renamed = task._replace(key=key, name=name, target=with_function(task.target, former.current))
-            if facts.standing.state is TaskState.CANCELLED:
+            if facts.status.state is TaskState.CANCELLED:
                 # It stays cancelled under its new key: otherwise the declaration would create it again.
                 return Change(task=renamed._replace(version=task.version + 1))
             return edit.edit(facts, renamed, now)
@@ -127,42 +127,42 @@ class Controls(Finding):
         until: datetime | None = None,
     ) -> Facts:
         """Pause a task; one that waits for approval, or was stopped with its agent, stays as it is."""
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            if cause is PauseCause.REQUESTED and _is_locked_pause(principal, facts.standing.pause):
+            if cause is PauseCause.REQUESTED and _is_locked_pause(principal, facts.status.pause):
                 if until is not None:
                     self._check_may_run(principal, facts)
                 return Change()
             if until is not None:
-                self.drafting.check_carried(facts.task)
+                self.drafts.check_supported(facts.task)
             return control.pause(facts, now, cause=cause, note=note, until=until)
 
         return await self._change(principal, task_id, decide, Deed("task.pause", _pause_detail))
 
     async def resume(self, principal: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
             self._check_may_run(principal, facts)
             change = control.resume(facts, now, missed)
             if change != Change():
-                self.drafting.check_carried(facts.task)
+                self.drafts.check_supported(facts.task)
             if change != Change() and facts.task.owner == principal.owner:
-                check_schedule(principal, facts.task.schedule, now, facts.standing.counted)
+                check_schedule(principal, facts.task.schedule, now, facts.status.counted)
             return change
 
         return await self._change(principal, task_id, decide, Deed("task.resume", lambda _facts, _change: {"missed": missed}))
 
     async def cancel(self, principal: Principal, task_id: str) -> Facts:
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         now = self._clock.now()
         return await self._change(principal, task_id, lambda facts: control.cancel(facts, now), Deed("task.cancel"))
 
     async def delete(self, principal: Principal, task_id: str) -> None:
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         now = self._clock.now()
         await self._change(principal, task_id, lambda facts: control.delete(facts, now), Deed("task.delete"))
 
@@ -174,13 +174,13 @@ class Controls(Finding):
 
     async def queue_now(self, principal: Principal, task_id: str) -> datetime:
         """Add one extra occurrence; return its planned instant."""
-        principal.must(Scope.RUN)
+        principal.require_scope(Scope.RUN)
         now = self._clock.now()
         planned: list[datetime] = []
 
         def decide(facts: Facts) -> Change:
             self._check_may_run(principal, facts)
-            self.drafting.check_carried(facts.task)
+            self.drafts.check_supported(facts.task)
             refuse_when_used_up(facts)
             change = control.run_now(facts, now)
             planned[:] = [entry.planned for entry in change.put]
@@ -190,7 +190,7 @@ class Controls(Finding):
         return planned[0]
 
     async def skip_next(self, principal: Principal, task_id: str, number: int = 1) -> Facts:
-        principal.must(Scope.RUN)
+        principal.require_scope(Scope.RUN)
         action = Deed("task.skip", lambda _facts, _change: {"skips": number})
         return await self._change(principal, task_id, lambda facts: control.skip_next(facts, number), action)
 
@@ -201,14 +201,14 @@ class Controls(Finding):
 
         Occurrences that were backfilled before stay as they are, or (`again`) are attempted once more.
         """
-        principal.must(Scope.RUN)
+        principal.require_scope(Scope.RUN)
         now = self._clock.now()
         task_id = await resolve_task(self._book, principal, task_id)
         last_attempt = await self._last_backfill_attempt(principal, task_id, first, last) if again else 0
 
         def decide(facts: Facts) -> Change:
             self._check_may_run(principal, facts)
-            self.drafting.check_carried(facts.task)
+            self.drafts.check_supported(facts.task)
             refuse_when_used_up(facts)
             return edit.backfill(facts, first, last, now, last_attempt)
 
@@ -219,14 +219,14 @@ class Controls(Finding):
         """Return the highest attempt of a backfilled occurrence in this range."""
         highest, after = 0, None
         while True:
-            page = await self._book.runs(RunFilter(principal.scope, task_id, None, first, last), after, LARGEST_PAGE)
+            page = await self._book.runs(RunFilter(principal.owner_filter, task_id, None, first, last), after, LARGEST_PAGE)
             highest = max([highest, *(run.attempt for run in page.items if run.origin is Origin.BACKFILL)])
             after = page.after
             if after is None:
                 return highest
 
     async def cancel_run(self, principal: Principal, task_id: str, run_id: str) -> Facts:
-        principal.must(Scope.RUN)
+        principal.require_scope(Scope.RUN)
         now = self._clock.now()
         run_id = await resolve_run(self._book, principal, run_id)
         action = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
@@ -234,8 +234,8 @@ class Controls(Finding):
 
     def _check_may_run(self, principal: Principal, facts: Facts) -> None:
         """Refuse to run a task that waits for approval, or was stopped or revoked with its agent."""
-        self.drafting.gate.check_open(facts.task)
-        pause = facts.standing.pause
+        self.drafts.approval_policy.check_approved(facts.task)
+        pause = facts.status.pause
         if pause is None:
             return
         if principal.agent is not None and pause.cause is PauseCause.AGENT_STOPPED:
@@ -263,11 +263,11 @@ def _is_restored(facts: Facts) -> bool:
     The block of its own lane says so; in other lanes only a restart does.
     """
     task, agent = facts.task, agent_of(facts.task)
-    return agent is not None and task.lane == agent_lane(task.owner, agent) and facts.barred is not Reason.OWNER_REVOKED
+    return agent is not None and task.lane == agent_lane(task.owner, agent) and facts.block_reason is not Reason.OWNER_REVOKED
 
 
 def _pause_detail(_facts: Facts | None, change: Change) -> dict[str, Any]:
-    pause = None if change.standing is None else change.standing.pause
+    pause = None if change.status is None else change.status.pause
     if pause is None:
         return {}
     return {"cause": pause.cause.value, "until": None if pause.until is None else pause.until.isoformat()}

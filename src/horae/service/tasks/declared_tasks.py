@@ -35,7 +35,7 @@ class Code:
         self._book = book
         self._records = records
 
-    async def started(
+    async def register_start(
         self,
         principal: Principal,
         declared: Mapping[str, Iterable[str]],
@@ -51,7 +51,7 @@ class Code:
         checks again. `former_modules` are identities of a module in earlier versions.
         """
         refuse_agent(principal, "declared functions")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         orphaned: list[str] = []
         by_module = {module: set(names) for module, names in declared.items()}
         # A declaration that moved to another module is still there.
@@ -75,7 +75,7 @@ class Code:
         If tasks of both names exist, the former one is paused as orphaned, so that the function is not run twice.
         """
         refuse_agent(principal, "declared functions")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         facts = await self._book.find(principal.owner, CODE_KEY + former.name)
         if facts is None or not await self._is_declared_by(principal, facts.task, former):
             return
@@ -92,12 +92,12 @@ class Code:
             (await self._functions.load()).aliases.get(former.name) == former.current
         )
 
-    async def found_again(self, principal: Principal, name: str) -> None:
+    async def restore(self, principal: Principal, name: str) -> None:
         """Resume the orphaned task of a function that is declared again."""
         refuse_agent(principal, "declared functions")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         facts = await self._book.find(principal.owner, CODE_KEY + name)
-        pause = None if facts is None else facts.standing.pause
+        pause = None if facts is None else facts.status.pause
         if facts is not None and pause is not None and pause.cause is PauseCause.ORPHANED:
             await self._tasks.resume(principal, facts.task.id)
 
@@ -123,7 +123,7 @@ class Code:
 
     async def _orphan(self, principal: Principal, name: str, note: str = _ORPHAN_NOTE) -> bool:
         facts = await self._book.find(principal.owner, CODE_KEY + name)
-        if facts is None or facts.standing.state is not TaskState.ACTIVE:
+        if facts is None or facts.status.state is not TaskState.ACTIVE:
             return False
         try:
             await self._tasks.pause(principal, facts.task.id, cause=PauseCause.ORPHANED, note=note)

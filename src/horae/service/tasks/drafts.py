@@ -66,7 +66,7 @@ class Drafting:
         entropy: Callable[[int], bytes] = entropy,
         approval_policy: Gate = STRICT,
     ) -> None:
-        self.gate = approval_policy
+        self.approval_policy = approval_policy
         self._clock = clock
         self._zone = zone
         self._check = check
@@ -75,12 +75,12 @@ class Drafting:
     def new_id(self, now: datetime) -> str:
         return named("tsk", now, self.entropy(ENTROPY))
 
-    def planned(self, principal: Principal, request: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
+    def plan(self, principal: Principal, request: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
         """Plan a new task from a request."""
         draft = self.draft(principal, request, now, paused)
-        return self.planned_from(principal, draft, task_id, now, paused, granted_lane=request.granted_lane)
+        return self.plan_draft(principal, draft, task_id, now, paused, granted_lane=request.granted_lane)
 
-    def planned_from(
+    def plan_draft(
         self,
         principal: Principal,
         draft: Draft,
@@ -95,10 +95,10 @@ class Drafting:
         change = plan(draft._replace(lane=lane, labels=task_labels(principal, draft.labels)), task_id, now)
         if change.task is not None:
             check_task(principal, change.task, None, now)
-        checked = self.gate.gated(change, now)
+        checked = self.approval_policy.pause_unapproved(change, now)
         return checked if checked is not change or paused is None else control.made_paused(change, now, paused)
 
-    async def planned_many(self, principal: Principal, requests: Iterable[Wish]) -> list[Change]:
+    async def plan_many(self, principal: Principal, requests: Iterable[Wish]) -> list[Change]:
         """Plan tasks at one instant, so that the same words mean the same; due runs can start in between."""
         now = self._clock.now()
         names = rising("tsk", now, self.entropy)
@@ -113,14 +113,14 @@ class Drafting:
                     if words not in schedules:
                         schedules[words] = read_when(*words, now)
                     request = request._replace(when=schedules[words])
-                changes.append(self.planned(principal, request, next(names), now))
+                changes.append(self.plan(principal, request, next(names), now))
         except Refusal as refusal:
             refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
             refusal.facts["number"] = len(changes) + 1
             raise
         return changes
 
-    def declared(  # noqa: PLR0913 - each by its name
+    def plan_declared(  # noqa: PLR0913 - each by its name
         self,
         principal: Principal,
         draft: Draft,
@@ -143,7 +143,7 @@ class Drafting:
             labels=task_labels(principal, draft.labels, before),
         )
         requested = drafted(draft, before.id, before.created)._replace(version=before.version)
-        if current.standing.state is TaskState.CANCELLED and (is_new or requested != before):
+        if current.status.state is TaskState.CANCELLED and (is_new or requested != before):
             raise refuse(
                 "key_of_cancelled",
                 key=before.key,
@@ -153,7 +153,7 @@ class Drafting:
             )
         return self._plan_edit(principal, current, requested, now)
 
-    def edited(self, principal: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
+    def plan_edit(self, principal: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
         """Plan an edit: only the given fields change."""
         before = facts.task
         if not isinstance(edits.lane, Keep):
@@ -171,7 +171,7 @@ class Drafting:
         if edited == facts.task:
             return Change()
         check_task(principal, edited, facts.task, now)
-        return self.gate.gated(edit.edit(facts, edited, now), now, facts)
+        return self.approval_policy.pause_unapproved(edit.edit(facts, edited, now), now, facts)
 
     def _check_target(self, target: Target, payload: str, *, may_wait: bool) -> Target:
         """`may_wait`: a target that no node here supports is accepted, because the task is paused, or had it before."""
@@ -182,7 +182,7 @@ class Drafting:
                 raise
             return target
 
-    def check_carried(self, task: Task) -> None:
+    def check_supported(self, task: Task) -> None:
         """Refuse to start a task whose target kind is not supported here, as its creation would be refused.
 
         Other problems of the target are reported by the node that runs it.
@@ -196,7 +196,7 @@ class Drafting:
     def draft(self, principal: Principal, request: Wish, now: datetime, paused: str | None = None) -> Draft:
         """Parse and check a request."""
         owner = principal.owner if request.owner is None else request.owner
-        if owner != principal.owner and principal.scope is not None:
+        if owner != principal.owner and principal.owner_filter is not None:
             raise refuse("foreign_owner", owner=owner)
         # Owner and key are used for lookups before the other fields are checked.
         check_text("owner", owner, KEY_CHARACTERS)

@@ -66,13 +66,13 @@ class KnownFunction(NamedTuple):
 class Resolved(NamedTuple):
     """A request with the declaration of its function applied; `declared` names the fields that came from there."""
 
-    wish: Wish
+    request: Wish
     declared: tuple[str, ...] = ()
     warnings: tuple[Advisory, ...] = ()
 
     def declared_in(self, schedule: Schedule) -> list[str]:
         """Return the declared fields, without the zone if the schedule names one itself."""
-        return [name for name in self.declared if name != "zone" or schedule.zone == self.wish.zone]
+        return [name for name in self.declared if name != "zone" or schedule.zone == self.request.zone]
 
 
 class Catalogue(NamedTuple):
@@ -191,7 +191,7 @@ class Functions:
         of a declared function: then it stays as an alias, because stored tasks use it.
         """
         refuse_agent(principal, "declared functions")
-        principal.must(Scope.ADMIN)
+        principal.require_scope(Scope.ADMIN)
         if not registrations:
             return
         self._cache = None
@@ -270,13 +270,13 @@ class Functions:
 
     async def all(self, principal: Principal) -> tuple[KnownFunction, ...]:
         """Return every registered function, by name. Functions belong to the deployment, so every owner sees them."""
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         functions = (await self.load(fresh=True)).functions
         return tuple(functions[name] for name in sorted(functions))
 
     async def get(self, principal: Principal, name: str) -> KnownFunction:
         """Return one function; a unique name without its module is enough."""
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         function = (await self.load(fresh=True)).find(name)
         if function is None:
             raise refuse("no_such_function", name=name)
@@ -450,7 +450,7 @@ def apply_defaults(request: Wish, defaults: Defaults) -> tuple[Wish, tuple[str, 
             filled[name] = declared
     if "lane" in filled:
         filled["granted_lane"] = filled["lane"]
-    options = request.options.over(defaults.options)
+    options = request.options.merged_with(defaults.options)
     policies = _defaulted_policies(request.options, defaults.options)
     named = [name for name in filled if name in ("zone", "lane", "labels")]
     return request._replace(options=options, **filled), (*named, *policies)

@@ -41,19 +41,19 @@ class Finding:
         self._book = store
 
     async def get(self, principal: Principal, task_id: str) -> Facts:
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_id(task_id, "no_such_task")
-        facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.scope)
+        facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.owner_filter)
         if facts is None or not sees(principal, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
 
-    async def keyed(self, principal: Principal, key: str, owner: str | None = None) -> Facts | None:
+    async def find_by_key(self, principal: Principal, key: str, owner: str | None = None) -> Facts | None:
         """Return the task with this natural key; None if there is none, or the principal may not see it."""
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_id(key, "no_such_task")
         owner_name = principal.owner if owner is None else owner
-        if principal.scope not in (None, owner_name):
+        if principal.owner_filter not in (None, owner_name):
             return None
         for name in dict.fromkeys((own_key(principal, key), key)):
             facts = await self._book.find(owner_name, name)
@@ -65,7 +65,7 @@ class Finding:
         self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
         """Return tasks in the order of creation, restricted to what the principal may see."""
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_page(after, limit)
         check_wanted(task_filter)
         if is_foreign(principal, task_filter.owner):
@@ -78,7 +78,7 @@ class Finding:
 
     async def count(self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS) -> Counted:
         """Count the tasks of a filter: from counters for owner and state alone, else one by one up to a limit."""
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_wanted(task_filter)
         if is_foreign(principal, task_filter.owner):
             return Counted(0)
@@ -101,10 +101,10 @@ class Finding:
 
     async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """Return the tasks with the soonest due entries, soonest first."""
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_page(None, limit)
         if principal.agent is None:
-            return await self._book.upcoming(principal.scope, limit)
+            return await self._book.upcoming(principal.owner_filter, limit)
         # An agent has few tasks, so they are read and sorted here.
         page = await self._book.tasks(seen_by(principal, _ACTIVE_TASKS), None, LARGEST_PAGE)
         scheduled = [facts for facts in page.items if first_due(facts) is not None]
@@ -112,22 +112,22 @@ class Finding:
 
     async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one and is visible."""
-        principal.must(Scope.READ)
-        visible = (each.task for each in listed if principal.scope in (None, each.task.owner) and sees(principal, each.task))
+        principal.require_scope(Scope.READ)
+        visible = (each.task for each in listed if principal.owner_filter in (None, each.task.owner) and sees(principal, each.task))
         return await self._book.latest([task.id for task in visible])
 
-    async def named(self, principal: Principal, name: str) -> Facts:
+    async def find_by_name(self, principal: Principal, name: str) -> Facts:
         """Find a task by id, key, name, or unique part of the id or name.
 
         An unfinished task wins over finished ones; of several finished tasks with one name, the newest is taken.
         """
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_id(name, "no_such_task")
-        facts = await self._book.facts(name, principal.scope)
+        facts = await self._book.facts(name, principal.owner_filter)
         if facts is not None and sees(principal, facts.task):
             return facts
-        keyed = await self.keyed(principal, name)
-        if keyed is not None and keyed.standing.state not in FINISHED:
+        keyed = await self.find_by_key(principal, name)
+        if keyed is not None and keyed.status.state not in FINISHED:
             return keyed
         searches = (self._unfinished_named, self._finished_named, self._by_id_prefix, self._by_name_prefix)
         for number, search in enumerate(searches):
@@ -141,7 +141,7 @@ class Finding:
         listed, _, _ = name.partition(" ")
         if listed != name and (is_shortened(TASK, listed) or is_shortened(TASK, listed[:-1])):
             # A candidate as a refusal lists it: id, name and owner.
-            return await self.named(principal, listed)
+            return await self.find_by_name(principal, listed)
         raise refuse("no_such_task", id=name)
 
     async def _unfinished_named(self, principal: Principal, name: str) -> list[Facts]:
@@ -192,4 +192,4 @@ class Finding:
 
 
 def first_due(facts: Facts) -> datetime | None:
-    return min((entry.due for entry in facts.entries if entry.stand in CLAIMABLE), default=None)
+    return min((entry.due for entry in facts.entries if entry.state in CLAIMABLE), default=None)

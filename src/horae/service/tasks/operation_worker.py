@@ -42,10 +42,10 @@ class Work(NamedTuple):
     """The action of an operation, its filter, and the principal that requested it."""
 
     tasks: Listing
-    who: Principal
-    wanted: TaskFilter
+    principal: Principal
+    task_filter: TaskFilter
     action: Action
-    allowed: Permission
+    is_allowed: Permission
 
 
 class Carrying:
@@ -58,7 +58,7 @@ class Carrying:
         self._work = work
         self._end_state: OperationState | None = None
 
-    def end(self, state: OperationState, problem: str | None = None) -> None:
+    def stop(self, state: OperationState, problem: str | None = None) -> None:
         """End the operation after its current task; the first reason counts."""
         if self._end_state is None:
             self._end_state = state
@@ -71,15 +71,15 @@ class Carrying:
             async with slots:
                 await self._count()
                 await self._apply_all()
-            self.end(OperationState.FINISHED)
+            self.stop(OperationState.FINISHED)
         except asyncio.CancelledError:
             # Only `Operations.close` cancels and awaits this task: the end is recorded below before it returns.
-            self.end(OperationState.INTERRUPTED)
+            self.stop(OperationState.INTERRUPTED)
         except HoraeError as error:
-            self.end(OperationState.INTERRUPTED, error.code if isinstance(error, Refusal) else "store_error")
+            self.stop(OperationState.INTERRUPTED, error.code if isinstance(error, Refusal) else "store_error")
             LOG.warning("operation %s was interrupted: %s", self.operation.id, error)
         except Exception:
-            self.end(OperationState.INTERRUPTED, BROKEN)
+            self.stop(OperationState.INTERRUPTED, BROKEN)
             LOG.exception("operation %s was interrupted", self.operation.id)
         finally:
             progress.cancel()
@@ -90,7 +90,7 @@ class Carrying:
         total = 0
         after: str | None = None
         while not self._should_stop():
-            page = await self._work.tasks.page(self._work.who, self._work.wanted, after, LARGEST_PAGE)
+            page = await self._work.tasks.page(self._work.principal, self._work.task_filter, after, LARGEST_PAGE)
             total, after = total + len(page.items), page.after
             await self._clock.pause(0)
             if after is None:
@@ -100,7 +100,7 @@ class Carrying:
     async def _apply_all(self) -> None:
         if self._should_stop():
             return
-        async for refused in in_turn(self._work.tasks, self._work.who, self._work.wanted, self._work.action):
+        async for refused in in_turn(self._work.tasks, self._work.principal, self._work.task_filter, self._work.action):
             self.operation = _with_result(self.operation, refused)
             # Yield to the event loop, because some stores answer without suspending.
             await self._clock.pause(0)
@@ -114,8 +114,8 @@ class Carrying:
             if self._is_silent():
                 return
             with suppress(HoraeError):
-                if not await self._work.allowed():
-                    self.end(OperationState.INTERRUPTED, REVOKED)
+                if not await self._work.is_allowed():
+                    self.stop(OperationState.INTERRUPTED, REVOKED)
                 await self._write()
 
     def _should_stop(self) -> bool:
@@ -124,7 +124,7 @@ class Carrying:
     def _is_silent(self) -> bool:
         is_silent = self._clock.now() - self.operation.updated > _MAX_SILENCE
         if is_silent:
-            self.end(OperationState.INTERRUPTED)
+            self.stop(OperationState.INTERRUPTED)
         return is_silent
 
     async def _conclude(self) -> None:
@@ -148,7 +148,7 @@ class Carrying:
             stored = operation_from(record)
             self.operation = self.operation._replace(version=stored.version, cancelling=stored.cancelling)
             if stored.cancelling:
-                self.end(OperationState.CANCELLED)
+                self.stop(OperationState.CANCELLED)
 
 
 def _with_result(operation: Operation, refused: Refused | None) -> Operation:

@@ -91,7 +91,7 @@ class Operations:
         self, principal: Principal, order: Order, task_filter: TaskFilter, action: Action, allowed: Permission = _always_allowed
     ) -> Operation:
         """Write the operation and start it in the background; refused while another one of this owner runs."""
-        principal.must(scope_for(order.action))
+        principal.require_scope(scope_for(order.action))
         check_wanted(task_filter)
         now = self._clock.now()
         name = named("opn", now, self._entropy(ENTROPY))
@@ -108,12 +108,12 @@ class Operations:
         raise refuse("operation_contested", id=name)
 
     async def get(self, principal: Principal, name: str) -> Operation:
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         return await self._get_operation(principal, name)
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Operation]:
         """Return operations, newest first. An agent gets only its own, up to `limit` of them if there are so many."""
-        principal.must(Scope.READ)
+        principal.require_scope(Scope.READ)
         check_page(after, limit)
         try:
             return await self._visible_page(principal, after, limit)
@@ -124,11 +124,11 @@ class Operations:
         """Read pages of records until the result is full; after `_MAX_PAGES` the cursor leads on."""
         own: tuple[Operation, ...] = ()
         for _ in range(_MAX_PAGES):
-            page = await self._records.records(OPERATION, principal.scope, after, limit, newest=True)
+            page = await self._records.records(OPERATION, principal.owner_filter, after, limit, newest=True)
             missing = limit - len(own)
             visible = [number for number, record in enumerate(page.items) if _sees(principal, self._read(record))]
             if len(visible) > missing or (len(visible) == missing and visible[-1] != len(page.items) - 1):
-                page = await self._records.records(OPERATION, principal.scope, after, visible[missing - 1] + 1, newest=True)
+                page = await self._records.records(OPERATION, principal.owner_filter, after, visible[missing - 1] + 1, newest=True)
             own += tuple(each for each in map(self._read, page.items) if _sees(principal, each))
             after = page.after
             if after is None or len(own) >= limit:
@@ -138,24 +138,24 @@ class Operations:
     async def cancel(self, principal: Principal, name: str) -> Operation:
         """End an operation after its current task, on whatever process it runs; completed actions stay."""
         if Scope.RUN not in principal.scopes:
-            principal.must(Scope.WRITE)
+            principal.require_scope(Scope.WRITE)
         for _ in range(_TRIES):
             operation = await self._get_operation(principal, name)
-            principal.must(scope_for(operation.action))
+            principal.require_scope(scope_for(operation.action))
             if operation.state is not OperationState.RUNNING:
                 raise refuse("operation_over", id=name, state=operation.state.value)
             cancelling = operation._replace(cancelling=True)
             row = self._audit.row(principal, "operation.cancel", operation.id, owner=operation.owner)
             if await self._records.write_records([Writing(operation_record(cancelling), operation.version), *row]):
                 if operation.id in self._workers:
-                    self._workers[operation.id].end(OperationState.CANCELLED)
+                    self._workers[operation.id].stop(OperationState.CANCELLED)
                 return cancelling._replace(version=operation.version + 1)
         raise refuse("operation_contested", id=name)
 
     async def close(self) -> None:
         """End the operations of this process after their current task, as interrupted."""
         for worker in self._workers.values():
-            worker.end(OperationState.INTERRUPTED)
+            worker.stop(OperationState.INTERRUPTED)
         running = set(self._background_tasks)
         if running:
             _, late = await asyncio.wait(running, timeout=_SHUTDOWN_SECONDS)
@@ -186,8 +186,8 @@ class Operations:
         return operation_from(record).as_of(self._clock.now())
 
     async def _get_operation(self, principal: Principal, name: str) -> Operation:
-        whole_id = await resolve_record(self._records, principal.scope, OPERATION, "opn", name) if might_be(name) else None
-        record = None if whole_id is None else await self._records.get_record(OPERATION, whole_id, principal.scope)
+        whole_id = await resolve_record(self._records, principal.owner_filter, OPERATION, "opn", name) if might_be(name) else None
+        record = None if whole_id is None else await self._records.get_record(OPERATION, whole_id, principal.owner_filter)
         operation = None if record is None else self._read(record)
         if operation is None or not _sees(principal, operation):
             raise refuse("no_such_operation", id=name, days=KEPT.days)

@@ -55,7 +55,7 @@ class Question(NamedTuple):
 
     when: object
     zone: str | None
-    usual: AssumedZone
+    default_zone: AssumedZone
     after: str | None = None
     until: str | None = None
     number: int = 5
@@ -93,11 +93,11 @@ def preview(question: Question, now: datetime) -> Preview:
     """Compute the preview of a schedule; the current time is truncated to seconds."""
     now = now.replace(microsecond=0)
     check_number("number", question.number, 1, MOST_FIRES)
-    known, _, _ = _read(question.when, question.zone or question.usual.name, now)
-    zone = known.zone or question.usual.name
+    known, _, _ = _read(question.when, question.zone or question.default_zone.name, now)
+    zone = known.zone or question.default_zone.name
     after = now if question.after is None else _parse_instant(question.after, zone)
     until = None if question.until is None else _parse_instant(question.until, zone, last=True)
-    understood = understand(question.when, question.zone, question.usual, after)
+    understood = understand(question.when, question.zone, question.default_zone, after)
     schedule = understood.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     text = question.when if isinstance(question.when, str) else ""

@@ -43,7 +43,7 @@ _LEAST_BYTES: Final = 1024 * 1024
 def check_task(principal: Principal, task: Task, before: Task | None, now: datetime) -> None:
     """Refuse a task beyond the caller's quotas; of an edit, check only the changed fields."""
     quotas = principal.quotas
-    if quotas == NO_QUOTAS or (task.owner != principal.owner and principal.scope is None):
+    if quotas == NO_QUOTAS or (task.owner != principal.owner and principal.owner_filter is None):
         return
     if before is None or before.payload != task.payload:
         check_payload(quotas, task.payload)
@@ -158,12 +158,12 @@ def refuse_when_used_up(facts: Facts) -> None:
 
 
 def is_used_up(facts: Facts) -> bool:
-    return facts.barred in (Reason.QUOTA, Reason.AGENT_QUOTA)
+    return facts.block_reason in (Reason.QUOTA, Reason.AGENT_QUOTA)
 
 
 def used_up_advisories(facts: Facts) -> tuple[Advisory, ...]:
     """Warn about a task that is created while a quota of its owner or agent is used up."""
-    if not is_used_up(facts) or facts.standing.state is not TaskState.ACTIVE:
+    if not is_used_up(facts) or facts.status.state is not TaskState.ACTIVE:
         return ()
     name, command = _used_up_by(facts)
     return (advise("quota_used_up", whose=name, command=command),)
@@ -171,7 +171,7 @@ def used_up_advisories(facts: Facts) -> tuple[Advisory, ...]:
 
 def _used_up_by(facts: Facts) -> tuple[str, str]:
     """Return the name of the owner or agent, and a command for an admin. Which quota of an owner it is, the account knows."""
-    owner, agent = facts.task.owner, agent_of(facts.task) if facts.barred is Reason.AGENT_QUOTA else None
+    owner, agent = facts.task.owner, agent_of(facts.task) if facts.block_reason is Reason.AGENT_QUOTA else None
     if agent is None:
         return owner, f"horae owner show {owner}"
     return agent, command_for(Principal(owner, agent=agent), "runs_per_day", NEVER)

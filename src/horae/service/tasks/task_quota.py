@@ -108,9 +108,9 @@ class Room(NamedTuple):
     used: int
     most: int | None
     snoozed: tuple[tuple[str, str], ...] = ()
-    guest: bool = False
+    is_agent: bool = False
     stored: Stored = Stored()
-    whose: Principal = Principal("")
+    principal: Principal = Principal("")
     """The principal whose limit it is."""
 
     def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
@@ -120,16 +120,16 @@ class Room(NamedTuple):
         for move in moves:
             new += move.before is None
             growth += move.growth
-            wanted += self._holds(move.after) - self._held(move, snoozed)
+            wanted += self._counts_after(move.after) - self._counted_before(move, snoozed)
             until = _wakes(move.after)
             snoozed.pop(move.task_id, None)
-            if until is not None and not self.guest:
+            if until is not None and not self.is_agent:
                 snoozed[move.task_id] = until.isoformat()
         if wanted > 0 and self.most is not None and self.used + wanted > self.most:
             raise self.refusal(wanted)
-        self.stored.check(new, growth, self.whose)
+        self.stored.check(new, growth, self.principal)
         grows = self.stored.is_limited and (new > 0 or growth != 0)
-        if wanted <= 0 and snoozed == dict(self.snoozed) and not self.guest and not grows:
+        if wanted <= 0 and snoozed == dict(self.snoozed) and not self.is_agent and not grows:
             return ()
         body = json.loads(self.record.body) | {"snoozed": snoozed}
         if self.stored.most_bytes is not None:
@@ -142,18 +142,18 @@ class Room(NamedTuple):
             used=self.used,
             most=self.most,
             wanted=self.used + number,
-            command=command_for(self.whose, _QUOTA, str(self.used + number)),
+            command=command_for(self.principal, _QUOTA, str(self.used + number)),
         )
 
-    def _holds(self, standing: Standing) -> bool:
-        if self.guest:
+    def _counts_after(self, standing: Standing) -> bool:
+        if self.is_agent:
             return standing.state in GOING
         return standing.state is TaskState.ACTIVE or _wakes(standing) is not None
 
-    def _held(self, move: Move, snoozed: dict[str, str]) -> bool:
+    def _counted_before(self, move: Move, snoozed: dict[str, str]) -> bool:
         if move.before is None:
             return False
-        if self.guest:
+        if self.is_agent:
             return move.before.state in GOING
         return move.before.state is TaskState.ACTIVE or move.task_id in snoozed
 
@@ -165,13 +165,13 @@ def _wakes(standing: Standing) -> datetime | None:
 class Pass(NamedTuple):
     """Quota use of the caller, and for an agent also of its owner."""
 
-    rooms: tuple[Room, ...] = ()
+    uses: tuple[Room, ...] = ()
 
     def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
-        if not self.rooms:
+        if not self.uses:
             return ()
         listed = tuple(moves)
-        return tuple(writing for room in self.rooms for writing in room.admit(listed))
+        return tuple(writing for room in self.uses for writing in room.admit(listed))
 
 
 FREE: Final = Pass()
@@ -185,18 +185,18 @@ class Seats:
         self._clock = clock
         self._members = member_quotas
         self._output = output or StoredOutput(store, clock)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._counted: dict[str, _Counted] = {}
 
-    async def within(self, principal: Principal, write: Callable[[Pass], Awaitable[_T]]) -> _T:
+    async def write_within(self, principal: Principal, write: Callable[[Pass], Awaitable[_T]]) -> _T:
         """Call `write` with a quota check that still holds at the commit; retries after a lost race."""
         if principal.agent is None and _is_free(principal.quotas):
             return await write(FREE)
-        async with self._turn(principal.owner):
+        async with self._owner_lock(principal.owner):
             sure, output = False, None
             for _ in range(_TRIES):
                 try:
-                    return await write(await self._look(principal, sure=sure, output=output))
+                    return await write(await self._load_check(principal, sure=sure, output=output))
                 except _UnmeasuredError:
                     output = await self._output.measure(principal.owner, FREQUENT_SECONDS)
                 except _UnsureError:
@@ -205,20 +205,20 @@ class Seats:
                 except Conflict as conflict:
                     if not lost_over(conflict, SEATS):
                         raise
-            return await write(await self._look(principal, sure=True, output=output or 0))
+            return await write(await self._load_check(principal, sure=True, output=output or 0))
 
     async def check(self, principal: Principal, number: int) -> None:
         """Refuse so many new tasks beyond the limit, before the requests are parsed."""
         if principal.agent is None and _is_free(principal.quotas):
             return
-        rooms = (await self._look(principal)).rooms
+        rooms = (await self._load_check(principal)).uses
         for each in rooms:
-            each.stored.check(number, 0, each.whose)
+            each.stored.check(number, 0, each.principal)
         room = rooms[0]
         if room.most is not None and room.used + number > room.most:
             raise room.refusal(number)
 
-    async def stop(self, owner: str, agent: str, attached_records: tuple[Writing, ...], *, stopped: bool) -> bool:
+    async def set_stopped(self, owner: str, agent: str, attached_records: tuple[Writing, ...], *, stopped: bool) -> bool:
         """Stop or restart an agent: a stopped one may not write. False: it was in that state already."""
         while True:
             record, version = await self._record(owner, guest_key(owner, agent))
@@ -248,26 +248,26 @@ class Seats:
         self._output.forget(owner)
 
     @asynccontextmanager
-    async def _turn(self, owner: str) -> AsyncIterator[None]:
+    async def _owner_lock(self, owner: str) -> AsyncIterator[None]:
         """Serialise the writes of an owner within one process, so that they do not race each other."""
-        lock = self._turns.get(owner)
+        lock = self._locks.get(owner)
         if lock is None:
-            lock = self._turns[owner] = asyncio.Lock()
+            lock = self._locks[owner] = asyncio.Lock()
         async with lock:
             yield
 
-    async def _look(self, principal: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
+    async def _load_check(self, principal: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
         """Read the quota use. `sure`: the bytes of the owner were just counted; `output`: a measurement just made."""
         if principal.agent is None:
-            return Pass((await self._own(principal.owner, principal.quotas, sure=sure, output=output),))
-        guest = await self._guest(principal, principal.agent)
+            return Pass((await self._load_owner_use(principal.owner, principal.quotas, sure=sure, output=output),))
+        guest = await self._load_agent_use(principal, principal.agent)
         known = await self._store.get_record(OWNER_KIND, principal.owner)
         quotas = NO_QUOTAS if known is None else owner_from(known, self._members).quotas
         if _is_free(quotas):
             return Pass((guest,))
-        return Pass((guest, await self._own(principal.owner, quotas, sure=sure, output=output)))
+        return Pass((guest, await self._load_owner_use(principal.owner, quotas, sure=sure, output=output)))
 
-    async def _own(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> Room:
+    async def _load_owner_use(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> Room:
         # The record is read first: a later write of another caller makes this write fail.
         record, version = await self._record(owner, owner)
         counts = await self._store.counts(owner, (NO_HOUR,))
@@ -279,12 +279,12 @@ class Seats:
         said = json.loads(record.body)["snoozed"]
         asleep = {name: until for name, until in said.items() if datetime.fromisoformat(until) > now}
         if asleep and most is not None and active + len(asleep) >= most:
-            asleep = await self._still_asleep(asleep)
+            asleep = await self._still_snoozed(asleep)
         stored = stored._replace(exact=stored.exact or sure)
         if output is not None:
             stored = stored._replace(output=output)
         return Room(
-            record, version, active + len(asleep), most, tuple(asleep.items()), stored=stored, whose=Principal(owner)
+            record, version, active + len(asleep), most, tuple(asleep.items()), stored=stored, principal=Principal(owner)
         )
 
     def _stored(self, owner: str, quotas: Quotas, tasks: int, kept: int | None, version: int | None) -> Stored:
@@ -324,16 +324,16 @@ class Seats:
         self._counted[owner] = _Counted(self._clock.steady(), now, total)
         return total
 
-    async def _still_asleep(self, snoozed: dict[str, str]) -> dict[str, str]:
+    async def _still_snoozed(self, snoozed: dict[str, str]) -> dict[str, str]:
         """Drop tasks that were resumed, ended or removed since."""
         found: dict[str, str] = {}
         for name, until in snoozed.items():
             facts = await self._store.facts(name, None)
-            if facts is not None and _wakes(facts.standing) is not None:
+            if facts is not None and _wakes(facts.status) is not None:
                 found[name] = until
         return found
 
-    async def _guest(self, principal: Principal, agent: str) -> Room:
+    async def _load_agent_use(self, principal: Principal, agent: str) -> Room:
         record, version = await self._record(principal.owner, guest_key(principal.owner, agent))
         body = json.loads(record.body)
         if body.get("revoked"):
@@ -343,7 +343,7 @@ class Seats:
         most = principal.quotas.active_tasks
         wanted = TaskFilter(principal.owner, GOING, labels=((AGENT_LABEL, agent),))
         used = 0 if most is None else len((await self._store.tasks(wanted, limit=min(1_000, most + 1))).items)
-        return Room(record, version, used, most, guest=True, whose=principal)
+        return Room(record, version, used, most, is_agent=True, principal=principal)
 
     async def _record(self, owner: str, key: str) -> tuple[Record, int | None]:
         return await _read(self._store, owner, key)

@@ -49,7 +49,7 @@ class MissedWish(NamedTuple):
     within: Duration | None = None
     limit: int | None = None
 
-    def onto(self, base: Missed) -> Missed:
+    def apply_to(self, base: Missed) -> Missed:
         within = base.within if self.within is None else _read_optional_limit("within", self.within)
         return Missed(_value_or(self.mode, base.mode), within, _value_or(self.limit, base.limit))
 
@@ -63,7 +63,7 @@ class RetryWish(NamedTuple):
     max: Duration | None = None
     jitter: RetryJitter | None = None
 
-    def onto(self, base: Retry) -> Retry:
+    def apply_to(self, base: Retry) -> Retry:
         attempts: Any = base.attempts if self.attempts is None else None if self.attempts == NEVER else self.attempts
         return Retry(
             attempts,
@@ -88,7 +88,7 @@ class Options(NamedTuple):
     priority: int | None = None
     notify_after: int | str | None = None
 
-    def over(self, defaults: Options) -> Options:
+    def merged_with(self, defaults: Options) -> Options:
         """Return these options, with `usual` for each one that is not set."""
         if defaults is NO_OPTIONS:
             return self
@@ -270,7 +270,7 @@ def read_missed(value: str | Missed | MissedWish, default: Missed) -> Missed:
     """Parse `latest`, `skip`, or with a bound: `latest within 1h`; parts that are not given are the default."""
     if isinstance(value, Missed):
         return value
-    return (value if isinstance(value, MissedWish) else read_missed_parts(str(value))).onto(default)
+    return (value if isinstance(value, MissedWish) else read_missed_parts(str(value))).apply_to(default)
 
 
 def read_missed_parts(text: str) -> MissedWish:
@@ -281,7 +281,7 @@ def read_missed_parts(text: str) -> MissedWish:
 
 def _read_retry(options: Options, default: Retry) -> Retry | None:
     """Build the retry policy: `retries=3` means four attempts, with the waits of `retry` if both are given."""
-    retry = options.retry.onto(default) if isinstance(options.retry, RetryWish) else options.retry
+    retry = options.retry.apply_to(default) if isinstance(options.retry, RetryWish) else options.retry
     if retry is not None and not isinstance(retry, Retry):
         raise refuse("bad_choice", name="retry", value=retry, allowed="RetryPolicy(attempts=4), or retries=3")
     if options.retries is None:

@@ -68,10 +68,10 @@ class Tasks(Controls):
         """
         if request.key is not None and using is None:
             return await self.declare(principal, request, paused=paused, attach_records=attach_records, is_new=True)
-        principal.must(Scope.WRITE)
-        request = (await self._functions.resolve(request)).wish
+        principal.require_scope(Scope.WRITE)
+        request = (await self._functions.resolve(request)).request
         now = self._clock.now()
-        change = self.drafting.planned(principal, request, self.drafting.new_id(now), now, paused)
+        change = self.drafts.plan(principal, request, self.drafts.new_id(now), now, paused)
         await self._check_secrets([change])
         (task,) = await self._add(principal, [change], attach_records, using)
         return task
@@ -84,11 +84,11 @@ class Tasks(Controls):
         Every request is checked before the first chunk is written, so that only the store itself can stop halfway.
         `keep` selects what is returned for each task.
         """
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         if isinstance(requests, Sized):
-            await self._writer.check_room(principal, len(requests))
-            requests = [(await self._functions.resolve(each)).wish for each in requests]
-        changes = await self.drafting.planned_many(principal, requests)
+            await self._writer.check_quota(principal, len(requests))
+            requests = [(await self._functions.resolve(each)).request for each in requests]
+        changes = await self.drafts.plan_many(principal, requests)
         await self._check_secrets(changes)
         results: list[_T] = []
         while changes:
@@ -128,45 +128,45 @@ class Tasks(Controls):
 
         `is_new`: a cancelled task that has the key is refused, even if nothing would change.
         """
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         if request.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         request, key = await self._with_scoped_key(principal, request, request.key)
-        request = (await self._functions.resolve(request)).wish
+        request = (await self._functions.resolve(request)).request
         now, granted_lane = self._clock.now(), request.granted_lane
-        draft = self.drafting.draft(principal, request, now, paused)
+        draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
-        task_id = self.drafting.new_id(now)
+        task_id = self.drafts.new_id(now)
 
         def plan_new() -> Change:
-            return self.drafting.planned_from(principal, draft, task_id, now, paused, granted_lane=granted_lane)
+            return self.drafts.plan_draft(principal, draft, task_id, now, paused, granted_lane=granted_lane)
 
         def decide(current: Facts | None) -> Change:
-            return self.drafting.declared(principal, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane)
+            return self.drafts.plan_declared(principal, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane)
 
         facts = await self._writer.upsert(principal, draft.owner, key, decide, attach_records)
         self._on_write(first_due(facts))
         return facts.task
 
-    async def rehearse(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
+    async def preview_declaration(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
         """Dry run of `declare`: return the task that it would find, and the one it would leave."""
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         if request.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         request, key = await self._with_scoped_key(principal, request, request.key)
-        request = (await self._functions.resolve(request)).wish
+        request = (await self._functions.resolve(request)).request
         now, granted_lane = self._clock.now(), request.granted_lane
-        draft = self.drafting.draft(principal, request, now, paused)
+        draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
         current = await self._book.find(draft.owner, key)
         if current is not None and not sees(principal, current.task):
             raise refuse("key_taken", key=key)
-        task_id = self.drafting.new_id(now)
+        task_id = self.drafts.new_id(now)
 
         def plan_new() -> Change:
-            return self.drafting.planned_from(principal, draft, task_id, now, granted_lane=granted_lane)
+            return self.drafts.plan_draft(principal, draft, task_id, now, granted_lane=granted_lane)
 
-        change = self.drafting.declared(principal, draft, current, now, plan_new, granted_lane=granted_lane)
+        change = self.drafts.plan_declared(principal, draft, current, now, plan_new, granted_lane=granted_lane)
         after = change.task or (None if current is None else current.task)
         if after is None:
             raise refuse("no_such_task", id=key)
@@ -176,17 +176,17 @@ class Tasks(Controls):
         """Prefix the key of an agent's request, unless a task that the agent made has the key as given."""
         if principal.agent is None or not isinstance(key, str):
             return request, key
-        existing = await self.keyed(principal._replace(scopes=principal.scopes | {Scope.READ}), key)
+        existing = await self.find_by_key(principal._replace(scopes=principal.scopes | {Scope.READ}), key)
         scoped = own_key(principal, key) if existing is None else existing.task.key or key
         return request._replace(key=scoped), scoped
 
-    async def keep_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
+    async def import_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
         """Import ended runs of another scheduler as ledger rows; rows that exist already are not written again.
 
         They are assigned to this task. Live runs are left out, because they would distort the counters.
         """
         refuse_agent(principal, "rows of another scheduler")
-        principal.must(Scope.WRITE)
+        principal.require_scope(Scope.WRITE)
         now = self._clock.now()
         ended_runs = [run for run in ended if not run.live]
         for run in ended_runs:
@@ -194,7 +194,7 @@ class Tasks(Controls):
         await self._change(
             principal,
             task_id,
-            lambda facts: Change(born=tuple(_assign_to(run, facts.task) for run in ended_runs)),
+            lambda facts: Change(new_runs=tuple(_assign_to(run, facts.task) for run in ended_runs)),
             Deed("task.history", lambda _facts, _change: {"runs": len(ended_runs)}),
         )
 

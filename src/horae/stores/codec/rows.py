@@ -123,7 +123,7 @@ def entry_values(task: int, entry: Entry) -> Row:
         due if entry.planned is entry.due else microseconds(entry.planned),
         entry.owner,
         entry.priority,
-        _ENTRY_STATE_NUMBERS[entry.stand],
+        _ENTRY_STATE_NUMBERS[entry.state],
         entry.origin,
         entry.attempt,
         entry.forgiven,

@@ -25,11 +25,11 @@ class MemoryAgenda:
             if node not in data.nodes:
                 return Claim()
             claimed: list[Claimed] = []
-            with data.writing():
+            with data.transaction():
                 selected = self._select_slice(now) if room > 0 else []
                 decided = self._fire_entries(selected, room, decide, claimed)
             if decided:
-                data.last_turn = selected[decided - 1].owner
+                data.last_owner = selected[decided - 1].owner
             head = data.entries.next_due()
             return Claim(tuple(claimed), decided, more=head is not None and head <= now, next_due=head)
 
@@ -37,15 +37,15 @@ class MemoryAgenda:
         """Return at most `CLAIM_SLICE` due entries, one per task; with a backlog, owners take turns."""
         entries = self._data.entries
         selected = entries.due(now, CLAIM_SLICE + 1)
-        if entries.backlog or len(selected) > CLAIM_SLICE:
-            entries.queue_up(now)
+        if entries.has_backlog or len(selected) > CLAIM_SLICE:
+            entries.move_due_to_ready(now)
             selected = [
                 each
-                for each in entries.in_turn(self._data.last_turn, CLAIM_SLICE)
+                for each in entries.rotate_owners(self._data.last_owner, CLAIM_SLICE)
                 if self._is_due_or_requeue(each, now)
             ]
         else:
-            selected.sort(key=lambda entry: (entries.by_priority(entry), entry.slot))
+            selected.sort(key=lambda entry: (entries.priority_rank(entry), entry.slot))
         first_of_task: dict[str, Entry] = {}
         for entry in selected:
             first_of_task.setdefault(entry.task_id, entry)
@@ -55,7 +55,7 @@ class MemoryAgenda:
         """Return whether a ready entry is due; one that a node with a faster clock made ready becomes timed again."""
         if entry.due <= now:
             return True
-        self._data.entries.write(key_of(entry), entry._replace(stand=Stand.TIMED))
+        self._data.entries.write(key_of(entry), entry._replace(state=Stand.TIMED))
         return False
 
     def _fire_entries(self, selected: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
@@ -67,13 +67,13 @@ class MemoryAgenda:
                 return decided
             facts = self._load_facts(entry.task_id)
             change = decide(facts, entry, data.token)
-            if existing := data.made(change):
-                change = decide(facts._replace(made=existing), entry, data.token)
-            change = data.only_new(change)
+            if existing := data.find_existing_runs(change):
+                change = decide(facts._replace(existing_run_ids=existing), entry, data.token)
+            change = data.deduplicate_runs(change)
             if not change.deleted and entry.slot not in {*change.dropped, *(put.slot for put in change.put)}:
                 raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")
             data.apply(entry.task_id, change)
-            claimed.extend(Claimed(data.tasks[entry.task_id], run) for run in change.born if run.live)
+            claimed.extend(Claimed(data.tasks[entry.task_id], run) for run in change.new_runs if run.live)
         return len(selected)
 
     def _load_facts(self, task_id: str) -> Facts:
@@ -84,7 +84,7 @@ class MemoryAgenda:
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         started = set()
-        with self._data.writing():
+        with self._data.transaction():
             for run_id, token in claims:
                 run = self._live_run(run_id, token)
                 if run is not None and run.state is RunState.CLAIMED and run.cancel is None:
@@ -94,7 +94,7 @@ class MemoryAgenda:
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         stale = set()
-        with self._data.writing():
+        with self._data.transaction():
             for settlement in batch:
                 run = self._live_run(settlement.run_id, settlement.token)
                 if run is None:
@@ -105,7 +105,7 @@ class MemoryAgenda:
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         stale = set()
-        with self._data.writing():
+        with self._data.transaction():
             for run_id, token in claims:
                 run = self._live_run(run_id, token)
                 if run is None:
@@ -120,11 +120,11 @@ class MemoryAgenda:
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         data = self._data
-        with data.writing():
+        with data.transaction():
             dead_node = data.nodes.get(node)
             if dead_node is None or dead_node.renewals != renewals:
                 return None
-            live_runs = data.runs.carried_by(node)
+            live_runs = data.runs.live_on_node(node)
             for run in live_runs[:limit]:
                 data.apply(run.task_id, decide(self._load_facts(run.task_id), run))
                 after = data.runs.get(run.id)
@@ -136,37 +136,37 @@ class MemoryAgenda:
 
     async def admit(self, routes: Collection[str]) -> int:
         entries = self._data.entries
-        with self._data.writing():
+        with self._data.transaction():
             parked = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
             for entry in parked:
-                entries.write(key_of(entry), entry._replace(stand=Stand.TIMED, lane=None))
+                entries.write(key_of(entry), entry._replace(state=Stand.TIMED, lane=None))
             return len(parked)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         with self._data.lock:
-            return tuple((run.id, run.token) for run in self._data.runs.carried_by(node))
+            return tuple((run.id, run.token) for run in self._data.runs.live_on_node(node))
 
     async def join(self, node: Node) -> None:
-        with self._data.writing():
+        with self._data.transaction():
             self._data.nodes.write(node.id, node)
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
         data = self._data
-        with data.writing():
+        with data.transaction():
             row = data.nodes.get(node)
             if row is None:
                 return Extension(held=False)
             after = row._replace(renewals=row.renewals + 1, renewed=now, load=load, offset=offset)
             data.nodes.write(node, after)
-            orders = tuple(Order(run.id, run.cancel) for run in data.runs.asked_to_end(node) if run.cancel is not None)
+            orders = tuple(Order(run.id, run.cancel) for run in data.runs.cancel_requested_on(node) if run.cancel is not None)
             others = tuple(sorted(other for other in data.nodes if other.id != node))
             head = data.entries.next_due()
-            return Extension(held=True, orders=orders, nodes=others, next_due=head, draining=row.draining)
+            return Extension(held=True, cancel_requests=orders, nodes=others, next_due=head, draining=row.draining)
 
     async def leave(self, node: str) -> None:
-        with self._data.writing():
+        with self._data.transaction():
             # A node with live runs keeps its row: recovery finds those runs by it.
-            if not self._data.runs.carried_by(node):
+            if not self._data.runs.live_on_node(node):
                 self._data.nodes.write(node, None)
 
     async def next_due(self) -> datetime | None:

@@ -22,7 +22,7 @@ class Tallies(Table[tuple[str, int, str], int]):
                 self._newest_hour = hour
                 self._delete_hours(hour - KEPT_HOURS)
 
-    def of(self, owner: str, hours: frozenset[int]) -> Counts:
+    def for_owner(self, owner: str, hours: frozenset[int]) -> Counts:
         return {
             (hour, name): number
             for (counter_owner, hour, name), number in self._rows.items()

@@ -33,25 +33,25 @@ class Data:
         self.lock = self._transaction.lock
         self.numbers = Numbers(self._transaction)
         self.tasks = Tasks(self._transaction, self.numbers)
-        self.standings: Table[str, Standing] = Table(self._transaction)
+        self.statuses: Table[str, Standing] = Table(self._transaction)
         self.entries = Entries(self._transaction, self.numbers)
         self.runs = Runs(self._transaction)
         self.events = Events(self._transaction)
-        self.tallies = Tallies(self._transaction)
-        self.limits: Table[str, int] = Table(self._transaction)
-        self.barred: Table[str, Reason] = Table(self._transaction)
+        self.counters = Tallies(self._transaction)
+        self.lane_limits: Table[str, int] = Table(self._transaction)
+        self.blocked_owners: Table[str, Reason] = Table(self._transaction)
         self.nodes: Table[str, Node] = Table(self._transaction)
         self.lines: Table[str, list[Line]] = Table(self._transaction)
         self.records = RecordRows(self._transaction)
-        self.remembered: dict[str, str] = {}
+        self.metadata: dict[str, str] = {}
         self.token = 0
-        self.last_turn = ""
+        self.last_owner = ""
         self._freed_lanes: set[str] = set()
         self._attached_records: list[Writing] = []
         self._last_number = 0
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Run a transaction; at its end, unpark entries for freed lane slots, then write the attached records.
 
         Raises a `record_changed` refusal, and rolls back, if an attached record has another version than expected.
@@ -63,25 +63,25 @@ class Data:
             for lane in sorted(self._freed_lanes):
                 self._unpark_first(lane)
             for writing in self._attached_records:
-                if not self.records.put(writing):
+                if not self.records.write_if_unchanged(writing):
                     raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)
 
-    def write_beside(self, writings: Sequence[Writing]) -> None:
+    def attach_records(self, writings: Sequence[Writing]) -> None:
         self._attached_records += writings
 
-    def offer(self, lane: str) -> None:
+    def mark_lane_freed(self, lane: str) -> None:
         self._freed_lanes.add(lane)
 
-    def limit(self, lane: str) -> int:
-        limit = self.limits.get(lane)
+    def lane_limit(self, lane: str) -> int:
+        limit = self.lane_limits.get(lane)
         return DEFAULT_LIMIT if limit is None else limit
 
-    def taken(self, lane: str) -> int:
-        return len(self.runs.seats.of(lane))
+    def slots_in_use(self, lane: str) -> int:
+        return len(self.runs.lane_slots.members_of(lane))
 
     def _unpark_first(self, lane: str) -> None:
-        for entry in self.entries.first_parked(lane, self.limit(lane) - self.taken(lane)):
-            self.entries.write(key_of(entry), entry._replace(stand=Stand.TIMED))
+        for entry in self.entries.first_parked(lane, self.lane_limit(lane) - self.slots_in_use(lane)):
+            self.entries.write(key_of(entry), entry._replace(state=Stand.TIMED))
 
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
@@ -89,50 +89,50 @@ class Data:
             return None
         return Facts(
             task,
-            self.standings[task_id],
+            self.statuses[task_id],
             self.entries.of_task(task_id),
             self.runs.live(task_id),
             self._lane_uses(task) if lanes else (),
-            self.barred.get(task.owner) or self.barred.get(also_barred_as(task.owner, task.lane)),
+            self.blocked_owners.get(task.owner) or self.blocked_owners.get(also_barred_as(task.owner, task.lane)),
         )
 
     def _lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         owners_lane = owner_lane(task.owner)
         names = [] if task.lane is None else [task.lane]
-        if owners_lane in self.limits and owners_lane not in names:
+        if owners_lane in self.lane_limits and owners_lane not in names:
             names.append(owners_lane)
-        return tuple(LaneUse(name, self.limit(name), self.taken(name)) for name in names)
+        return tuple(LaneUse(name, self.lane_limit(name), self.slots_in_use(name)) for name in names)
 
-    def made(self, change: Change) -> frozenset[str]:
+    def find_existing_runs(self, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that the ledger already has."""
-        return frozenset(run.id for run in change.born if run.id in self.runs)
+        return frozenset(run.id for run in change.new_runs if run.id in self.runs)
 
-    def only_new(self, change: Change) -> Change:
-        return only_new(change, lambda run: run.id in self.runs) if change.born else change
+    def deduplicate_runs(self, change: Change) -> Change:
+        return only_new(change, lambda run: run.id in self.runs) if change.new_runs else change
 
     def apply(self, task_id: str, change: Change) -> None:
-        change = self.only_new(change)
+        change = self.deduplicate_runs(change)
         self._count(task_id, change)
         if change.deleted:
             self._delete(task_id)
         else:
-            self._write_task(task_id, change.task, change.standing)
+            self._write_task(task_id, change.task, change.status)
             self._write_runs(change)
             for slot in change.dropped:
                 self._replace_entry(task_id, slot, None)
             for entry in change.put:
                 # Ready queues are internal to the store.
-                put = entry._replace(stand=Stand.TIMED) if entry.stand is Stand.READY else entry
+                put = entry._replace(state=Stand.TIMED) if entry.state is Stand.READY else entry
                 self._replace_entry(task_id, put.slot, put)
         for event in change.events:
             self.events.append(event)
-        self.write_beside(change.beside)
+        self.attach_records(change.attached)
 
     def _count(self, task_id: str, change: Change) -> None:
-        task, before = self.tasks.get(task_id) or change.task, self.standings.get(task_id)
+        task, before = self.tasks.get(task_id) or change.task, self.statuses.get(task_id)
         if task is not None:
-            status = change.standing or before or FRESH
-            self.tallies.add(task.owner, added(before, change._replace(standing=status)))
+            status = change.status or before or FRESH
+            self.counters.add(task.owner, added(before, change._replace(status=status)))
 
     def _write_task(self, task_id: str, task: Task | None, status: Standing | None) -> None:
         if task is not None:
@@ -141,23 +141,23 @@ class Data:
             holder = None if task.key is None else self.tasks.with_key(task.owner, task.key)
             if holder not in (None, task_id):
                 raise refuse("key_taken", key=task.key)
-            if status is None and task_id not in self.standings:
+            if status is None and task_id not in self.statuses:
                 status = FRESH
-            self.enlist(task_id)
+            self.assign_number(task_id)
             self.tasks.write(task_id, task)
         if status is not None:
-            self.standings.write(task_id, status)
+            self.statuses.write(task_id, status)
 
-    def enlist(self, task_id: str) -> None:
+    def assign_number(self, task_id: str) -> None:
         """Give a new task the next number, after all other tasks."""
         if task_id not in self.numbers:
             self._last_number += 1
             self.numbers.write(task_id, self._last_number)
 
     def _write_runs(self, change: Change) -> None:
-        for run in change.born:
+        for run in change.new_runs:
             self.runs.write(run.id, run)
-        for run in change.moved:
+        for run in change.updated_runs:
             self._update_run(run)
         for run_id, reason in change.cancelled:
             cancelled = self.runs.get(run_id)
@@ -174,29 +174,29 @@ class Data:
 
     def _replace_entry(self, task_id: str, slot: str, entry: Entry | None) -> None:
         before = self.entries.get((task_id, slot))
-        if before is not None and before.lane is not None and before.stand in CLAIMABLE:
+        if before is not None and before.lane is not None and before.state in CLAIMABLE:
             # The entry may have been unparked for a free lane slot. If it does not use it, the next entry is unparked.
             self._freed_lanes.add(before.lane)
         self.entries.write((task_id, slot), entry)
 
     def _delete(self, task_id: str) -> None:
-        for _, _, run_id in list(self.runs.history(task_id).upwards()):
-            self.forget_run(run_id)
+        for _, _, run_id in list(self.runs.history(task_id).ascending()):
+            self.delete_run(run_id)
         for entry in self.entries.of_task(task_id):
             self._replace_entry(task_id, entry.slot, None)
         self._delete_rows(task_id)
 
-    def forget_task(self, task_id: str) -> None:
+    def delete_task(self, task_id: str) -> None:
         """Delete a task without runs and entries, and count the deletion."""
         self._count(task_id, Change(deleted=True))
         self._delete_rows(task_id)
 
     def _delete_rows(self, task_id: str) -> None:
-        self.standings.write(task_id, None)
+        self.statuses.write(task_id, None)
         self.tasks.write(task_id, None)
         self.numbers.write(task_id, None)
 
-    def forget_run(self, run_id: str) -> None:
+    def delete_run(self, run_id: str) -> None:
         run = self.runs[run_id]
         if run.live:
             self._freed_lanes.update(run.lanes)

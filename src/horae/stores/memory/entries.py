@@ -37,14 +37,14 @@ class Entries(Table[Key, Entry]):
         slots = self._of_task.get(task_id, {})
         return tuple(slots[slot] for slot in sorted(slots))
 
-    def by_priority(self, entry: Entry) -> Rank:
+    def priority_rank(self, entry: Entry) -> Rank:
         return -entry.priority, entry.due, self._numbers[entry.task_id]
 
     def _by_due(self, entry: Entry) -> Rank:
         return 0, entry.due, self._numbers[entry.task_id]
 
     @property
-    def backlog(self) -> bool:
+    def has_backlog(self) -> bool:
         return len(self._ready) > 0
 
     def next_due(self) -> datetime | None:
@@ -55,12 +55,12 @@ class Entries(Table[Key, Entry]):
         """Return at most `most` timed entries that are due, oldest first."""
         return [self[key] for key in self._timed.first(most, (0, now, maxsize))]
 
-    def queue_up(self, now: datetime) -> None:
+    def move_due_to_ready(self, now: datetime) -> None:
         """Move all due entries to the ready queues of their owners."""
         for entry in self.due(now, len(self._timed)):
-            self.write(key_of(entry), entry._replace(stand=Stand.READY))
+            self.write(key_of(entry), entry._replace(state=Stand.READY))
 
-    def in_turn(self, after: str, most: int) -> list[Entry]:
+    def rotate_owners(self, after: str, most: int) -> list[Entry]:
         """Return ready entries by round-robin from the owner after `after`; within an owner by priority, then due."""
         start = bisect_right(self._owners, after)
         owners = deque(self._owners[start:] + self._owners[:start])
@@ -79,7 +79,7 @@ class Entries(Table[Key, Entry]):
         queue = self._parked.get(lane)
         return [] if queue is None else [self[key] for key in queue.first(most)]
 
-    def indexed(self, before: Entry | None, after: Entry | None) -> None:
+    def update_indexes(self, before: Entry | None, after: Entry | None) -> None:
         if before is not None:
             self._remove_from_queue(before)
         if after is not None:
@@ -88,15 +88,15 @@ class Entries(Table[Key, Entry]):
     def _add_to_queue(self, entry: Entry) -> None:
         key = key_of(entry)
         self._of_task.setdefault(entry.task_id, {})[entry.slot] = entry
-        if entry.stand is Stand.TIMED:
+        if entry.state is Stand.TIMED:
             self._timed.put(key, self._by_due(entry))
-        elif entry.stand is Stand.READY:
+        elif entry.state is Stand.READY:
             self._ready.put(key, self._by_due(entry))
             if entry.owner not in self._ready_by_owner:
                 insort(self._owners, entry.owner)
-            self._ready_by_owner.setdefault(entry.owner, Queue()).put(key, self.by_priority(entry))
-        elif entry.stand is Stand.PARKED and entry.lane is not None:
-            self._parked.setdefault(entry.lane, Queue()).put(key, self.by_priority(entry))
+            self._ready_by_owner.setdefault(entry.owner, Queue()).put(key, self.priority_rank(entry))
+        elif entry.state is Stand.PARKED and entry.lane is not None:
+            self._parked.setdefault(entry.lane, Queue()).put(key, self.priority_rank(entry))
 
     def _remove_from_queue(self, entry: Entry) -> None:
         key = key_of(entry)
@@ -104,15 +104,15 @@ class Entries(Table[Key, Entry]):
         del slots[entry.slot]
         if not slots:
             del self._of_task[entry.task_id]
-        if entry.stand is Stand.TIMED:
+        if entry.state is Stand.TIMED:
             self._timed.discard(key)
-        elif entry.stand is Stand.READY:
+        elif entry.state is Stand.READY:
             self._ready.discard(key)
             self._ready_by_owner[entry.owner].discard(key)
             if not len(self._ready_by_owner[entry.owner]):
                 del self._ready_by_owner[entry.owner]
                 self._owners.remove(entry.owner)
-        elif entry.stand is Stand.PARKED and entry.lane is not None:
+        elif entry.state is Stand.PARKED and entry.lane is not None:
             self._parked[entry.lane].discard(key)
             if not len(self._parked[entry.lane]):
                 del self._parked[entry.lane]

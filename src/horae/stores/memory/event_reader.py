@@ -13,15 +13,15 @@ class MemoryFeed:
 
     async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
         with self._data.lock:
-            return self._data.events.after(after, limit, owner)
+            return self._data.events.read_after(after, limit, owner)
 
     async def last_event(self) -> int:
         with self._data.lock:
-            return self._data.events.last
+            return self._data.events.last_number
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         with self._data.lock:
-            stored = self._data.events.counts(frozenset(owners), until)
+            stored = self._data.events.count_by_owner(frozenset(owners), until)
             return {owner: self._removed_count(owner) + stored[owner] for owner in owners}
 
     def _removed_count(self, owner: str) -> int:

@@ -25,11 +25,11 @@ class Events:
         return len(self._events)
 
     @property
-    def last(self) -> int:
+    def last_number(self) -> int:
         return self._last
 
     def append(self, numbered: Event) -> None:
-        self._transaction.can_be_undone_by(self._undo_append)
+        self._transaction.on_rollback(self._undo_append)
         self._last += 1
         self._events.append(Numbered(self._last, numbered))
 
@@ -37,21 +37,21 @@ class Events:
         self._events.pop()
         self._last -= 1
 
-    def carry_in(self, numbered: Numbered) -> None:
+    def insert_numbered(self, numbered: Numbered) -> None:
         """Insert an event under its own number; an event that already has the number stays."""
         index = bisect_left(self._events, numbered.number, key=_number)
         if index < len(self._events) and self._events[index].number == numbered.number:
             return
-        self._transaction.can_be_undone_by(lambda: self._events.remove(numbered))
+        self._transaction.on_rollback(lambda: self._events.remove(numbered))
         self._events.insert(index, numbered)
-        self.count_from(numbered.number)
+        self.raise_last_number(numbered.number)
 
-    def count_from(self, number: int) -> None:
+    def raise_last_number(self, number: int) -> None:
         """Raise the last number, so that new events get higher ones."""
         before, self._last = self._last, max(self._last, number)
-        self._transaction.can_be_undone_by(lambda: setattr(self, "_last", before))
+        self._transaction.on_rollback(lambda: setattr(self, "_last", before))
 
-    def after(self, number: int, limit: int, owner: str | None) -> tuple[Numbered, ...]:
+    def read_after(self, number: int, limit: int, owner: str | None) -> tuple[Numbered, ...]:
         events: list[Numbered] = []
         for index in range(bisect_right(self._events, number, key=_number), len(self._events)):
             if len(events) == limit:
@@ -61,12 +61,12 @@ class Events:
                 events.append(numbered)
         return tuple(events)
 
-    def counts(self, owners: Collection[str], until: int) -> Counter[str]:
+    def count_by_owner(self, owners: Collection[str], until: int) -> Counter[str]:
         """Count the stored events of each of these owners up to the number `until`."""
         stored = self._events[: bisect_right(self._events, until, key=_number)]
         return Counter(each.event.owner for each in stored if each.event.owner in owners)
 
-    def forget(self, before: datetime, most: int) -> Counter[str]:
+    def delete_oldest(self, before: datetime, most: int) -> Counter[str]:
         """Delete at most `most` of the oldest events and return their count by owner; numbers are not reused."""
         count = 0
         while count < min(most, len(self._events)) and self._events[count].event.at < before:

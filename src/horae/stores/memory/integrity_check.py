@@ -27,19 +27,19 @@ def _check_orphans(data: Data) -> Iterator[str]:
         if run.task_id not in data.tasks:
             yield f"The run {run.id} belongs to {run.task_id}, which is not there."
     for task in data.tasks:
-        if task.id not in data.standings:
+        if task.id not in data.statuses:
             yield f"The task {task.id} has no status."
 
 
 def _check_labels(data: Data) -> Iterator[str]:
     expected = {(owner, label, task.id) for task in data.tasks for label in task.labels for owner in (None, task.owner)}
-    for task_id in sorted({task_id for *_, task_id in expected ^ data.tasks.labels.all_told()}):
+    for task_id in sorted({task_id for *_, task_id in expected ^ data.tasks.labels.all_rows()}):
         yield f"The task {task_id} is not found by the labels that it has."
 
 
 def _check_lane_slots(data: Data) -> Iterator[str]:
     live_runs = Counter(lane for run in data.runs if run.live for lane in set(run.lanes))
-    slots = Counter(data.runs.seats.sizes())
+    slots = Counter(data.runs.lane_slots.sizes())
     for lane in sorted(live_runs | slots):
         if live_runs[lane] != slots[lane]:
             yield f"The lane {lane} counts {slots[lane]} slots taken, but has {live_runs[lane]} live runs."
@@ -48,7 +48,7 @@ def _check_lane_slots(data: Data) -> Iterator[str]:
 def _check_active_tasks(data: Data) -> Iterator[str]:
     with_work = {entry.task_id for entry in data.entries} | {run.task_id for run in data.runs if run.live}
     for task in data.tasks:
-        status = data.standings.get(task.id)
+        status = data.statuses.get(task.id)
         if status is not None and status.state is TaskState.ACTIVE and task.id not in with_work:
             yield f"The task {task.id} is active, but nothing of it is queued or running."
 
@@ -56,14 +56,14 @@ def _check_active_tasks(data: Data) -> Iterator[str]:
 def _check_counters(data: Data) -> Iterator[str]:
     expected: Counter[tuple[str, str]] = Counter()
     for task in data.tasks:
-        status = data.standings.get(task.id)
+        status = data.statuses.get(task.id)
         if status is not None:
             expected[task.owner, STATE + status.state] += 1
             expected[EVERYBODY, STATE + status.state] += 1
     counters = Counter(
         {
-            (owner, name): data.tallies[owner, hour, name]
-            for owner, hour, name in data.tallies.all_keys()
+            (owner, name): data.counters[owner, hour, name]
+            for owner, hour, name in data.counters.all_keys()
             if name.startswith(STATE)
         }
     )

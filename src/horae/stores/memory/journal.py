@@ -16,7 +16,7 @@ class MemoryJournal:
     _data: Data
 
     async def write_lines(self, lines: Sequence[Line]) -> None:
-        with self._data.writing():
+        with self._data.transaction():
             for line in lines:
                 if line.run_id in self._data.runs:
                     self._append(line)

@@ -19,23 +19,23 @@ class Labels:
     def __init__(self) -> None:
         self._tasks: dict[tuple[str | None, Label], Ordered[Numbered]] = {}
 
-    def rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
+    def tasks_with_rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
         """Return the tasks with the rarest of these labels."""
         return min((self._tasks.get((owner, label), _NO_TASKS) for label in labels), key=len)
 
-    def note(self, number: int, task: Task) -> None:
+    def add(self, number: int, task: Task) -> None:
         for key in _keys(task):
             self._tasks.setdefault(key, Ordered()).add((number, task.id))
 
-    def forget(self, number: int, task: Task) -> None:
+    def remove(self, number: int, task: Task) -> None:
         for key in _keys(task):
             tasks = self._tasks[key]
             tasks.remove((number, task.id))
             if not len(tasks):
                 del self._tasks[key]
 
-    def all_told(self) -> set[tuple[str | None, Label, str]]:
-        return {(owner, label, each) for (owner, label), tasks in self._tasks.items() for _, each in tasks.upwards()}
+    def all_rows(self) -> set[tuple[str | None, Label, str]]:
+        return {(owner, label, each) for (owner, label), tasks in self._tasks.items() for _, each in tasks.ascending()}
 
 
 def _keys(task: Task) -> Iterator[tuple[str | None, Label]]:

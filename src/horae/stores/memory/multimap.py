@@ -12,7 +12,7 @@ class Groups:
     def __init__(self) -> None:
         self._members: dict[str, set[str]] = {}
 
-    def of(self, group: str) -> AbstractSet[str]:
+    def members_of(self, group: str) -> AbstractSet[str]:
         return self._members.get(group, _NO_MEMBERS)
 
     def sizes(self) -> dict[str, int]:

@@ -31,7 +31,7 @@ class MemoryBook:
     _data: Data
 
     async def add(self, changes: Sequence[Change]) -> None:
-        with self._data.writing():
+        with self._data.transaction():
             for change in changes:
                 if change.task is None or change.task.id in self._data.tasks:
                     raise StoreError("Only new tasks can be added; nothing was written.")
@@ -42,7 +42,7 @@ class MemoryBook:
             before = self._data.facts(task_id, owner)
             if before is None:
                 return None
-            with self._data.writing():
+            with self._data.transaction():
                 self._data.apply(task_id, decide(before))
             # For a deleted task, return its last facts.
             return self._data.facts(task_id) or before
@@ -50,7 +50,7 @@ class MemoryBook:
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
         with self._data.lock:
             existing_id = self._data.tasks.with_key(owner, key)
-            with self._data.writing():
+            with self._data.transaction():
                 change = decide(None if existing_id is None else self._data.facts(existing_id))
                 task_id = existing_id or (None if change.task is None else change.task.id)
                 if task_id is None or (existing_id is None and task_id in self._data.tasks):
@@ -75,8 +75,8 @@ class MemoryBook:
             start = None if after is None else (int(after), "~")
             order = self._data.numbers.order
             if task_filter.labels:
-                order = self._data.tasks.labels.rarest(task_filter.owner, task_filter.labels)
-            ids = (each for _, each in order.upwards(start))
+                order = self._data.tasks.labels.tasks_with_rarest(task_filter.owner, task_filter.labels)
+            ids = (each for _, each in order.ascending(start))
             all_facts = (self._data.facts(task_id, lanes=False) for task_id in ids)
             matches = (facts for facts in all_facts if facts is not None and _task_matches(facts, task_filter))
             return _page(matches, limit, lambda facts: str(self._data.numbers[facts.task.id]))
@@ -90,27 +90,27 @@ class MemoryBook:
         with self._data.lock:
             runs = self._data.runs
             order = runs.order if run_filter.task_id is None else runs.history(run_filter.task_id)
-            newest_first = order.downwards(None if after is None else _decode_rank(after))
+            newest_first = order.descending(None if after is None else _decode_rank(after))
             matches = (run for *_, each in newest_first if _run_matches(run := runs[each], run_filter))
             return _page(matches, limit, lambda run: _encode_rank(rank_of(run)))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         with self._data.lock:
             tasks = self._data.tasks
-            matches = takewhile(lambda each: each.startswith(prefix), tasks.order.from_key(prefix))
+            matches = takewhile(lambda each: each.startswith(prefix), tasks.order.ascending_from(prefix))
             return tuple(islice((each for each in matches if owner in (None, tasks[each].owner)), limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         with self._data.lock:
             runs, instants = self._data.runs, instants_of_prefix(prefix)
-            matches = list(takewhile(lambda each: each.startswith(prefix), runs.strays.from_key(prefix)))
+            matches = list(takewhile(lambda each: each.startswith(prefix), runs.strays.ascending_from(prefix)))
             if instants is not None:
                 matches += (each for each in runs.planned_between(*instants) if each.startswith(prefix))
             return tuple(sorted(islice((each for each in matches if owner in (None, runs[each].owner)), limit)))
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
-            entries = (each for each in self._data.entries if owner in (None, each.owner) and each.stand in CLAIMABLE)
+            entries = (each for each in self._data.entries if owner in (None, each.owner) and each.state in CLAIMABLE)
             ids = dict.fromkeys(each.task_id for each in sorted(entries, key=lambda each: (each.due, each.task_id)))
             all_facts = (self._data.facts(task_id, lanes=False) for task_id in islice(ids, min(limit, LARGEST_PAGE)))
             return tuple(facts for facts in all_facts if facts is not None)
@@ -118,18 +118,18 @@ class MemoryBook:
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         with self._data.lock:
             runs = self._data.runs
-            newest = ((each, next(iter(runs.history(each).downwards(None)), None)) for each in task_ids)
+            newest = ((each, next(iter(runs.history(each).descending(None)), None)) for each in task_ids)
             return {task_id: runs[rank[2]] for task_id, rank in newest if rank is not None}
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:
-            return self._data.tallies.of(EVERYBODY if owner is None else owner, frozenset(hours))
+            return self._data.counters.for_owner(EVERYBODY if owner is None else owner, frozenset(hours))
 
     async def output_bytes(self, owner: str) -> int:
         with self._data.lock:
             runs, lines = self._data.runs, self._data.lines
             owned = [task.id for task in self._data.tasks if task.owner == owner]
-            ids = [run_id for task_id in owned for *_, run_id in runs.history(task_id).upwards(None)]
+            ids = [run_id for task_id in owned for *_, run_id in runs.history(task_id).ascending(None)]
             texts = [text for each in ids for text in (runs[each].result_json, runs[each].error)]
             texts += [line.text for each in ids for line in lines.get(each) or ()]
             return sum(len(text.encode(errors="replace")) for text in texts if text is not None)
@@ -137,15 +137,15 @@ class MemoryBook:
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         with self._data.lock:
             entries = [each for each in self._data.entries if owner in (None, each.owner)]
-            parked = [is_route(each.lane) for each in entries if each.stand is Stand.PARKED]
-            overdue = sum(each.stand in CLAIMABLE and each.due <= now for each in entries)
+            parked = [is_route(each.lane) for each in entries if each.state is Stand.PARKED]
+            overdue = sum(each.state in CLAIMABLE and each.due <= now for each in entries)
             counted = (overdue, len(parked) - sum(parked), sum(parked))
             return Waiting(*(min(each, COUNTED_UP_TO) for each in counted))
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
             entries = [
-                each for each in self._data.entries if owner in (None, each.owner) and each.stand is Stand.PARKED
+                each for each in self._data.entries if owner in (None, each.owner) and each.state is Stand.PARKED
             ]
             ids = {each.task_id for each in entries if is_route(each.lane)}
             ordered = sorted(ids, key=lambda each: self._data.numbers[each])
@@ -154,38 +154,38 @@ class MemoryBook:
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         with self._data.lock:
-            names = {*self._data.limits.all_keys(), *self._data.runs.seats.sizes()}
-            return tuple(LaneUse(each, self._data.limit(each), self._data.taken(each)) for each in sorted(names))
+            names = {*self._data.lane_limits.all_keys(), *self._data.runs.lane_slots.sizes()}
+            return tuple(LaneUse(each, self._data.lane_limit(each), self._data.slots_in_use(each)) for each in sorted(names))
 
     async def nodes(self) -> tuple[Node, ...]:
         with self._data.lock:
             return tuple(sorted(self._data.nodes, key=lambda node: node.id))
 
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
-        with self._data.writing():
+        with self._data.transaction():
             row = self._data.nodes.get(node)
             if row is not None:
-                self._data.write_beside(attached_records)
+                self._data.attach_records(attached_records)
                 self._data.nodes.write(node, row._replace(draining=draining))
             return row is not None
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
-        with self._data.writing():
-            self._data.write_beside(attached_records)
-            self._data.limits.write(name, limit)
-            self._data.offer(name)
+        with self._data.transaction():
+            self._data.attach_records(attached_records)
+            self._data.lane_limits.write(name, limit)
+            self._data.mark_lane_freed(name)
 
-    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
-        with self._data.writing():
-            self._data.write_beside(attached_records)
-            self._data.barred.write(owner, reason)
+    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+        with self._data.transaction():
+            self._data.attach_records(attached_records)
+            self._data.blocked_owners.write(owner, reason)
 
 
 def _task_matches(facts: Facts, task_filter: TaskFilter) -> bool:
     task = facts.task
     return (
         task_filter.owner in (None, task.owner)
-        and (task_filter.states is None or facts.standing.state in task_filter.states)
+        and (task_filter.states is None or facts.status.state in task_filter.states)
         and task_filter.name in (None, task.name)
         and task_filter.lane in (None, task.lane)
         and task_filter.kind in (None, task.target.kind)

@@ -17,7 +17,7 @@ class RecordRows(Table[tuple[str, str], Record]):
         self._keys: dict[str, Ordered[str]] = {}
         self._by_expiry: Ordered[tuple[datetime, str, str]] = Ordered()
 
-    def put(self, writing: Writing) -> bool:
+    def write_if_unchanged(self, writing: Writing) -> bool:
         """Write with optimistic locking; returns False, without a write, if the stored version is not `replacing`."""
         record, replacing, dropped = writing
         existing = self.get((record.kind, record.key))
@@ -29,13 +29,13 @@ class RecordRows(Table[tuple[str, str], Record]):
 
     def of_kind(self, kind: str, after: str | None, *, newest: bool) -> Iterator[Record]:
         keys = self._keys.get(kind) or Ordered()
-        return (self._rows[kind, key] for key in (keys.downwards(after) if newest else keys.upwards(after)))
+        return (self._rows[kind, key] for key in (keys.descending(after) if newest else keys.ascending(after)))
 
     def expired(self, now: datetime, limit: int) -> list[tuple[str, str]]:
         """Return the keys of at most `limit` expired records, oldest first."""
-        return [(kind, key) for expires, kind, key in islice(self._by_expiry.upwards(), limit) if expires <= now]
+        return [(kind, key) for expires, kind, key in islice(self._by_expiry.ascending(), limit) if expires <= now]
 
-    def indexed(self, before: Record | None, after: Record | None) -> None:
+    def update_indexes(self, before: Record | None, after: Record | None) -> None:
         if before is not None:
             self._keys[before.kind].remove(before.key)
             if before.expires is not None:

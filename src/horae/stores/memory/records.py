@@ -21,17 +21,17 @@ class MemoryRecords:
             return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        with self._data.writing():
-            return self._data.records.put(Writing(record, replacing))
+        with self._data.transaction():
+            return self._data.records.write_if_unchanged(Writing(record, replacing))
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
-        with self._data.writing():
-            return self._data.records.put(Writing(Record(kind, key, "", ""), version, dropped=True))
+        with self._data.transaction():
+            return self._data.records.write_if_unchanged(Writing(Record(kind, key, "", ""), version, dropped=True))
 
     async def write_records(self, writings: Sequence[Writing]) -> bool:
         try:
-            with self._data.writing():
-                self._data.write_beside(writings)
+            with self._data.transaction():
+                self._data.attach_records(writings)
         except Conflict:
             return False
         return True
@@ -47,7 +47,7 @@ class MemoryRecords:
         return Page(items, items[-1].key if more else None)
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
-        with self._data.writing():
+        with self._data.transaction():
             expired = self._data.records.expired(now, limit)
             for key in expired:
                 self._data.records.write(key, None)

@@ -28,11 +28,11 @@ class Retention:
         self._keep_runs = keep_runs
         self._limit = self._remaining = max(1, limit)
 
-    def go_on(self, after: str | None) -> Trimmed:
+    def trim_batch(self, after: str | None) -> Trimmed:
         """Trim from the task after the cursor `after`; the result has the cursor of the next batch."""
         runs = tasks = 0
         cursor = after
-        ids = list(islice(self._data.tasks.order.upwards(after), self._limit + 1))
+        ids = list(islice(self._data.tasks.order.ascending(after), self._limit + 1))
         for task_id in ids[: self._limit]:
             surplus = self._find_surplus_runs(task_id)
             runs += self._delete_runs(surplus[: self._remaining])
@@ -50,14 +50,14 @@ class Retention:
         return Trimmed(runs, tasks, events, more, cursor if more else None)
 
     def _is_deletable(self, task_id: str) -> bool:
-        status = self._data.standings[task_id]
+        status = self._data.statuses[task_id]
         ended = status.state in _ENDED_STATES and status.ended is not None and status.ended < self._before
         return ended and not len(self._data.runs.history(task_id)) and not self._data.entries.of_task(task_id)
 
     def _find_surplus_runs(self, task_id: str) -> list[Run]:
         """Return ended runs that are expired or exceed the number kept, oldest first."""
         runs = self._data.runs
-        ended = [run for *_, run_id in runs.history(task_id).downwards() if not (run := runs[run_id]).live]
+        ended = [run for *_, run_id in runs.history(task_id).descending() if not (run := runs[run_id]).live]
         surplus = [run for index, run in enumerate(ended) if index >= self._keep_runs or self._is_expired(run)]
         return surplus[::-1]
 
@@ -66,11 +66,11 @@ class Retention:
 
     def _delete_runs(self, runs: list[Run]) -> int:
         for run in runs:
-            self._data.forget_run(run.id)
+            self._data.delete_run(run.id)
         return len(runs)
 
     def _delete_events(self) -> int:
-        removed = self._data.events.forget(self._before, self._remaining)
+        removed = self._data.events.delete_oldest(self._before, self._remaining)
         for owner, number in removed.items():
             record_before = self._data.records.get((REMOVED_EVENTS, owner))
             version, before = (0, 0) if record_before is None else (record_before.version, int(record_before.body))
@@ -79,6 +79,6 @@ class Retention:
         return removed.total()
 
     def _delete_task(self, task_id: str) -> int:
-        self._data.forget_task(task_id)
+        self._data.delete_task(task_id)
         self._remaining -= 1
         return 1

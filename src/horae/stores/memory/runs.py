@@ -29,7 +29,7 @@ class Runs(Table[str, Run]):
         self.order: Ordered[RunRank] = Ordered()
         self.strays: Ordered[str] = Ordered()
         """Ids that do not encode their planned instant."""
-        self.seats = Groups()
+        self.lane_slots = Groups()
         self._history: dict[str, Ordered[RunRank]] = {}
         self._live = Groups()
         self._on_node = Groups()
@@ -38,7 +38,7 @@ class Runs(Table[str, Run]):
     def planned_between(self, first: int, last: int) -> Iterator[str]:
         """Yield the ids planned from `first` to `last` (microseconds, both included), without strays."""
         start = instant(max(first, _FIRST_INSTANT))
-        for planned, _, run_id in self.order.from_key((start, -1, "")):
+        for planned, _, run_id in self.order.ascending_from((start, -1, "")):
             if microseconds(planned) > last:
                 return
             if not _is_stray(planned, run_id):
@@ -48,18 +48,18 @@ class Runs(Table[str, Run]):
         return self._history.get(task_id) or Ordered()
 
     def live(self, task_id: str) -> tuple[Run, ...]:
-        return self._sorted(self._live.of(task_id))
+        return self._sorted(self._live.members_of(task_id))
 
-    def carried_by(self, node: str) -> tuple[Run, ...]:
-        return self._sorted(self._on_node.of(node))
+    def live_on_node(self, node: str) -> tuple[Run, ...]:
+        return self._sorted(self._on_node.members_of(node))
 
-    def asked_to_end(self, node: str) -> tuple[Run, ...]:
-        return self._sorted(self._cancel_requested.of(node))
+    def cancel_requested_on(self, node: str) -> tuple[Run, ...]:
+        return self._sorted(self._cancel_requested.members_of(node))
 
     def _sorted(self, ids: Iterable[str]) -> tuple[Run, ...]:
         return tuple(self._rows[run_id] for run_id in sorted(ids))
 
-    def indexed(self, before: Run | None, after: Run | None) -> None:
+    def update_indexes(self, before: Run | None, after: Run | None) -> None:
         if before is not None:
             self._unindex_live_run(before)
         if after is not None:
@@ -77,7 +77,7 @@ class Runs(Table[str, Run]):
             return
         self._live.add(run.task_id, run.id)
         for lane in run.lanes:
-            self.seats.add(lane, run.id)
+            self.lane_slots.add(lane, run.id)
         if run.node is not None:
             self._on_node.add(run.node, run.id)
             if run.cancel is not None:
@@ -88,7 +88,7 @@ class Runs(Table[str, Run]):
             return
         self._live.discard(run.task_id, run.id)
         for lane in run.lanes:
-            self.seats.discard(lane, run.id)
+            self.lane_slots.discard(lane, run.id)
         if run.node is not None:
             self._on_node.discard(run.node, run.id)
             self._cancel_requested.discard(run.node, run.id)

@@ -30,14 +30,14 @@ class Ordered(Generic[_K]):
         index = bisect_left(self._keys, key)
         del self._keys[index]
 
-    def upwards(self, after: _K | None = None) -> Iterator[_K]:
+    def ascending(self, after: _K | None = None) -> Iterator[_K]:
         start = 0 if after is None else bisect_right(self._keys, after)
         return (self._keys[index] for index in range(start, len(self._keys)))
 
-    def from_key(self, first: _K) -> Iterator[_K]:
+    def ascending_from(self, first: _K) -> Iterator[_K]:
         """Iterate from this key on, itself included."""
         return (self._keys[index] for index in range(bisect_left(self._keys, first), len(self._keys)))
 
-    def downwards(self, before: _K | None = None) -> Iterator[_K]:
+    def descending(self, before: _K | None = None) -> Iterator[_K]:
         end = len(self._keys) if before is None else bisect_left(self._keys, before)
         return (self._keys[index] for index in range(end - 1, -1, -1))

@@ -18,7 +18,7 @@ class Transaction:
         self.lock = RLock()
         self._undo_steps: list[Callable[[], None]] = []
 
-    def can_be_undone_by(self, undo: Callable[[], None]) -> None:
+    def on_rollback(self, undo: Callable[[], None]) -> None:
         self._undo_steps.append(undo)
 
     def __enter__(self) -> None:
@@ -63,7 +63,7 @@ class Table(Generic[_K, _V]):
     def write(self, key: _K, row: _V | None) -> None:
         """Set the row of a key, or remove it (None)."""
         before = self._rows.get(key)
-        self._transaction.can_be_undone_by(lambda: self._set_row(key, before))
+        self._transaction.on_rollback(lambda: self._set_row(key, before))
         self._set_row(key, row)
 
     def _set_row(self, key: _K, row: _V | None) -> None:
@@ -72,7 +72,7 @@ class Table(Generic[_K, _V]):
             self._rows[key] = row
         elif before is not None:
             del self._rows[key]
-        self.indexed(before, row)
+        self.update_indexes(before, row)
 
-    def indexed(self, before: _V | None, after: _V | None) -> None:
+    def update_indexes(self, before: _V | None, after: _V | None) -> None:
         """Update secondary indexes after the row `before` was replaced by `after`; None is no row."""

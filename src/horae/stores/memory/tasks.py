@@ -21,7 +21,7 @@ class Numbers(Table[str, int]):
             self._ids[row] = key
         super().write(key, row)
 
-    def indexed(self, before: int | None, after: int | None) -> None:
+    def update_indexes(self, before: int | None, after: int | None) -> None:
         if before is not None:
             self.order.remove((before, self._ids[before]))
         if after is not None:
@@ -39,15 +39,15 @@ class Tasks(Table[str, Task]):
     def with_key(self, owner: str, key: str) -> str | None:
         return self._by_key.get((owner, key))
 
-    def indexed(self, before: Task | None, after: Task | None) -> None:
+    def update_indexes(self, before: Task | None, after: Task | None) -> None:
         if before is not None and before.key is not None:
             del self._by_key[before.owner, before.key]
         if after is not None and after.key is not None:
             self._by_key[after.owner, after.key] = after.id
         if before is not None:
-            self.labels.forget(self._numbers[before.id], before)
+            self.labels.remove(self._numbers[before.id], before)
         if after is not None:
-            self.labels.note(self._numbers[after.id], after)
+            self.labels.add(self._numbers[after.id], after)
         if before is None and after is not None:
             self.order.add(after.id)
         elif after is None and before is not None:

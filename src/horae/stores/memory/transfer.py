@@ -22,7 +22,7 @@ from .entries import key_of
 class MemoryMoving:
     _data: Data
 
-    async def stock(self) -> dict[Part, int]:
+    async def count_parts(self) -> dict[Part, int]:
         data = self._data
         with data.lock:
             counts = {part: len(list(_sorted_rows(data, part))) for part in _TABLE_PARTS}
@@ -30,7 +30,7 @@ class MemoryMoving:
             other_counts = {Part.NODES: len(data.nodes), Part.TASKS: len(data.tasks), Part.EVENTS: len(data.events)}
             return counts | other_counts | {Part.RUNS: ended_runs}
 
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
         if part not in _TABLE_PARTS:
             return await read_parcels(cast("Readable", self), part, after, limit)
         with self._data.lock:
@@ -39,16 +39,16 @@ class MemoryMoving:
             ]
             return page_of(rows, limit, lambda parcel: place(*_sort_key(parcel)))
 
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         rows = tuple(parcels)
-        with self._data.writing():
+        with self._data.transaction():
             _IMPORTERS[part](self._data, rows)
 
 
 # --- export --------------------------------------------------------------------------------------------------------
 
 _TABLE_PARTS: Final = frozenset(
-    {Part.MARKS, Part.REMEMBERED, Part.RECORDS, Part.LANES, Part.BARRED, Part.TALLIES, Part.LINES}
+    {Part.MARKS, Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.COUNTERS, Part.LINES}
 )
 
 
@@ -60,17 +60,17 @@ def _sorted_rows(data: Data, part: Part) -> list[Parcel]:
 def _read_rows(data: Data, part: Part) -> Iterator[Parcel]:
     match part:
         case Part.MARKS:
-            yield from (Mark(*mark) for mark in ((TOKEN_MARK, data.token), (EVENT_MARK, data.events.last)) if mark[1])
-        case Part.REMEMBERED:
-            yield from (Remembered(*fact) for fact in data.remembered.items())
+            yield from (Mark(*mark) for mark in ((TOKEN_MARK, data.token), (EVENT_MARK, data.events.last_number)) if mark[1])
+        case Part.METADATA:
+            yield from (Remembered(*fact) for fact in data.metadata.items())
         case Part.RECORDS:
             yield from data.records
         case Part.LANES:
-            yield from (LaneLimit(name, data.limits[name]) for name in data.limits.all_keys())
-        case Part.BARRED:
-            yield from (Barred(owner, data.barred[owner]) for owner in data.barred.all_keys())
-        case Part.TALLIES:
-            counts = ((*key, data.tallies[key]) for key in data.tallies.all_keys())
+            yield from (LaneLimit(name, data.lane_limits[name]) for name in data.lane_limits.all_keys())
+        case Part.BLOCKED_OWNERS:
+            yield from (Barred(owner, data.blocked_owners[owner]) for owner in data.blocked_owners.all_keys())
+        case Part.COUNTERS:
+            counts = ((*key, data.counters[key]) for key in data.counters.all_keys())
             yield from (Tally(*row) for row in counts if row[3])
         case _:
             for run_id in data.lines.all_keys():
@@ -97,11 +97,11 @@ def _import_marks(data: Data, parcels: Sequence[Parcel]) -> None:
         if name == TOKEN_MARK:
             data.token = max(data.token, number)
         elif name == EVENT_MARK:
-            data.events.count_from(number)
+            data.events.raise_last_number(number)
 
 
 def _import_metadata(data: Data, parcels: Sequence[Parcel]) -> None:
-    data.remembered.update(only(Remembered, parcels))
+    data.metadata.update(only(Remembered, parcels))
 
 
 def _import_records(data: Data, parcels: Sequence[Parcel]) -> None:
@@ -111,12 +111,12 @@ def _import_records(data: Data, parcels: Sequence[Parcel]) -> None:
 
 def _import_lanes(data: Data, parcels: Sequence[Parcel]) -> None:
     for name, limit in only(LaneLimit, parcels):
-        data.limits.write(name, limit)
+        data.lane_limits.write(name, limit)
 
 
 def _import_blocked_owners(data: Data, parcels: Sequence[Parcel]) -> None:
     for owner, reason in only(Barred, parcels):
-        data.barred.write(owner, reason)
+        data.blocked_owners.write(owner, reason)
 
 
 def _import_nodes(data: Data, parcels: Sequence[Parcel]) -> None:
@@ -126,7 +126,7 @@ def _import_nodes(data: Data, parcels: Sequence[Parcel]) -> None:
 
 def _import_counters(data: Data, parcels: Sequence[Parcel]) -> None:
     for owner, hour, name, number in only(Tally, parcels):
-        data.tallies.write((owner, hour, name), number)
+        data.counters.write((owner, hour, name), number)
 
 
 def _import_tasks(data: Data, parcels: Sequence[Parcel]) -> None:
@@ -154,7 +154,7 @@ def _import_lines(data: Data, parcels: Sequence[Parcel]) -> None:
 
 def _import_events(data: Data, parcels: Sequence[Parcel]) -> None:
     for event in only(Numbered, parcels):
-        data.events.carry_in(event)
+        data.events.insert_numbered(event)
 
 
 def _import_task(data: Data, facts: Facts) -> None:
@@ -166,9 +166,9 @@ def _import_task(data: Data, facts: Facts) -> None:
         data.runs.write(run.id, None)
     for entry in data.entries.of_task(task.id):
         data.entries.write(key_of(entry), None)
-    data.enlist(task.id)
+    data.assign_number(task.id)
     data.tasks.write(task.id, task)
-    data.standings.write(task.id, facts.standing)
+    data.statuses.write(task.id, facts.status)
     for run in facts.live:
         data.runs.write(run.id, run)
     for entry in facts.entries:
@@ -177,12 +177,12 @@ def _import_task(data: Data, facts: Facts) -> None:
 
 _IMPORTERS: Final[dict[Part, Callable[[Data, Sequence[Parcel]], None]]] = {
     Part.MARKS: _import_marks,
-    Part.REMEMBERED: _import_metadata,
+    Part.METADATA: _import_metadata,
     Part.RECORDS: _import_records,
     Part.LANES: _import_lanes,
-    Part.BARRED: _import_blocked_owners,
+    Part.BLOCKED_OWNERS: _import_blocked_owners,
     Part.NODES: _import_nodes,
-    Part.TALLIES: _import_counters,
+    Part.COUNTERS: _import_counters,
     Part.TASKS: _import_tasks,
     Part.RUNS: _import_runs,
     Part.LINES: _import_lines,

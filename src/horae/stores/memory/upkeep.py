@@ -16,8 +16,8 @@ class MemoryUpkeep:
     _data: Data
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        with self._data.writing():
-            return Retention(self._data, before, keep_runs, limit).go_on(after)
+        with self._data.transaction():
+            return Retention(self._data, before, keep_runs, limit).trim_batch(after)
 
     async def check(self) -> tuple[str, ...]:
         with self._data.lock:
@@ -26,10 +26,10 @@ class MemoryUpkeep:
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
         raise StoreError(f"The store in memory cannot be copied to {path}: it ends with its process.")
 
-    async def recall(self, name: str) -> str | None:
+    async def read_metadata(self, name: str) -> str | None:
         with self._data.lock:
-            return self._data.remembered.get(name)
+            return self._data.metadata.get(name)
 
-    async def remember(self, name: str, value: str) -> None:
+    async def write_metadata(self, name: str, value: str) -> None:
         with self._data.lock:
-            self._data.remembered[name] = value
+            self._data.metadata[name] = value

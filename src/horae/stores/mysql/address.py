@@ -34,10 +34,10 @@ class Address(NamedTuple):
     prefix: str = DEFAULT_PREFIX
     connections: int = DEFAULT_CONNECTIONS
     socket: str | None = None
-    encryption: Encryption = Encryption()
+    tls: Encryption = Encryption()
 
     @classmethod
-    def parsed(cls, url: str) -> Self:
+    def parse(cls, url: str) -> Self:
         parts, port = _split(url)
         parameters = _options(url, parts)
         return cls(
@@ -59,15 +59,15 @@ class Address(NamedTuple):
         return [*place, f"--user={self.user}", *(["--password"] if self.password else [])]
 
     @property
-    def shown(self) -> str:
+    def display_url(self) -> str:
         """The URL without credentials, for messages."""
         return f"mysql://{self.host}:{self.port}/{self.database}"
 
     @property
-    def options(self) -> dict[str, Any]:
+    def driver_options(self) -> dict[str, Any]:
         """Keyword arguments for the driver. The password is passed as UTF-8 bytes: the driver encodes text as Latin-1."""
         login = {"host": self.host, "port": self.port, "user": self.user, "password": self.password.encode()}
-        return {**login, "database": self.database, "unix_socket": self.socket, "ssl": self.encryption.context()}
+        return {**login, "database": self.database, "unix_socket": self.socket, "ssl": self.tls.make_context()}
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:

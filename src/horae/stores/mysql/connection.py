@@ -67,18 +67,18 @@ class MySQLLink:
         rows: list[Row] = []
         if self._in_transaction and name in _DEFERRABLE_STATEMENTS:
             (template,) = self._statements[name]
-            await self._defer(template.filled(given))
+            await self._defer(template.render(given))
             return rows
         for position, template in enumerate(self._statements[name]):
             if position and not rows:
                 break
-            rows = await self._run(template.filled(given._replace(found=rows)))
+            rows = await self._run(template.render(given._replace(previous_rows=rows)))
         return rows
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         (template,) = self._statements[name]
         for chunk in self._split_rows(name, width, values):
-            text = template.filled(Given(chunk, width=width))
+            text = template.render(Given(chunk, width=width))
             if name in _NEW_RUN_STATEMENTS:
                 await self._insert_runs(text)
             elif self._in_transaction and name in _DEFERRABLE_STATEMENTS:
@@ -118,7 +118,7 @@ class MySQLLink:
         """Buffer the events until the commit: taking event numbers locks the counter until the transaction ends."""
         self._events += rows
 
-    async def write_at_once(self, decisions: Folded) -> bool:  # noqa: ARG002 - one statement changes one table here
+    async def write_folded(self, decisions: Folded) -> bool:  # noqa: ARG002 - one statement changes one table here
         return False
 
     async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
@@ -141,12 +141,12 @@ class MySQLLink:
         (kind, key, owner, body, _, expires), replacing, dropped = writing
         name = "drop_record" if dropped else "insert_record" if replacing is None else "update_record"
         (template,) = self._statements[name]
-        return template.filled(Given((kind, key, owner, body, expiry(expires), replacing)))
+        return template.render(Given((kind, key, owner, body, expiry(expires), replacing)))
 
     async def begin(self) -> None:
         self._start(_BEGIN)
 
-    async def begin_reading(self) -> None:
+    async def begin_read_only(self) -> None:
         self._start(_BEGIN_READ_ONLY)
 
     def _start(self, begin_text: str) -> None:
@@ -180,8 +180,8 @@ class MySQLLink:
         (take,), (insert,) = self._statements["take_event_numbers"], self._statements["insert_events"]
         values = [value for position, row in enumerate(events, 1) for value in (AfterLast(position), *row)]
         chunks = list(self._split_rows("insert_events", 7, values))
-        texts = [f"{insert.filled(Given(chunk, width=7))}; " for chunk in chunks]
-        texts[0] = f"{take.filled(Given((len(events),)))}; {texts[0]}"
+        texts = [f"{insert.render(Given(chunk, width=7))}; " for chunk in chunks]
+        texts[0] = f"{take.render(Given((len(events),)))}; {texts[0]}"
         return texts
 
     async def _run(self, text: str) -> list[Row]:
@@ -217,7 +217,7 @@ class MySQLLink:
         self._connection.close()
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether the connection is open, intact and outside a transaction."""
         connection = self._connection
         if not self._open or not connection.connected or connection._stream_broken:  # noqa: SLF001 - there is no public attribute

@@ -50,7 +50,7 @@ class MySQLDoor:
         self._statements: dict[str, list[Template]] = {}
 
     async def connect(self) -> MySQLLink:
-        connection = await self.connection()
+        connection = await self.open_raw()
         try:
             (packet,) = await one_row(connection, "SELECT @@max_allowed_packet")
         except BaseException:
@@ -58,14 +58,14 @@ class MySQLDoor:
             raise
         return MySQLLink(connection, self._statements, packet)
 
-    async def connection(self) -> Any:
+    async def open_raw(self) -> Any:
         """Open a driver connection and apply the session settings. The timeout covers both: a server that accepts
         connections but does not respond counts as unreachable."""
         import asyncmy  # noqa: PLC0415 - an optional dependency
 
         async with asyncio.timeout(_CONNECT_SECONDS):
             connection = await asyncmy.connect(
-                **self.address.options, charset="utf8mb4", autocommit=True, program_name="horae"
+                **self.address.driver_options, charset="utf8mb4", autocommit=True, program_name="horae"
             )
             try:
                 await self._apply_settings(connection)
@@ -75,8 +75,8 @@ class MySQLDoor:
         return connection
 
     async def _apply_settings(self, connection: Any) -> None:
-        server = await self.server(connection)
-        if not server.is_known:
+        server = await self.read_server_version(connection)
+        if not server.is_supported:
             return
         settings = ", ".join((*_SETTINGS, *_SETTINGS_BY_KIND[server.kind]))
         async with connection.cursor() as cursor:
@@ -85,11 +85,11 @@ class MySQLDoor:
                 f" SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION {settings}"
             )
 
-    async def server(self, connection: Any) -> Server:
+    async def read_server_version(self, connection: Any) -> Server:
         """Return the server's kind and version, queried once: the version in a proxy's handshake may be its own."""
         if self._server is None:
             (version,) = await one_row(connection, "SELECT VERSION()")
-            server = self._server = Server.told(str(version))
+            server = self._server = Server.parse(str(version))
             blocks = read_blocks(__package__)
             self._statements = {
                 name: templates(qualified(filled(name, blocks), self.address, server)) for name in blocks
@@ -97,7 +97,7 @@ class MySQLDoor:
         return self._server
 
     @asynccontextmanager
-    async def first(self) -> AsyncIterator[Any]:
+    async def open_first(self) -> AsyncIterator[Any]:
         """Open the first connection of a process; errors are translated into refusals that name the problem."""
         connection = None
         try:
@@ -117,16 +117,16 @@ class MySQLDoor:
         deadline = clock.steady() + _STARTUP_SECONDS
         while True:
             try:
-                return await self.connection()
+                return await self.open_raw()
             except Exception as error:
                 if code_of(error) not in _STARTING_CODES or clock.steady() > deadline:
                     raise
             await clock.pause(_RETRY_SECONDS)
 
-    def translated(self, error: BaseException) -> BaseException | None:
+    def translate_error(self, error: BaseException) -> BaseException | None:
         return translated(error)
 
-    def is_worth_another_try(self, error: BaseException) -> bool:
+    def is_retryable(self, error: BaseException) -> bool:
         return is_worth_another_try(error)
 
 

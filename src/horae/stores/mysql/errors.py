@@ -76,7 +76,7 @@ def _connection_lost(error: BaseException) -> StoreUnavailable:
 
 def at_the_door(error: BaseException, address: Address) -> Refusal | None:
     """Return the refusal for an error of the first connection or of the migrations; None if there is none."""
-    place, problem, code = address.shown, said(error), code_of(error)
+    place, problem, code = address.display_url, said(error), code_of(error)
     if code in _LOGIN_REFUSED or isinstance(error, RuntimeError):
         # The driver raises RuntimeError for an authentication plugin that needs a missing library.
         return refuse("store_login_refused", place=place, problem=problem)

@@ -29,7 +29,7 @@ async def bring_up_to_date(connection: Any, server: Server, address: Address) ->
     await refuse_what_will_not_do(connection, server, address)
     known = await _read_version(connection, address)
     if known > newest:
-        raise refuse("store_newer", place=address.shown, found=known, known=newest)
+        raise refuse("store_newer", place=address.display_url, found=known, known=newest)
     if known == newest:
         return
     lock = _lock_name(address)
@@ -74,7 +74,7 @@ async def _read_version(connection: Any, address: Address) -> int:
         f" WHERE table_schema = DATABASE() AND table_name = '{migrations_table}'"
     )
     if migrations_table not in tables or await one_row(connection, columns) != ("number",):
-        raise refuse("store_tables_not_ours", place=address.shown, prefix=address.prefix)
+        raise refuse("store_tables_not_ours", place=address.display_url, prefix=address.prefix)
     (version,) = await one_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{migrations_table}`")  # noqa: S608
     return int(version)
 

@@ -22,10 +22,10 @@ _OFF: Final = frozenset({0, "0", "OFF"})
 class Server(NamedTuple):
     kind: str
     numbers: tuple[int, ...]
-    said: str
+    version_text: str
 
     @classmethod
-    def told(cls, version: str) -> Self:
+    def parse(cls, version: str) -> Self:
         """Parse the result of VERSION(). MariaDB may put "5.5.5-" before its version, for old MySQL clients."""
         kind = "MariaDB" if "mariadb" in version.lower() else "MySQL"
         found = _VERSION_PATTERN.search(version.removeprefix("5.5.5-"))
@@ -41,13 +41,13 @@ class Server(NamedTuple):
         return f"ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE {self.collation}"
 
     @property
-    def is_known(self) -> bool:
-        return self.numbers >= _MIN_VERSIONS[self.kind] and not _INCOMPATIBLE.search(self.said)
+    def is_supported(self) -> bool:
+        return self.numbers >= _MIN_VERSIONS[self.kind] and not _INCOMPATIBLE.search(self.version_text)
 
 
 async def refuse_what_will_not_do(connection: Any, server: Server, address: Address) -> None:
-    place = address.shown
-    if not server.is_known:
+    place = address.display_url
+    if not server.is_supported:
         wanted = " or ".join(f"{kind} {'.'.join(map(str, oldest))}" for kind, oldest in _MIN_VERSIONS.items())
         raise refuse("store_server_too_old", place=place, found=_describe(server), wanted=f"{wanted}, or newer")
     read_only, flushed, engine_read_only, logged, form = await one_row(
@@ -77,4 +77,4 @@ async def one_row(connection: Any, text: str) -> tuple[Any, ...]:
 
 
 def _describe(server: Server) -> str:
-    return f"{server.kind} {server.said}"
+    return f"{server.kind} {server.version_text}"

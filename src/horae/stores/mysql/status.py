@@ -21,22 +21,22 @@ _DUMP_COMMANDS: Final = {"MariaDB": "mariadb-dump", "MySQL": "mysqldump"}
 
 async def condition_of(url: str, clock: Clock) -> ServerCondition:
     library_or_refusal()
-    address = Address.parsed(url)
+    address = Address.parse(url)
     factory = MySQLDoor(address)
-    async with factory.first() as connection:
-        return await _read_status(connection, await factory.server(connection), address, clock)
+    async with factory.open_first() as connection:
+        return await _read_status(connection, await factory.read_server_version(connection), address, clock)
 
 
 async def _read_status(connection: Any, server: Server, address: Address, clock: Clock) -> ServerCondition:
-    sent = Asked.at(clock)
+    sent = Asked.now(clock)
     (server_time,) = await one_row(connection, "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%f')")
-    offset = sent.offset(datetime.fromisoformat(server_time).replace(tzinfo=UTC), clock)
+    offset = sent.clock_offset(datetime.fromisoformat(server_time).replace(tzinfo=UTC), clock)
     settings = await _read_settings(connection)
     schema, size = await _read_tables(connection, address)
     return ServerCondition(
         server.kind,
         ".".join(map(str, server.numbers)),
-        address.socket or address.shown.partition("://")[2].rpartition("/")[0],
+        address.socket or address.display_url.partition("://")[2].rpartition("/")[0],
         address.database,
         "prefix",
         address.prefix,

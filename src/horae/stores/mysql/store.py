@@ -13,10 +13,10 @@ class MySQLStore(ServedStore, Unshared):
     def __init__(self, url: str) -> None:
         library_or_refusal()
         self.url = url
-        self.address = Address.parsed(url)
+        self.address = Address.parse(url)
         self._mysql = MySQLDoor(self.address)
         super().__init__(self._mysql, self.address.connections)
 
     async def _prepare(self) -> None:
-        async with self._mysql.first() as connection:
-            await bring_up_to_date(connection, await self._mysql.server(connection), self.address)
+        async with self._mysql.open_first() as connection:
+            await bring_up_to_date(connection, await self._mysql.read_server_version(connection), self.address)

@@ -30,7 +30,7 @@ class Given(NamedTuple):
     """Arguments of a template: values, rows of the statement before it, and the number of values per row."""
 
     values: Sequence[Any] = ()
-    found: Sequence[Row] = ()
+    previous_rows: Sequence[Row] = ()
     width: int = 1
 
     @property
@@ -49,7 +49,7 @@ class Template:
             _EACH, text, lambda match: _render_each(Template(match[1])), _parse_placeholders
         )
 
-    def filled(self, arguments: Given) -> str:
+    def render(self, arguments: Given) -> str:
         return "".join([part if isinstance(part, str) else part(arguments) for part in self._parts])
 
 
@@ -83,7 +83,7 @@ def _parse_rows(text: str) -> list[Part]:
 def _render_each(template: Template) -> Part:
     def render(arguments: Given) -> str:
         return " UNION ALL ".join(
-            [template.filled(arguments._replace(found=((each,),))) for each in arguments.values[0]]
+            [template.render(arguments._replace(previous_rows=((each,),))) for each in arguments.values[0]]
         )
 
     return render
@@ -93,7 +93,7 @@ def _render_placeholder(name: str, modifier: str | None) -> Part:
     if name.startswith("found"):
         return _render_found(name.removeprefix("found").removeprefix("_"))
     if name == "each":
-        return lambda arguments: literal(arguments.found[0][0])
+        return lambda arguments: literal(arguments.previous_rows[0][0])
     if name == "nulls":
         return lambda arguments: ",".join(["(NULL)"] * arguments.values[0])
     positions = [int(number) - 1 for number in name.split("+")]
@@ -118,8 +118,8 @@ def _render_value(position: int, modifier: str | None) -> Part:
 def _render_found(column: str) -> Part:
     if column:
         position = int(column) - 1
-        return lambda arguments: listed([row[position] for row in arguments.found])
-    return lambda arguments: in_brackets(list(zip(*arguments.found, strict=True)))
+        return lambda arguments: listed([row[position] for row in arguments.previous_rows])
+    return lambda arguments: in_brackets(list(zip(*arguments.previous_rows, strict=True)))
 
 
 def _render_rows(form: str, column: str | None) -> Part:

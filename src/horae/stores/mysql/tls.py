@@ -12,18 +12,18 @@ class Encryption(NamedTuple):
     """`mode` is the server's ssl-mode: `required` accepts any certificate, `verify-identity` checks the host name too."""
 
     mode: str = "disabled"
-    authority: str | None = None
-    certificate: str | None = None
-    key: str | None = None
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
 
-    def context(self) -> ssl.SSLContext | None:
+    def make_context(self) -> ssl.SSLContext | None:
         """Return the SSL context, None if TLS is disabled. Raises OSError for a file that cannot be read."""
         if self.mode == "disabled":
             return None
-        context = ssl.create_default_context(cafile=self.authority)
+        context = ssl.create_default_context(cafile=self.ca_file)
         context.check_hostname = self.mode == "verify-identity"
         if self.mode == "required":
             context.verify_mode = ssl.CERT_NONE
-        if self.certificate is not None:
-            context.load_cert_chain(self.certificate, self.key)
+        if self.certificate_file is not None:
+            context.load_cert_chain(self.certificate_file, self.key_file)
         return context

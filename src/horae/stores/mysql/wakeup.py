@@ -41,7 +41,7 @@ class LockRing:
     """Uses at most two connections: one that sleeps and listens, and one that notifies, closed after 30 s without use."""
 
     def __init__(self, url: str) -> None:
-        address = Address.parsed(url)
+        address = Address.parse(url)
         place = f"{address.database}/{address.prefix}"
         self._lock_prefix = f"horae_ring_{hashlib.sha256(place.encode()).hexdigest()[:16]}"
         self._factory = MySQLDoor(address)
@@ -57,7 +57,7 @@ class LockRing:
         self._listen_task: asyncio.Task[None] | None = None
         self._notify_task: asyncio.Task[None] | None = None
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         if self._is_off:
             return
         self._sent.clear()
@@ -185,7 +185,7 @@ class LockRing:
                 raise
 
     async def _connect(self) -> Any:
-        connection = await self._factory.connection()
+        connection = await self._factory.open_raw()
         try:
             await _refuse_proxy(connection)
         except BaseException:

@@ -24,16 +24,16 @@ class Address(NamedTuple):
     """Parsed URL. `dsn` is for the driver; `direct` bypasses a pooler, for LISTEN, which needs a dedicated connection."""
 
     dsn: str
-    direct: str
+    direct_dsn: str
     schema: str = DEFAULT_SCHEMA
     connections: int = DEFAULT_CONNECTIONS
     statement_cache: int | None = None
     """Number of prepared statements per connection; 0 behind a transaction pooler."""
-    shown: str = ""
+    display_url: str = ""
     """The URL without credentials, for messages."""
 
     @classmethod
-    def parsed(cls, url: str) -> Self:
+    def parse(cls, url: str) -> Self:
         parts = _split(url)
         query = parse_qsl(parts.query, keep_blank_values=True)
         own_parameters = {name: value for name, value in query if name in _OWN_PARAMETERS}
@@ -56,7 +56,7 @@ class Address(NamedTuple):
     @property
     def dump_options(self) -> list[str]:
         """How `pg_dump` reaches the server past a pooler: what the URL names, without the password."""
-        parts = urlsplit(self.direct)
+        parts = urlsplit(self.direct_dsn)
         query = dict(parse_qsl(parts.query))
         named = {
             "host": parts.hostname or query.get("host"),
@@ -71,7 +71,7 @@ class Address(NamedTuple):
         return self.statement_cache == 0
 
     @property
-    def options(self) -> dict[str, Any]:
+    def driver_options(self) -> dict[str, Any]:
         """Further keyword arguments for the driver."""
         return {} if self.statement_cache is None else {"statement_cache_size": self.statement_cache}
 

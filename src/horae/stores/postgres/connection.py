@@ -75,23 +75,23 @@ class PostgresLink:
                     return writing
         return None
 
-    async def join(self) -> None:
+    async def join_transaction(self) -> None:
         """Join a transaction that the caller has begun and that may have written events before."""
         self._event_count = (await self.query("count_own_events"))[0][0]
 
-    async def write_at_once(self, decisions: Folded) -> bool:
+    async def write_folded(self, decisions: Folded) -> bool:
         values = (
             births_at_once(decisions, self._event_count)
-            if decisions.births
+            if decisions.are_starts
             else successes_at_once(decisions, self._event_count)
         )
         if values is None:
             return False
-        if decisions.births:
-            await self._write_starts(values, len(decisions.kept))
+        if decisions.are_starts:
+            await self._write_starts(values, len(decisions.decisions))
         else:
-            await self._write_ends(values, len(decisions.kept))
-        self._event_count += sum([len(noted[2][7]) for noted in decisions.kept])
+            await self._write_ends(values, len(decisions.decisions))
+        self._event_count += sum([len(noted[2][7]) for noted in decisions.decisions])
         return True
 
     async def _write_starts(self, values: list[Any], expected: int) -> None:
@@ -120,7 +120,7 @@ class PostgresLink:
         self._plans_made_at, self._plan_seconds = steady, min(2 * self._plan_seconds, _PLAN_SECONDS[1])
         return False
 
-    async def begin_reading(self) -> None:
+    async def begin_read_only(self) -> None:
         await self._connection.execute(_BEGIN_READ_ONLY)
 
     async def commit(self) -> None:
@@ -139,7 +139,7 @@ class PostgresLink:
             self._connection.terminate()
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         return self._open and not self._connection.is_closed() and not self._connection.is_in_transaction()
 
 

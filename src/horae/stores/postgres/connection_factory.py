@@ -56,13 +56,13 @@ class PostgresDoor:
 
     async def connect(self) -> PostgresLink:
         settings = _TRANSACTION_SETTINGS if self.address.is_pooled else None
-        return PostgresLink(await self.connection(self.address.dsn), self._statements, settings)
+        return PostgresLink(await self.open_raw(self.address.dsn), self._statements, settings)
 
-    def linked(self, connection: asyncpg.Connection[Any]) -> PostgresLink:
+    def wrap(self, connection: asyncpg.Connection[Any]) -> PostgresLink:
         """Wrap a connection of the caller without changing its settings."""
         return PostgresLink(connection, self._statements)
 
-    async def connection(self, dsn: str, **settings: str) -> asyncpg.Connection[Any]:
+    async def open_raw(self, dsn: str, **settings: str) -> asyncpg.Connection[Any]:
         import asyncpg  # noqa: PLC0415 - an optional dependency
 
         # A transaction pooler accepts no session settings.
@@ -72,12 +72,12 @@ class PostgresDoor:
             timeout=_CONNECT_SECONDS,
             command_timeout=_COMMAND_SECONDS,
             server_settings={} if pooled else {**_SETTINGS, **settings},
-            **self.address.options,
+            **self.address.driver_options,
         )
         return connection
 
     @asynccontextmanager
-    async def first(self) -> AsyncIterator[asyncpg.Connection[Any]]:
+    async def open_first(self) -> AsyncIterator[asyncpg.Connection[Any]]:
         """Open the first connection of a process; errors are translated into refusals that name the problem."""
         connection = None
         try:
@@ -100,14 +100,14 @@ class PostgresDoor:
         deadline = clock.steady() + _STARTUP_SECONDS
         while True:
             try:
-                return await self.connection(self.address.dsn)
+                return await self.open_raw(self.address.dsn)
             except (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError, ConnectionResetError):
                 if clock.steady() > deadline:
                     raise
             await clock.pause(_RETRY_SECONDS)
 
-    def translated(self, error: BaseException) -> BaseException | None:
+    def translate_error(self, error: BaseException) -> BaseException | None:
         return translated(error)
 
-    def is_worth_another_try(self, error: BaseException) -> bool:
+    def is_retryable(self, error: BaseException) -> bool:
         return is_worth_another_try(error)

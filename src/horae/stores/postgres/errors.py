@@ -82,7 +82,7 @@ def translated(error: BaseException) -> StoreError | None:
 
 def at_the_door(error: BaseException, address: Address) -> Refusal | None:
     """Return the refusal for an error of the first connection or of the migrations; None if there is none."""
-    place = address.shown
+    place = address.display_url
     if isinstance(error, Refusal):
         return None
     if _POOLER_MESSAGE in str(error):

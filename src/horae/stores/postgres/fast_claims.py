@@ -56,7 +56,7 @@ class FewClaimer(Claimer):
         return claim
 
     async def _claim_few(self, asked: Asked) -> Claim:
-        rows = await self._session.ask("read_few_due", asked.node, microseconds(asked.now), FEW + 1)
+        rows = await self._session.query("read_few_due", asked.node, microseconds(asked.now), FEW + 1)
         if not rows:
             return Claim()
         _, timed, ready, alone = rows[0][:_ENTRY]
@@ -75,7 +75,7 @@ class FewClaimer(Claimer):
 
     def _decided(self, rows: list[Row], asked: Asked) -> _Decided | None:
         """Decide all rows; return None if one of them is not ordinary."""
-        familiar = self._task_cache.known({row[_ENTRY]: row[_STANDING] for row in rows})
+        familiar = self._task_cache.get_current({row[_ENTRY]: row[_STANDING] for row in rows})
         decided = _Decided(Folded(), {})
         token = rows[0][0]
         for row in sorted(rows, key=_by_priority)[: asked.room]:
@@ -83,8 +83,8 @@ class FewClaimer(Claimer):
             if known is None or known.task.lane is not None or row[-1] != 1:
                 return None
             entry = entry_from(row[_ENTRY:_TASK], known.task.id)
-            change = asked.decide(Facts(known.task, known.standing, (entry,), known.live), entry, token)
-            after = decided.folded.take(known, (entry,), change) if change.born else None
+            change = asked.decide(Facts(known.task, known.status, (entry,), known.live), entry, token)
+            after = decided.folded.add(known, (entry,), change) if change.new_runs else None
             if after is None:
                 return None
             decided.after[known.number] = after
@@ -94,24 +94,24 @@ class FewClaimer(Claimer):
         values = few_births_at_once(decided.folded)
         if values is None:
             return None
-        rows = await self._session.at_once(lambda link: _write(link, values))
+        rows = await self._session.run_statement(lambda link: _write(link, values))
         if not rows:
             return None
         here, new, taken, timed, ready = rows[0]
         if not here:
             return Claim()
-        kept = decided.folded.kept
+        kept = decided.folded.decisions
         if new < len(kept):
             return None
         born = set(map(int, taken.split(","))) if taken else set()
         learnt = {number: known for number, known in decided.after.items() if number in born}
-        self._task_cache.learn(learnt, born.intersection(decided.folded.bare))
+        self._task_cache.update(learnt, born.intersection(decided.folded.emptied_tasks))
         mine = [noted for noted in kept if noted.known.number in born]
         if mine:
-            self._claim_order.last = mine[-1].known.task.owner
+            self._claim_order.last_owner = mine[-1].known.task.owner
         heads = [entry.due for noted in mine for entry in noted.change.put]
         heads += [instants[due] for due in (timed, ready) if due is not None]
-        claimed = [Claimed(noted.known.task, noted.change.born[0]) for noted in mine]
+        claimed = [Claimed(noted.known.task, noted.change.new_runs[0]) for noted in mine]
         return answer(claimed, len(claimed), asked.now, min(heads, default=None))
 
 

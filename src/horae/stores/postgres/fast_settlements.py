@@ -39,7 +39,7 @@ class FewCarrier(Carrier):
 
     async def _settled(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:
         """Try the fast path; return False, with nothing written, if a run is not ordinary or a task changed meanwhile."""
-        numbers = self._task_cache.tasks_of([each.run_id for each in batch])
+        numbers = self._task_cache.task_numbers_of_runs([each.run_id for each in batch])
         alike = all(isinstance(each.outcome, Succeeded) for each in batch)
         if not alike or len(set(numbers.values())) < len(batch):
             return False
@@ -52,21 +52,21 @@ class FewCarrier(Carrier):
             self._long_way = REST
             return False
         folded, after = decided
-        versions = array_text([noted.known.version for noted in folded.kept])
-        if not await self._session.at_once(lambda link: _write(link, [*values, versions])):
+        versions = array_text([noted.known.version for noted in folded.decisions])
+        if not await self._session.run_statement(lambda link: _write(link, [*values, versions])):
             return False
-        self._task_cache.learn(after)
+        self._task_cache.update(after)
         return True
 
     async def _seen(self, batch: Sequence[Settlement], numbers: dict[str, int]) -> _Seen | None:
         """Return each task and its entries by task number; None if that takes more than one read."""
-        bare = self._task_cache.bare(numbers.values())
+        bare = self._task_cache.get_with_empty_agenda(numbers.values())
         if len(bare) == len(batch):
             return {number: (known, ()) for number, known in bare.items()}
         if len(batch) > FEW:
             return None
-        rows = await self._session.ask("read_few_live", sorted(numbers.values()))
-        known = self._task_cache.known({row[0]: row[1] for row in rows})
+        rows = await self._session.query("read_few_live", sorted(numbers.values()))
+        known = self._task_cache.get_current({row[0]: row[1] for row in rows})
         if len(known) < len(batch) or not all(row[2] for row in rows):
             self._long_way = REST
             return None
@@ -78,11 +78,11 @@ class FewCarrier(Carrier):
         folded, after = Folded(), dict[int, Known]()
         for each in batch:
             mine, entries = seen[numbers[each.run_id]]
-            run, _ = mine.run(each.run_id)
+            run, _ = mine.find_run(each.run_id)
             if run is None or run.token != each.token or mine.task.lane is not None:
                 return None
             change = decide(new(Facts, (mine[2], mine[3], entries, mine[4], (), None, _NONE_MADE)), run, each)
-            now_known = None if change.born else folded.take(mine, entries, change)
+            now_known = None if change.new_runs else folded.add(mine, entries, change)
             if now_known is None:
                 return None
             after[mine.number] = now_known

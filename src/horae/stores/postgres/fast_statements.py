@@ -25,7 +25,7 @@ _FEW: Final = 16
 
 
 def births_at_once(folded: Folded, told: int) -> list[Any] | None:
-    kept = folded.kept
+    kept = folded.decisions
     if any(noted[2][5] for noted in kept):
         return None
     runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
@@ -44,7 +44,7 @@ def births_at_once(folded: Folded, told: int) -> list[Any] | None:
 
 def few_births_at_once(folded: Folded) -> list[Any] | None:
     """Return the parameters of `claim_few`: also the expected versions, and the instants of the next occurrences."""
-    kept = folded.kept
+    kept = folded.decisions
     runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
     ids, task_ids, owners, _, planned, due, *_ = runs
     shared = [runs[place] for place in _SHARED]
@@ -73,7 +73,7 @@ def few_births_at_once(folded: Folded) -> list[Any] | None:
 
 
 def successes_at_once(folded: Folded, told: int) -> list[Any] | None:
-    kept = folded.kept
+    kept = folded.decisions
     runs = list(zip(*[noted[2][3][0] for noted in kept], strict=True))
     ids, task_ids, owners, planned, due, results = (runs[place] for place in (0, 1, 2, 4, 5, 22))
     if not all(map(tells, ids, _instants(planned))):
@@ -131,4 +131,4 @@ def _counted(
     for (owner, hour, began, was_due), number in Counter(zip(owners, hours, started, due, strict=True)).items():
         counting.succeeded[owner, hour, bucket_of_microseconds(began - was_due)] += number
     counting.completed.update([owner for owner, goes_on in zip(owners, over, strict=True) if goes_on is None])
-    return counting.count_rows()
+    return counting.delta_rows()

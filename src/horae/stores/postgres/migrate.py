@@ -37,9 +37,9 @@ async def bring_up_to_date(connection: asyncpg.Connection[Any], address: Address
 async def _apply_missing(connection: asyncpg.Connection[Any], address: Address, steps: list[tuple[int, str]]) -> None:
     known, newest = await version_of(connection, address), steps[-1][0]
     if known is None:
-        raise refuse("store_not_ours", place=address.shown, schema=address.schema)
+        raise refuse("store_not_ours", place=address.display_url, schema=address.schema)
     if known > newest:
-        raise refuse("store_newer", place=address.shown, found=known, known=newest)
+        raise refuse("store_newer", place=address.display_url, found=known, known=newest)
     for number, script in steps[known:]:
         await _apply(connection, address.schema, number, script)
 
@@ -65,7 +65,7 @@ async def version_of(connection: asyncpg.Connection[Any], address: Address) -> i
 
 
 async def _refuse_unsupported_server(connection: asyncpg.Connection[Any], address: Address) -> None:
-    place = address.shown
+    place = address.display_url
     version = connection.get_server_version()
     if version.major < OLDEST:
         found, wanted = f"PostgreSQL {version.major}", f"PostgreSQL {OLDEST} or newer"

@@ -32,7 +32,7 @@ class NotifyRing:
     """Sends and receives on one connection. After a reconnect it wakes the listener once, as notifications may be lost."""
 
     def __init__(self, url: str) -> None:
-        self._address = Address.parsed(url)
+        self._address = Address.parse(url)
         self._factory = PostgresDoor(self._address)
         self._clock = SystemClock()
         self._retry = StoreRetry("waking by notification", self._clock)
@@ -45,7 +45,7 @@ class NotifyRing:
         self._sent.set()
         self._worker: asyncio.Task[None] | None = None
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Notify the other processes; several calls before the next send are merged into one notification."""
         self._is_pending = True
         self._sent.clear()
@@ -89,7 +89,7 @@ class NotifyRing:
 
     async def _run_connection(self) -> None:
         """Open a connection and serve it until it is lost."""
-        connection = await self._factory.connection(self._address.direct, synchronous_commit="off")
+        connection = await self._factory.open_raw(self._address.direct_dsn, synchronous_commit="off")
         try:
             self._retry.succeeded()
             connection.add_termination_listener(self._on_terminated)

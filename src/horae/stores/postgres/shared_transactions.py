@@ -46,7 +46,7 @@ class PostgresUsing:
         try:
             if not caller_connection.is_in_transaction():
                 await _begin(caller_connection, lent)
-            store_connection = self._postgres.linked(caller_connection)
+            store_connection = self._postgres.wrap(caller_connection)
             await self._refuse_another_database(store_connection)
             if changes:
                 await _add(caller_connection, store_connection, tuple(changes))
@@ -60,9 +60,9 @@ class PostgresUsing:
     async def _refuse_another_database(self, store_connection: PostgresLink) -> None:
         """Refuse a connection to another database than the store's. Checked each time: a failover may change the server."""
         (caller_database,) = await store_connection.query("database_identity")
-        (own_database,) = await self._session.ask("database_identity")
+        (own_database,) = await self._session.query("database_identity")
         if tuple(caller_database) != tuple(own_database):
-            raise refuse("another_database", place=self._postgres.address.shown)
+            raise refuse("another_database", place=self._postgres.address.display_url)
 
 
 def channel(schema: str) -> str:
@@ -105,7 +105,7 @@ async def _add(connection: asyncpg.Connection[Any], store_connection: PostgresLi
     for tries_left in range(_MAX_TRIES - 1, -1, -1):
         try:
             async with _savepoint(connection):
-                await store_connection.join()
+                await store_connection.join_transaction()
                 await add_to(store_connection, changes)
         except asyncpg.PostgresError as error:
             if tries_left and is_worth_another_try(error):

@@ -23,8 +23,8 @@ _SIZE: Final = (
 
 
 async def condition_of(url: str, clock: Clock) -> ServerCondition:
-    address = Address.parsed(url)
-    async with PostgresDoor(address).first() as connection:
+    address = Address.parse(url)
+    async with PostgresDoor(address).open_first() as connection:
         return await _read_status(connection, address, clock)
 
 
@@ -33,14 +33,14 @@ async def _read_status(connection: asyncpg.Connection[Any], address: Address, cl
     database, version = await connection.fetchrow(  # type: ignore[misc]
         "SELECT current_database()::text, current_setting('server_version')"
     )
-    sent = Asked.at(clock)
-    offset = sent.offset(await connection.fetchval("SELECT clock_timestamp()"), clock)
+    sent = Asked.now(clock)
+    offset = sent.clock_offset(await connection.fetchval("SELECT clock_timestamp()"), clock)
     rows = await connection.fetch("SELECT name, setting FROM pg_settings WHERE name = ANY($1)", list(_SETTINGS))
     settings: dict[str, str] = dict(sorted((name, setting) for name, setting in rows))
     return ServerCondition(
         "PostgreSQL",
         version.split()[0],
-        address.shown.partition("://")[2].rpartition("/")[0],
+        address.display_url.partition("://")[2].rpartition("/")[0],
         database,
         "schema",
         address.schema,

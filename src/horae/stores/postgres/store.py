@@ -20,18 +20,18 @@ SLICE: Final = 480
 class PostgresStore(PostgresUsing, ServedStore):
     def __init__(self, url: str) -> None:
         self.url = url
-        self.address = Address.parsed(url)
+        self.address = Address.parse(url)
         self._postgres = PostgresDoor(self.address)
         super().__init__(self._postgres, self.address.connections, SLICE)
         self._claimer = FewClaimer(self._session, self._task_cache, SLICE)
         self._run_updater = FewCarrier(self._session, self._task_cache)
 
     async def _prepare(self) -> None:
-        async with self._postgres.first() as connection:
+        async with self._postgres.open_first() as connection:
             await bring_up_to_date(connection, self.address)
 
     async def _number_events(self) -> None:
-        if (await self._session.ask("has_unnumbered_events"))[0][0]:
+        if (await self._session.query("has_unnumbered_events"))[0][0]:
             await self._session.transact(_number_committed_events)
 
 

@@ -42,7 +42,7 @@ class ServedAgenda:
         if not routes:
             return 0
         waiting_routes = sorted(routes)
-        if not (await self._session.ask("has_entries_parked_at_routes", waiting_routes))[0][0]:
+        if not (await self._session.query("has_entries_parked_at_routes", waiting_routes))[0][0]:
             return 0
         return await self._session.transact(lambda connection: _admit(connection, waiting_routes))
 
@@ -55,17 +55,17 @@ class ServedAgenda:
         return tuple((run_id, token) for run_id, token in await self._session.transact(work))
 
     async def join(self, node: Node) -> None:
-        await self._session.ask("join", *node_values(node))
+        await self._session.query("join", *node_values(node))
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
-        rows = await self._session.ask("extend", node, microseconds(now), load, span_microseconds(offset))
+        rows = await self._session.query("extend", node, microseconds(now), load, span_microseconds(offset))
         if not rows:
             return Extension(held=False)
         orders, nodes, timed, ready, clock, draining = rows[0]
         heads = [due for due in (timed, ready) if due is not None]
         return Extension(
             held=True,
-            orders=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+            cancel_requests=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
             nodes=tuple(node_from(tuple(row)) for row in decode(nodes)),
             next_due=instants[min(heads)] if heads else None,
             now=instants[clock],
@@ -73,10 +73,10 @@ class ServedAgenda:
         )
 
     async def leave(self, node: str) -> None:
-        await self._session.ask("leave", node)
+        await self._session.query("leave", node)
 
     async def next_due(self) -> datetime | None:
-        timed, ready = (await self._session.ask("agenda_heads"))[0]
+        timed, ready = (await self._session.query("agenda_heads"))[0]
         heads = [due for due in (timed, ready) if due is not None]
         return instants[min(heads)] if heads else None
 

@@ -62,7 +62,7 @@ class Claimer:
         """Claim up to `room` runs. Reads the head of the agenda first, unless an entry is known to be due: an idle node
         must cost no write."""
         if room <= 0 or self._head is None or self._head > now:
-            rows = await self._session.ask("agenda_heads_of_node", node)
+            rows = await self._session.query("agenda_heads_of_node", node)
             if not rows:
                 return Claim()
             timed, ready = rows[0]
@@ -83,7 +83,7 @@ class Claimer:
             lambda connection: self._claim(connection, request, check_ledger=check_ledger)
         )
         if unit is not None:
-            unit.learnt_by(self._task_cache)
+            unit.update_cache(self._task_cache)
         self._head = claim.next_due
         return claim
 
@@ -94,29 +94,29 @@ class Claimer:
             return Claim(), None
         start = _ClaimStart(*start_rows[0])
         now = microseconds(request.now)
-        self._claim_order.backlog = start.ready is not None
-        rows = await self._claim_order.slice(connection, now, request.room)
+        self._claim_order.has_backlog = start.ready is not None
+        rows = await self._claim_order.read_slice(connection, now, request.room)
         claimed: list[Claimed] = []
         decided, unit = 0, None
         if rows:
             decided, unit = await self._decide(connection, rows, request, start, claimed, check_ledger=check_ledger)
-            await unit.finish(connection)
+            await unit.flush(connection)
         if decided:
-            self._claim_order.last = rows[decided - 1][5]
+            self._claim_order.last_owner = rows[decided - 1][5]
         timed, ready = (await connection.query("agenda_heads"))[0]
         return answer(claimed, decided, request.now, earlier(timed, ready)), unit
 
     async def _load(self, connection: Link, rows: list[Row], start: _ClaimStart) -> Gathered:
         loaded = Gathered(self._task_cache, {row[0]: row[_VERSION] for row in rows})
         await loaded.read_tasks(connection)
-        several = [number for number, entry_count in loaded.queued.items() if entry_count > 1]
-        if cached := [row[0] for row in rows if row[0] not in loaded.queued]:
+        several = [number for number, entry_count in loaded.entry_counts.items() if entry_count > 1]
+        if cached := [row[0] for row in rows if row[0] not in loaded.entry_counts]:
             several += [number for (number,) in await connection.query("tasks_with_several_entries", cached)]
         await loaded.read_entries(connection, several)
         for row in rows:
             if row[0] not in loaded.entries:
-                loaded.entries[row[0]] = (entry_from(row, loaded.known[row[0]].task.id),)
-        await loaded.read_surroundings(connection, alone=start.alone)
+                loaded.entries[row[0]] = (entry_from(row, loaded.tasks[row[0]].task.id),)
+        await loaded.read_lane_state(connection, alone=start.alone)
         return loaded
 
     async def _decide(
@@ -142,13 +142,13 @@ class Claimer:
             if len(claimed) >= request.room:
                 break
             if decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > deadline:
-                self._claim_order.took(decided, len(rows))
+                self._claim_order.adapt_slice_size(decided, len(rows))
                 break
             number = row[0]
-            known = loaded.known[number]
+            known = loaded.tasks[number]
             entries = loaded.entries[number]
             entry = entries[0] if len(entries) == 1 else next(e for e in entries if e.slot == row[1])
-            facts = loaded.facts(known, entries)
+            facts = loaded.build_facts(known, entries)
             if check_ledger:
                 change = await _decide_deduplicated(
                     connection, unit, number, partial(_decide_entry, decide, entry, token), facts
@@ -159,13 +159,13 @@ class Claimer:
                     raise AlreadyMadeError
             if row[1] not in change.dropped:
                 _check_entry_moved(entry, change)
-            unit.note(known, entries, change)
-            for run in change.born:
+            unit.add_change(known, entries, change)
+            for run in change.new_runs:
                 if run.state in LIVE:
                     claimed.append(new(Claimed, (change.task or known.task, run)))  # noqa: PERF401 - there is one
             decided += 1
         else:
-            self._claim_order.took(decided, decided)
+            self._claim_order.adapt_slice_size(decided, decided)
         return decided, unit
 
 
@@ -174,15 +174,15 @@ async def _decide_deduplicated(
 ) -> Change:
     """Decide again if the ledger has some of the new runs, telling the decision which; never write these runs again."""
     change = decide(facts)
-    if existing := await unit.made(connection, number, change):
-        change = decide(facts._replace(made=existing))
-    return await unit.only_new(connection, number, change)
+    if existing := await unit.find_existing_runs(connection, number, change):
+        change = decide(facts._replace(existing_run_ids=existing))
+    return await unit.deduplicate_runs(connection, number, change)
 
 
 def _has_duplicate_run(change: Change, facts: Facts) -> bool:
     """Whether a new run has the id of a live one. The change may end that run, so the ledger alone would not show it."""
     live_ids = {run.id for run in facts.live}
-    return any(run.id in live_ids for run in change.born)
+    return any(run.id in live_ids for run in change.new_runs)
 
 
 def _decide_entry(decide: FireDecision, entry: Entry, token: int, facts: Facts) -> Change:

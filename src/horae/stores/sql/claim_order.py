@@ -31,29 +31,29 @@ class Turns:
     """
 
     def __init__(self, most: int = CLAIM_SLICE) -> None:
-        self.last = ""
-        self.backlog = False
-        self.most = most
-        self.reach = most
+        self.last_owner = ""
+        self.has_backlog = False
+        self.max_slice = most
+        self.slice_size = most
 
-    def took(self, decided: int, offered: int) -> None:
+    def adapt_slice_size(self, decided: int, offered: int) -> None:
         """Adapt the slice size: `decided` of the `offered` entries could be decided within the time limit."""
-        self.reach = min(self.most, 2 * self.reach) if decided == offered else max(LONGEST_TURN, decided)
+        self.slice_size = min(self.max_slice, 2 * self.slice_size) if decided == offered else max(LONGEST_TURN, decided)
 
-    async def slice(self, connection: Link, now: int, room: int) -> list[Row]:
+    async def read_slice(self, connection: Link, now: int, room: int) -> list[Row]:
         """Return locked rows of due entries, at most one per task, best first."""
-        has_little_room = room < self.reach
+        has_little_room = room < self.slice_size
         rows = (
             []
-            if self.backlog
-            else await connection.query("peek_timed_slice" if has_little_room else "timed_slice", now, self.reach + 1)
+            if self.has_backlog
+            else await connection.query("peek_timed_slice" if has_little_room else "timed_slice", now, self.slice_size + 1)
         )
-        if self.backlog or (
-            len(rows) > min(self.reach, _ROTATION_THRESHOLD)
+        if self.has_backlog or (
+            len(rows) > min(self.slice_size, _ROTATION_THRESHOLD)
             and not (await connection.query("due_order_suffices"))[0][0]
         ):
             return one_of_each_task(await self._read_rotation(connection, now))
-        rows = rows[: self.reach]
+        rows = rows[: self.slice_size]
         if any(row[6] for row in rows):
             rows.sort(key=by_priority)
         rows = one_of_each_task(rows)
@@ -78,7 +78,7 @@ class Turns:
                 zip(owners_with_more, await self._read_queues(connection, owners_with_more, CLAIM_SLICE), strict=True)
             )
             queues = [more.get(owner, queue) for owner, queue in zip(owners, queues, strict=True)]
-        chosen = taking_turns(queues, turn)[: self.reach]
+        chosen = taking_turns(queues, turn)[: self.slice_size]
         return await self._lock_rows(connection, now, chosen)
 
     async def _read_queues(self, connection: Link, owners: list[str], share: int) -> list[list[Row]]:
@@ -95,8 +95,8 @@ class Turns:
 
     async def _read_owners(self, connection: Link) -> list[str]:
         """Return the next owners in rotation, at most as many as a slice has entries."""
-        owners = [owner for (owner,) in await connection.query("ready_owners", self.last, CLAIM_SLICE + 1)]
-        if len(owners) < CLAIM_SLICE and self.last:
+        owners = [owner for (owner,) in await connection.query("ready_owners", self.last_owner, CLAIM_SLICE + 1)]
+        if len(owners) < CLAIM_SLICE and self.last_owner:
             first = await connection.query("ready_owners", "", CLAIM_SLICE + 1)
             owners += [owner for (owner,) in first if owner not in owners]
         return owners[:CLAIM_SLICE]

@@ -28,7 +28,7 @@ class Link(Protocol):
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Append to the event log. No event gets a number below one that a reader may have seen already."""
 
-    async def write_at_once(self, decisions: Folded) -> bool:
+    async def write_folded(self, decisions: Folded) -> bool:
         """Write an ordinary claim or settlement by one statement; return False if this server has no such statement."""
 
     async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
@@ -37,7 +37,7 @@ class Link(Protocol):
 
     async def begin(self) -> None: ...
 
-    async def begin_reading(self) -> None:
+    async def begin_read_only(self) -> None:
         """Begin a read-only transaction on one snapshot."""
 
     async def commit(self) -> None: ...
@@ -51,7 +51,7 @@ class Link(Protocol):
         """Drop the connection without waiting; the server rolls back its open transaction."""
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether the connection is open and outside a transaction, so that it can be reused."""
 
 
@@ -60,8 +60,8 @@ class Door(Protocol):
 
     async def connect(self) -> Link: ...
 
-    def translated(self, error: BaseException) -> BaseException | None:
+    def translate_error(self, error: BaseException) -> BaseException | None:
         """Return the matching store error; None for an error that does not come from the server."""
 
-    def is_worth_another_try(self, error: BaseException) -> bool:
+    def is_retryable(self, error: BaseException) -> bool:
         """Whether the transaction failed only because of concurrent ones (deadlock, serialization): retry it."""

@@ -27,7 +27,7 @@ class Pool:
         self._closed = self._drained = False
 
     @asynccontextmanager
-    async def link(self) -> AsyncIterator[Link]:
+    async def acquire(self) -> AsyncIterator[Link]:
         """Lend a connection exclusively. It goes back to the pool only if it is still usable, also after an error."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
@@ -40,7 +40,7 @@ class Pool:
                 connection.abandon()
                 raise
             finally:
-                if connection.usable and not self._drained:
+                if connection.is_usable and not self._drained:
                     self._idle.append(connection)
                 else:
                     self._all.discard(connection)
@@ -49,7 +49,7 @@ class Pool:
     async def _take_idle_or_connect(self) -> Link:
         while self._idle:
             connection = self._idle.pop()
-            if connection.usable:
+            if connection.is_usable:
                 return connection
             self._all.discard(connection)
             connection.abandon()
@@ -58,7 +58,7 @@ class Pool:
         self._all.add(connection)
         return connection
 
-    def forget(self) -> None:
+    def discard_idle(self) -> None:
         """Drop all idle connections: after one connection was lost, the others are likely dead too."""
         idle, self._idle = self._idle, []
         for connection in idle:

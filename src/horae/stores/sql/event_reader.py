@@ -18,19 +18,19 @@ class ServedFeed:
     async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
         await self._number_events()
         if owner is None:
-            rows = await self._session.ask("events", after, limit)
+            rows = await self._session.query("events", after, limit)
         else:
-            rows = await self._session.ask("events_of_owner", after, limit, owner)
+            rows = await self._session.query("events_of_owner", after, limit, owner)
         return tuple(map(event_from, rows))
 
     async def last_event(self) -> int:
         await self._number_events()
-        number: int = (await self._session.ask("last_event"))[0][0]
+        number: int = (await self._session.query("last_event"))[0][0]
         return number
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         await self._number_events()
-        rows = await self._session.ask("owner_event_counts", list(owners), until) if owners else []
+        rows = await self._session.query("owner_event_counts", list(owners), until) if owners else []
         counts: dict[str, int] = dict.fromkeys(owners, 0)
         for owner, number in rows:
             counts[owner] += int(number)

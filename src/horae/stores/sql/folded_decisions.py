@@ -27,23 +27,23 @@ class Folded:
     """Collects decisions of one kind: starts or successes, as the first one was."""
 
     def __init__(self) -> None:
-        self.kept: list[Noted] = []
-        self.births = False
+        self.decisions: list[Noted] = []
+        self.are_starts = False
 
     @property
-    def bare(self) -> list[int]:
+    def emptied_tasks(self) -> list[int]:
         """Numbers of the tasks whose agenda is empty afterwards."""
-        return [noted[0][0] for noted in self.kept if not noted[2][5]] if self.births else []
+        return [noted[0][0] for noted in self.decisions if not noted[2][5]] if self.are_starts else []
 
-    def take(self, known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
+    def add(self, known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
         """Add a decision and return the task as changed; return None, without adding it, if it is of another kind."""
         births = bool(change[2])
-        if self.kept and births is not self.births:
+        if self.decisions and births is not self.are_starts:
             return None
         changed_task = _after_start(known, entries, change) if births else _after_success(known, change)
         if changed_task is not None:
-            self.births = births
-            self.kept.append(new(Noted, (known, entries, change)))
+            self.are_starts = births
+            self.decisions.append(new(Noted, (known, entries, change)))
         return changed_task
 
 

@@ -92,11 +92,11 @@ async def _import_tasks(connection: Link, items: Sequence[Parcel]) -> None:
 
 def _add_task(batches: Sheets, number: int, version: int, facts: Facts) -> None:
     batches.new_tasks += (number, *task_values(facts.task))
-    batches.new_standings += standing_values(number, version + 1, facts.standing)[:-1]
+    batches.new_statuses += standing_values(number, version + 1, facts.status)[:-1]
     for entry in facts.entries:
         batches.entries[number, entry.slot] = entry_values(number, entry)
     for run in facts.live:
-        batches.bear(number, run)
+        batches.add_run(number, run)
 
 
 async def _find_existing(connection: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -139,12 +139,12 @@ def _without_nul(values: list[Any]) -> list[Any]:
 
 _IMPORTERS: Final[dict[Part, Callable[[Link, Sequence[Parcel]], Awaitable[None]]]] = {
     Part.MARKS: _import_marks,
-    Part.REMEMBERED: _import_metadata,
+    Part.METADATA: _import_metadata,
     Part.RECORDS: _import_records,
     Part.LANES: _import_lanes,
-    Part.BARRED: _import_blocked_owners,
+    Part.BLOCKED_OWNERS: _import_blocked_owners,
     Part.NODES: _import_nodes,
-    Part.TALLIES: _import_counters,
+    Part.COUNTERS: _import_counters,
     Part.TASKS: _import_tasks,
     Part.RUNS: _import_runs,
     Part.LINES: _import_lines,

@@ -25,7 +25,7 @@ class ServedJournal:
             await self._session.transact(lambda connection: _write(connection, given))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
-        rows = await self._session.ask("lines", run_id, after, limit)
+        rows = await self._session.query("lines", run_id, after, limit)
         return tuple(
             NumberedLine(number, Line(name, instants[at], level, text)) for number, name, at, level, text in rows
         )

@@ -21,7 +21,7 @@ class Surroundings:
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
         self._block_reasons: dict[str, Reason | None] = {}
-        self.quiet = True
+        self.is_unrestricted = True
         """True if no lane and no blocked owner concerns these tasks."""
 
     async def read(
@@ -33,8 +33,8 @@ class Surroundings:
         if not alone and self._lane_of_owner:
             needed |= await self._read_owners(connection, {task.lane for task in tasks if task.lane is not None})
         if needed:
-            self.quiet = False
-            await self.hold(connection, needed)
+            self.is_unrestricted = False
+            await self.lock_lanes(connection, needed)
 
     async def _read_owners(self, connection: Link, lanes: set[str]) -> set[str]:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
@@ -47,10 +47,10 @@ class Surroundings:
                 owner_lanes.add(name)
             else:
                 self._block_reasons[name] = REASONS[reason]
-                self.quiet = False
+                self.is_unrestricted = False
         return owner_lanes
 
-    async def hold(self, connection: Link, lanes: Iterable[str]) -> None:
+    async def lock_lanes(self, connection: Link, lanes: Iterable[str]) -> None:
         """Lock these lanes: until the transaction ends, no other one changes their slots or waiting entries."""
         missing = sorted(lane for lane in lanes if lane not in self._limits)
         if not missing:
@@ -65,7 +65,7 @@ class Surroundings:
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._taken[name] = taken.get(name, 0)
 
-    def lanes_of(self, task: Task) -> tuple[LaneUse, ...]:
+    def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         lane, own_lane = task.lane, self._lane_of_owner.get(task.owner)
         if lane is None:
             return () if own_lane is None else (self._use(own_lane),)
@@ -73,17 +73,17 @@ class Surroundings:
             return (self._use(lane),)
         return self._use(lane), self._use(own_lane)
 
-    def barred(self, task: Task) -> Reason | None:
+    def block_reason(self, task: Task) -> Reason | None:
         return self._block_reasons.get(task.owner) or self._block_reasons.get(also_barred_as(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
         return LaneUse(lane, self._limits[lane], self._taken[lane])
 
-    def taken(self, lanes: Iterable[str], by: int) -> None:
+    def add_taken(self, lanes: Iterable[str], by: int) -> None:
         """Add `by` (which may be negative) to the slots in use of each of these lanes."""
         for lane in lanes:
             if lane in self._taken:
                 self._taken[lane] += by
 
-    def free_in(self, lane: str) -> int:
+    def free_slots(self, lane: str) -> int:
         return max(0, self._limits[lane] - self._taken[lane])

@@ -87,25 +87,25 @@ async def facts_of(connection: Link, rows: Sequence[Row], *, with_lanes: bool = 
     await loaded.read_tasks(connection)
     await loaded.read_entries(connection, numbers)
     blocked = await _read_block_reasons(connection, loaded)
-    listed = [_build_facts(loaded, number, blocked) for number in numbers if number in loaded.known]
+    listed = [_build_facts(loaded, number, blocked) for number in numbers if number in loaded.tasks]
     if not with_lanes:
         return tuple(listed)
     return tuple([facts._replace(lanes=await _read_lanes(connection, facts)) for facts in listed])
 
 
 async def _read_block_reasons(connection: Link, loaded: Gathered) -> dict[str, Reason | None]:
-    tasks = [known.task for known in loaded.known.values()]
+    tasks = [known.task for known in loaded.tasks.values()]
     names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
     rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
     return {name: REASONS[reason] for kind, name, reason in rows if kind == "barred"}
 
 
 def _build_facts(loaded: Gathered, number: int, blocked: dict[str, Reason | None]) -> Facts:
-    known = loaded.known[number]
+    known = loaded.tasks[number]
     entries = loaded.entries.get(number, ())
     task = known.task
     reason = blocked.get(task.owner) or blocked.get(also_barred_as(task.owner, task.lane))
-    return Facts(task, known.standing, entries, known.live, barred=reason)
+    return Facts(task, known.status, entries, known.live, block_reason=reason)
 
 
 async def _read_lanes(connection: Link, facts: Facts) -> tuple[LaneUse, ...]:

@@ -25,23 +25,23 @@ class Gathered:
 
     def __init__(self, cache: Familiar, versions: Mapping[int, int]) -> None:
         self.versions = versions
-        self.known = cache.known(versions)
+        self.tasks = cache.get_current(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
-        self.queued: dict[int, int] = {}
+        self.entry_counts: dict[int, int] = {}
         """Number of agenda entries, by task; only for tasks that were not in the cache."""
-        self.surroundings = Surroundings()
+        self.lane_state = Surroundings()
 
     async def read_tasks(self, connection: Link) -> None:
         """Read the tasks that the cache does not hold at their current version."""
-        numbers = [number for number in self.versions if number not in self.known]
+        numbers = [number for number in self.versions if number not in self.tasks]
         if not numbers:
             return
         with_live_runs: list[int] = []
         for row in await connection.query("tasks", numbers):
             number, (live_count, entry_count) = row[0], row[-2:]
             values = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
-            self.known[number] = new(Known, values)
-            self.queued[number] = entry_count
+            self.tasks[number] = new(Known, values)
+            self.entry_counts[number] = entry_count
             if live_count:
                 with_live_runs.append(number)
         if with_live_runs:
@@ -49,22 +49,22 @@ class Gathered:
 
     async def _read_runs(self, connection: Link, numbers: list[int]) -> None:
         for row in await connection.query("live_runs", numbers):
-            known = self.known[row[2]]
+            known = self.tasks[row[2]]
             live = (*known.live, run_from(row, known.task.id))
-            self.known[row[2]] = known._replace(live=live, numbers=(0,) * len(live))
+            self.tasks[row[2]] = known._replace(live=live, numbers=(0,) * len(live))
 
     async def read_entries(self, connection: Link, numbers: Collection[int]) -> None:
         if numbers:
             for row in await connection.query("entries", list(numbers)):
                 number = row[0]
-                entry = entry_from(row, self.known[number].task.id)
+                entry = entry_from(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
-    async def read_surroundings(self, connection: Link, *, alone: bool = False) -> None:
-        tasks = [known.task for known in self.known.values()]
-        lanes = {lane for known in self.known.values() for run in known.live for lane in run.lanes}
+    async def read_lane_state(self, connection: Link, *, alone: bool = False) -> None:
+        tasks = [known.task for known in self.tasks.values()]
+        lanes = {lane for known in self.tasks.values() for run in known.live for lane in run.lanes}
         lanes.update(self._lanes_of_entries())
-        await self.surroundings.read(connection, tasks, lanes, alone=alone)
+        await self.lane_state.read(connection, tasks, lanes, alone=alone)
         await self._reread_parked_entries(connection)
 
     async def _reread_parked_entries(self, connection: Link) -> None:
@@ -82,14 +82,14 @@ class Gathered:
                 if entry.lane is not None and not is_route(entry.lane):
                     yield entry.lane
 
-    def facts(self, known: Known, entries: tuple[Entry, ...]) -> Facts:
+    def build_facts(self, known: Known, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, standing, live, _ = known
-        lane_state = self.surroundings
-        if lane_state.quiet and task[9] is None:
+        lane_state = self.lane_state
+        if lane_state.is_unrestricted and task[9] is None:
             return new(Facts, (task, standing, entries, live, (), None, _NO_EXISTING_RUNS))
-        return Facts(task, standing, entries, live, lane_state.lanes_of(task), lane_state.barred(task))
+        return Facts(task, standing, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
 
-    def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
+    def update_entries(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
         """Apply the change to the loaded entries of a task, for the next decision on it."""
         slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
         slots.update((entry.slot, entry) for entry in change.put)
@@ -97,7 +97,7 @@ class Gathered:
 
 
 def _is_parked_for_lane(entry: Entry) -> bool:
-    return entry.stand is Stand.PARKED and entry.lane is not None and not is_route(entry.lane)
+    return entry.state is Stand.PARKED and entry.lane is not None and not is_route(entry.lane)
 
 
 async def everything_of(connection: Link, cache: Familiar, number: int, version: int) -> tuple[Gathered, Known, Facts]:
@@ -105,9 +105,9 @@ async def everything_of(connection: Link, cache: Familiar, number: int, version:
     loaded = Gathered(cache, {number: version})
     await loaded.read_tasks(connection)
     await loaded.read_entries(connection, (number,))
-    await loaded.read_surroundings(connection)
-    known = loaded.known[number]
-    return loaded, known, loaded.facts(known, loaded.entries.get(number, ()))
+    await loaded.read_lane_state(connection)
+    known = loaded.tasks[number]
+    return loaded, known, loaded.build_facts(known, loaded.entries.get(number, ()))
 
 
 async def one_by_id(connection: Link, task_id: str) -> Row | None:

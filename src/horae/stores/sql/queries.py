@@ -84,8 +84,8 @@ class ServedBook:
             return None
         loaded, known, before = await everything_of(connection, Familiar(), number, version)
         unit = Draft(loaded)
-        unit.note(known, before.entries, await unit.only_new(connection, number, decide(before)))
-        await unit.finish(connection)
+        unit.add_change(known, before.entries, await unit.deduplicate_runs(connection, number, decide(before)))
+        await unit.flush(connection)
         version = await held(connection, number)
         return before, None if version is None else (await everything_of(connection, Familiar(), number, version))[2]
 
@@ -110,12 +110,12 @@ class ServedBook:
         return await self._session.read(lambda connection: read_runs(connection, run_filter, after, limit))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        return tuple(row[0] for row in await self._session.ask("task_ids", prefix, owner, limit))
+        return tuple(row[0] for row in await self._session.query("task_ids", prefix, owner, limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = instants_of_prefix(prefix) or (0, -1)
-        live = await self._session.ask("live_run_ids", prefix, owner, limit)
-        ended = await self._session.ask("ended_run_ids", prefix, owner, limit, first, last)
+        live = await self._session.query("live_run_ids", prefix, owner, limit)
+        ended = await self._session.query("ended_run_ids", prefix, owner, limit, first, last)
         return tuple(sorted({row[0] for row in (*live, *ended)})[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
@@ -129,14 +129,14 @@ class ServedBook:
         if not hours:
             return {}
         owner_or_all, this_hour = EVERYBODY if owner is None else owner, hour_of(SystemClock().now())
-        rows = await self._session.ask("counts", list(hours), owner_or_all, this_hour, KEPT_HOURS)
+        rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, KEPT_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def output_bytes(self, owner: str) -> int:
-        return int((await self._session.ask("output_bytes", owner))[0][0])
+        return int((await self._session.query("output_bytes", owner))[0][0])
 
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
-        rows = await self._session.ask("waiting", owner, microseconds(now), COUNTED_UP_TO)
+        rows = await self._session.query("waiting", owner, microseconds(now), COUNTED_UP_TO)
         timed, ready, parked, stranded = rows[0]
         return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
 
@@ -144,14 +144,14 @@ class ServedBook:
         return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
 
     async def lanes(self) -> tuple[LaneUse, ...]:
-        rows = await self._session.ask("all_lanes")
+        rows = await self._session.query("all_lanes")
         return tuple(
             LaneUse(name, DEFAULT_LIMIT if slot_limit is None else slot_limit, taken)
             for name, slot_limit, taken in rows
         )
 
     async def nodes(self) -> tuple[Node, ...]:
-        return tuple(node_from(row) for row in await self._session.ask("all_nodes"))
+        return tuple(node_from(row) for row in await self._session.query("all_nodes"))
 
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         async def work(connection: Link) -> bool:
@@ -167,13 +167,13 @@ class ServedBook:
         async def work(connection: Link) -> None:
             await connection.query("set_lane", name, limit)
             unit = Draft(Gathered(Familiar(), {}))
-            unit.offer(name)
-            unit.sheets.beside += attached_records
-            await unit.finish(connection)
+            unit.offer_slots(name)
+            unit.batches.attached_records += attached_records
+            await unit.flush(connection)
 
         await self._session.transact(work)
 
-    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
         async def work(connection: Link) -> None:
             if reason is None:
                 await connection.query("unblock_owner", owner)
@@ -181,24 +181,24 @@ class ServedBook:
                 await connection.query("block_owner", owner, reason)
             await write_beside(connection, attached_records)
 
-        await (self._session.transact if attached_records else self._session.at_once)(work)
+        await (self._session.transact if attached_records else self._session.run_statement)(work)
 
 
 async def add_to(connection: Link, changes: Sequence[Change]) -> None:
     """Add new tasks within the transaction that the connection is in."""
     numbers = [number for (number,) in await connection.query("task_numbers", len(changes))]
-    if any(change.born for change in changes):
+    if any(change.new_runs for change in changes):
         unit = Draft(Gathered(Familiar(), {}))
         for number, change in zip(numbers, changes, strict=True):
-            await unit.note_new(connection, number, change)
-        await unit.finish(connection)
+            await unit.add_task(connection, number, change)
+        await unit.flush(connection)
     else:
         batches = Sheets()
         for number, change in zip(numbers, changes, strict=True):
-            batches.add(number, change)
+            batches.add_task(number, change)
         await batches.write(connection)
-        if batches.beside:
-            await write_beside(connection, batches.beside)
+        if batches.attached_records:
+            await write_beside(connection, batches.attached_records)
 
 
 async def _create(connection: Link, key: str, change: Change) -> Facts | None:

@@ -22,7 +22,7 @@ class ServedRecords:
     _session: Session
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
-        rows = await self._session.ask("get_record", kind, key)
+        rows = await self._session.query("get_record", kind, key)
         record = record_from(rows[0]) if rows else None
         return record if record is not None and owner in (None, record.owner) else None
 
@@ -35,7 +35,7 @@ class ServedRecords:
     async def write_records(self, writings: Sequence[Writing]) -> bool:
         given = tuple(writings)
         if len(given) == 1:
-            return await self._session.at_once(lambda connection: connection.write_records(given)) is None
+            return await self._session.run_statement(lambda connection: connection.write_records(given)) is None
         try:
             await self._session.transact(lambda connection: _write_all_or_none(connection, given))
         except _RecordChangedError:
@@ -49,16 +49,16 @@ class ServedRecords:
         cursor = after if after is not None else AFTER_ALL_KEYS if newest else ""
         values = (kind, cursor, size + 1)
         if owner is None:
-            rows = await self._session.ask("newest_records_page" if newest else "records_page", *values)
+            rows = await self._session.query("newest_records_page" if newest else "records_page", *values)
         else:
             statement = "newest_records_page_of_owner" if newest else "records_page_of_owner"
-            rows = await self._session.ask(statement, *values, owner)
+            rows = await self._session.query(statement, *values, owner)
         items = tuple(record_from(row) for row in rows[:size])
         return Page(items, items[-1].key if items and len(rows) > size else None)
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         at = microseconds(now)
-        if not (await self._session.ask("something_expired", at))[0][0]:
+        if not (await self._session.query("something_expired", at))[0][0]:
             return 0
         return len(await self._session.transact(lambda connection: connection.query("drop_expired", at, limit)))
 

@@ -33,13 +33,13 @@ class Found(NamedTuple):
     runs: list[list[Any]]
     tasks: list[int]
     events: int
-    place: Place
+    cursor: Place
     more: bool
-    counted: bool = False
+    has_counts: bool = False
     """Whether there are counter deltas to be summed up."""
 
     @property
-    def anything(self) -> bool:
+    def has_rows(self) -> bool:
         return bool(self.runs or self.tasks or self.events)
 
 
@@ -52,19 +52,19 @@ class Search:
         self._keep_runs = keep_runs
         self._limit = max(1, limit)
 
-    async def look(self, after: str | None) -> Found:
-        row = (await self._session.ask("expired_rows", self._before, self._limit))[0]
+    async def find(self, after: str | None) -> Found:
+        row = (await self._session.query("expired_rows", self._before, self._limit))[0]
         runs, tasks, events = (decode(text or "[]") for text in row[:3])
         last, counted = row[3], bool(row[4])
-        cursor = Place(last, 0) if after is None else Place.parsed(after)
+        cursor = Place(last, 0) if after is None else Place.parse(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
             tasks = tasks[: max(0, self._limit - len(runs))]
-            return Found(runs, tasks, max(events, default=0), cursor, more=True, counted=counted)
+            return Found(runs, tasks, max(events, default=0), cursor, more=True, has_counts=counted)
         if cursor == Place(last):
-            return Found([], [], 0, cursor, more=False, counted=counted)
+            return Found([], [], 0, cursor, more=False, has_counts=counted)
         batch = await self._session.read(lambda connection: self._find_surplus_runs(connection, cursor, last))
-        return batch._replace(counted=counted)
+        return batch._replace(has_counts=counted)
 
     async def _find_surplus_runs(self, connection: Link, cursor: Place, last: int) -> Found:
         """Find the oldest runs of tasks that have more than `keep_runs`."""
@@ -83,10 +83,10 @@ class Search:
     async def _find_tasks_over_limit(self, connection: Link, cursor: Place, last: int) -> tuple[list[int], Place]:
         """Return the next tasks with too many runs, and the cursor after them."""
         if cursor.task is None:
-            until = (await connection.query("event_window_end", cursor.told, _EVENT_BATCH, last))[0][0]
-            rows = await connection.query("recent_tasks_over_run_limit", cursor.told, until, self._keep_runs)
+            until = (await connection.query("event_window_end", cursor.event, _EVENT_BATCH, last))[0][0]
+            rows = await connection.query("recent_tasks_over_run_limit", cursor.event, until, self._keep_runs)
             return [task for (task,) in rows], Place(until)
-        return await self._scan_all_tasks(connection, cursor.told, cursor.task)
+        return await self._scan_all_tasks(connection, cursor.event, cursor.task)
 
     async def _scan_all_tasks(self, connection: Link, event: int, after: int) -> tuple[list[int], Place]:
         until = after + _SCAN_WINDOW
@@ -120,4 +120,4 @@ async def remove(connection: Link, batch: Found, before: datetime) -> Trimmed:
         ]
         await connection.write_rows("insert_counter_deltas", 4, rows)
     events = len(await connection.query("drop_events", batch.events)) if batch.events else 0
-    return Trimmed(runs, len(ended), events, batch.more, batch.place.text)
+    return Trimmed(runs, len(ended), events, batch.more, batch.cursor.encoded)

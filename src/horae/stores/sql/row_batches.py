@@ -31,73 +31,73 @@ class Sheets(Counting):
     def __init__(self) -> None:
         super().__init__()
         self.new_tasks: list[Any] = []
-        self.edited: list[Row] = []
-        self.new_standings: list[Any] = []
-        self.standings: dict[int, Row] = {}
+        self.edited_tasks: list[Row] = []
+        self.new_statuses: list[Any] = []
+        self.statuses: dict[int, Row] = {}
         """By task number: of several changes of one task, the last is written."""
-        self.started: list[Any] = []
+        self.started_runs: list[Any] = []
         """Ordinary starts, in the short row of `encode_started_run`."""
-        self.ended: list[Any] = []
+        self.ended_runs: list[Any] = []
         """Ordinary ends, in the short row of `encode_ended_run`."""
-        self.born: dict[str, Row] = {}
+        self.new_runs: dict[str, Row] = {}
         """New live runs with full rows, by run id."""
-        self.going: dict[str, Row] = {}
+        self.changed_live_runs: dict[str, Row] = {}
         """Updated rows of runs that were live before and still are, by run id."""
-        self.gone: dict[str, None] = {}
+        self.removed_live_runs: dict[str, None] = {}
         """Ids of runs that are no longer live."""
-        self.over: dict[str, Row] = {}
+        self.ledger_runs: dict[str, Row] = {}
         """Ended runs for the ledger, by run id; ledger rows are final."""
-        self.taken: list[Any] = []
-        self.left: list[Any] = []
+        self.taken_slots: list[Any] = []
+        self.freed_slots: list[Any] = []
         self.events: list[Row] = []
         self.entries: dict[tuple[int, str], Row | None] = {}
         """By task and slot; None removes the entry from the agenda."""
-        self.emptied: dict[int, None] = {}
+        self.emptied_agendas: dict[int, None] = {}
         """Tasks whose agenda is cleared first; rows of `entries` are written after that."""
-        self.deleted: list[int] = []
-        self.beside: list[Writing] = []
+        self.deleted_tasks: list[int] = []
+        self.attached_records: list[Writing] = []
         """Written after everything else, so that their locks are held for the shortest time."""
 
-    def add(self, number: int, change: Change) -> None:
+    def add_task(self, number: int, change: Change) -> None:
         """Add the rows of a new task: its definition, status, entries, counters, events and attached records."""
         task = change.task
         if task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
         self.new_tasks += (number, *task_values(task))
-        if change.standing is FRESH and not change.born:
-            self.new_standings += (number, 1, *_FRESH_VALUES)
-            self.count_new(task.owner)
+        if change.status is FRESH and not change.new_runs:
+            self.new_statuses += (number, 1, *_FRESH_VALUES)
+            self.count_new_task(task.owner)
         else:
-            standing = change.standing or FRESH
-            self.new_standings += standing_values(number, 1, standing)[:-1]
-            self.count(task.owner, None, change._replace(standing=standing))
+            standing = change.status or FRESH
+            self.new_statuses += standing_values(number, 1, standing)[:-1]
+            self.count_change(task.owner, None, change._replace(status=standing))
         for entry in change.put:
             self.entries[number, entry.slot] = entry_values(number, entry)
         self.events += map(event_values, change.events)
-        self.beside += change.beside
+        self.attached_records += change.attached
 
-    def bear(self, number: int, run: Run) -> None:
+    def add_run(self, number: int, run: Run) -> None:
         if run.state in LIVE:
-            self.born[run.id] = run_values(number, run)
+            self.new_runs[run.id] = run_values(number, run)
             for lane in run.lanes:
-                self.taken += (lane, run.id)
+                self.taken_slots += (lane, run.id)
         else:
-            self.over[run.id] = run_values(number, run)
+            self.ledger_runs[run.id] = run_values(number, run)
 
-    def move(self, number: int, before: Run, run: Run) -> None:
+    def update_run(self, number: int, before: Run, run: Run) -> None:
         if run.state in LIVE:
-            (self.born if run.id in self.born else self.going)[run.id] = run_values(number, run)
+            (self.new_runs if run.id in self.new_runs else self.changed_live_runs)[run.id] = run_values(number, run)
         else:
-            self.going.pop(run.id, None)
-            if self.born.pop(run.id, None) is None:
-                self.gone[run.id] = None
-            self.over[run.id] = run_values(number, run)
+            self.changed_live_runs.pop(run.id, None)
+            if self.new_runs.pop(run.id, None) is None:
+                self.removed_live_runs[run.id] = None
+            self.ledger_runs[run.id] = run_values(number, run)
         lanes = run.lanes if run.state in LIVE else ()
         if before.lanes != lanes:
             for lane in before.lanes:
-                self.left += (lane, run.id)
+                self.freed_slots += (lane, run.id)
             for lane in lanes:
-                self.taken += (lane, run.id)
+                self.taken_slots += (lane, run.id)
 
     async def write(self, connection: Link) -> None:
         """Write all batches. Events come last: some servers hand out event numbers to one transaction at a time."""
@@ -105,22 +105,22 @@ class Sheets(Counting):
         await self._write_entries(connection)
         await self._write_runs(connection)
         await self._write_lane_slots(connection)
-        for number in self.deleted:
+        for number in self.deleted_tasks:
             await connection.query("delete_task", number)
         await self._write_counts(connection)
         if self.events:
             await connection.write_events(self.events)
 
     async def _write_tasks(self, connection: Link) -> None:
-        if self.new_tasks or self.edited:
+        if self.new_tasks or self.edited_tasks:
             await self._refuse_clashes(connection)
         if self.new_tasks:
             await connection.write_rows("insert_tasks", TASK_COLUMNS, self.new_tasks)
-            await connection.write_rows("insert_statuses", STANDING_COLUMNS, self.new_standings)
-        for row in self.edited:
+            await connection.write_rows("insert_statuses", STANDING_COLUMNS, self.new_statuses)
+        for row in self.edited_tasks:
             await connection.query("update_task", *row)
-        if self.standings:
-            standings = [value for row in self.standings.values() for value in row]
+        if self.statuses:
+            standings = [value for row in self.statuses.values() for value in row]
             await connection.write_rows("put_statuses", STANDING_COLUMNS, standings)
 
     async def _refuse_clashes(self, connection: Link) -> None:
@@ -128,7 +128,7 @@ class Sheets(Counting):
         collide at the unique index; the one that waited there is retried."""
         values = self.new_tasks
         identities = list(zip(*(values[column::TASK_COLUMNS] for column in (0, 1, 2, 10)), strict=True))
-        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited]
+        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited_tasks]
         keyed = [(owner, key) for _, _, owner, key in identities if key is not None]
         ids: dict[str, int] = dict(await connection.query("numbers_by_id", [row[1] for row in identities]))
         keys: dict[tuple[str, str], int] = {}
@@ -144,8 +144,8 @@ class Sheets(Counting):
                 raise _refuse_taken_key(key)
 
     async def _write_entries(self, connection: Link) -> None:
-        if self.emptied:
-            await connection.query("delete_entries_of_tasks", list(self.emptied))
+        if self.emptied_agendas:
+            await connection.query("delete_entries_of_tasks", list(self.emptied_agendas))
         dropped = [key for key, row in self.entries.items() if row is None]
         put = [value for row in self.entries.values() if row is not None for value in row]
         if dropped:
@@ -154,27 +154,27 @@ class Sheets(Counting):
             await connection.write_rows("put_entries", ENTRY_COLUMNS, put)
 
     async def _write_runs(self, connection: Link) -> None:
-        if self.started:
-            await connection.write_rows("insert_started_runs", STARTED_COLUMNS, self.started)
-        if self.born:
-            await connection.write_rows("insert_live_runs", RUN_COLUMNS - 1, _flatten(self.born.values()))
-        if self.going:
-            await connection.write_rows("put_live_runs", RUN_COLUMNS - 1, _flatten(self.going.values()))
-        if self.ended:
-            await connection.write_rows("end_runs", ENDED_COLUMNS, self.ended)
-        if self.gone:
-            await connection.query("drop_live_runs", list(self.gone))
-        if self.over:
-            await connection.write_rows("insert_runs", RUN_COLUMNS, _flatten(self.over.values(), with_stray_flag=True))
+        if self.started_runs:
+            await connection.write_rows("insert_started_runs", STARTED_COLUMNS, self.started_runs)
+        if self.new_runs:
+            await connection.write_rows("insert_live_runs", RUN_COLUMNS - 1, _flatten(self.new_runs.values()))
+        if self.changed_live_runs:
+            await connection.write_rows("put_live_runs", RUN_COLUMNS - 1, _flatten(self.changed_live_runs.values()))
+        if self.ended_runs:
+            await connection.write_rows("end_runs", ENDED_COLUMNS, self.ended_runs)
+        if self.removed_live_runs:
+            await connection.query("drop_live_runs", list(self.removed_live_runs))
+        if self.ledger_runs:
+            await connection.write_rows("insert_runs", RUN_COLUMNS, _flatten(self.ledger_runs.values(), with_stray_flag=True))
 
     async def _write_lane_slots(self, connection: Link) -> None:
-        if self.left:
-            await connection.query("delete_lane_slots", self.left[0::2], self.left[1::2])
-        if self.taken:
-            await connection.write_rows("insert_lane_slots", 2, self.taken)
+        if self.freed_slots:
+            await connection.query("delete_lane_slots", self.freed_slots[0::2], self.freed_slots[1::2])
+        if self.taken_slots:
+            await connection.write_rows("insert_lane_slots", 2, self.taken_slots)
 
     async def _write_counts(self, connection: Link) -> None:
-        rows = self.count_rows()
+        rows = self.delta_rows()
         if rows:
             await connection.write_rows("insert_counter_deltas", 4, [value for row in rows for value in row])
 

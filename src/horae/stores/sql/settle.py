@@ -41,7 +41,7 @@ class Carrier:
             if run.state is not RunState.CLAIMED or run.cancel is not None:
                 return NOTHING
             started.add(run.id)
-            return Change(moved=(run._replace(state=RunState.RUNNING, started=now),))
+            return Change(updated_runs=(run._replace(state=RunState.RUNNING, started=now),))
 
         async def work(connection: Link) -> Draft:
             # Forget the runs of an attempt that was rolled back and retried.
@@ -49,13 +49,13 @@ class Carrier:
             return (await self._apply_in(connection, [(*claim, None) for claim in claims], begin))[1]
 
         unit = await self._session.transact(work)
-        unit.learnt_by(self._task_cache)
+        unit.update_cache(self._task_cache)
         return frozenset(started)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         def decide_checked(facts: Facts, run: Run, _: None) -> Change:
             change = decide(facts, run)
-            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.moved):
+            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.updated_runs):
                 raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
             return change
 
@@ -74,12 +74,12 @@ class Carrier:
         if result is None:
             return None
         recovered, unit = result
-        unit.learnt_by(self._task_cache)
+        unit.update_cache(self._task_cache)
         return recovered
 
     async def _apply(self, updates: Sequence[Wish], decide: Told) -> frozenset[str]:
         stale, unit = await self._session.transact(lambda connection: self._apply_in(connection, updates, decide))
-        unit.learnt_by(self._task_cache)
+        unit.update_cache(self._task_cache)
         return stale
 
     async def _apply_in(self, connection: Link, updates: Sequence[Wish], decide: Told) -> tuple[frozenset[str], Draft]:
@@ -90,24 +90,24 @@ class Carrier:
         loaded = await self._load(connection, tasks)
         unit = Draft(loaded)
         for run_id, token, argument in updates:
-            known = loaded.known.get(tasks.get(run_id, 0))
-            run = None if known is None else known.run(run_id)[0]
+            known = loaded.tasks.get(tasks.get(run_id, 0))
+            run = None if known is None else known.find_run(run_id)[0]
             if known is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
             entries = loaded.entries.get(known.number, ())
-            change = decide(loaded.facts(known, entries), run, argument)
-            if change.born:
-                change = await unit.only_new(connection, known.number, change)
-            unit.note(known, entries, change)
+            change = decide(loaded.build_facts(known, entries), run, argument)
+            if change.new_runs:
+                change = await unit.deduplicate_runs(connection, known.number, change)
+            unit.add_change(known, entries, change)
             if change.put or change.dropped:
-                loaded.entries_after(known.number, change, entries)
-        await unit.finish(connection)
+                loaded.update_entries(known.number, change, entries)
+        await unit.flush(connection)
         return frozenset(stale), unit
 
     async def _tasks_of(self, connection: Link, run_ids: Sequence[str]) -> dict[str, int]:
         """Map these run ids to task numbers; runs that are not live are left out."""
-        task_numbers = self._task_cache.tasks_of(run_ids)
+        task_numbers = self._task_cache.task_numbers_of_runs(run_ids)
         if len(task_numbers) < len(run_ids):
             unknown = [run_id for run_id in run_ids if run_id not in task_numbers]
             task_numbers.update(await connection.query("tasks_of_runs", unknown))
@@ -119,8 +119,8 @@ class Carrier:
         loaded = Gathered(self._task_cache, {number: version for number, version, _ in rows})
         alone = all(row[2] for row in rows)
         await loaded.read_tasks(connection)
-        await loaded.read_entries(connection, list(loaded.known))
-        await loaded.read_surroundings(connection, alone=alone)
+        await loaded.read_entries(connection, list(loaded.tasks))
+        await loaded.read_lane_state(connection, alone=alone)
         return loaded
 
 

@@ -16,10 +16,10 @@ class Asked(NamedTuple):
     steady: float
 
     @classmethod
-    def at(cls, clock: Clock) -> Self:
+    def now(cls, clock: Clock) -> Self:
         return cls(clock.now(), clock.steady())
 
-    def offset(self, server_time: datetime, clock: Clock) -> timedelta:
+    def clock_offset(self, server_time: datetime, clock: Clock) -> timedelta:
         """Return how far the server's clock is ahead of this machine's, assuming it was read halfway between request and
         response."""
         return server_time - self.wall - timedelta(seconds=(clock.steady() - self.steady) / 2)
@@ -29,22 +29,22 @@ class ServerCondition(NamedTuple):
     kind: str
     """PostgreSQL, MySQL or MariaDB."""
     version: str
-    place: str
+    address: str
     """Host and port."""
     database: str
-    kept_in: Literal["schema", "prefix"]
+    namespace_kind: Literal["schema", "prefix"]
     """Whether Horae's tables are in a schema of their own, or share a name prefix."""
-    named: str
+    namespace: str
     schema: int
     """Migration version of the tables; 0 if there are none yet."""
-    newest: int
+    latest_schema: int
     """Newest migration version of this installation."""
     size: int
     """Bytes of all tables."""
-    offset: timedelta
+    clock_offset: timedelta
     settings: Mapping[str, str]
     """Durability settings of the server."""
-    unsafe: tuple[str, ...] = ()
+    unsafe_settings: tuple[str, ...] = ()
     """Names of the settings under which acknowledged writes can be lost at a power failure."""
-    dump: str = ""
+    dump_command: str = ""
     """Shell command that makes a backup."""

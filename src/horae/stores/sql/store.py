@@ -30,7 +30,7 @@ class ServedStore(ServedAgenda, ServedBook, ServedUpkeep, ServedRecords, ServedJ
         self._factory = factory
         self._task_cache = Familiar()
         # A new connection may reach another server (failover) that lacks the last commits: the cache is cleared.
-        self._session = Session(factory, connections, self._task_cache.forget)
+        self._session = Session(factory, connections, self._task_cache.clear)
         self._claimer = Claimer(self._session, self._task_cache, slice_size)
         self._run_updater = Carrier(self._session, self._task_cache)
         self._lifecycle_lock = asyncio.Lock()

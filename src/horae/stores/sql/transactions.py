@@ -52,8 +52,8 @@ class Session:
             side_loop, self._side_loop = self._side_loop, None
             side_pool, self._side_pool = self._side_pool, None
         if side_loop is not None and side_pool is not None:
-            await asyncio.wrap_future(side_loop.begin(side_pool.close()))
-            await asyncio.to_thread(side_loop.end)
+            await asyncio.wrap_future(side_loop.submit(side_pool.close()))
+            await asyncio.to_thread(side_loop.stop)
         if pool is not None:
             await pool.close()
 
@@ -66,16 +66,16 @@ class Session:
         """Run `work` in a read-only transaction on one snapshot."""
         return await self._dispatch(lambda pool: self._read(pool, work))
 
-    async def ask(self, name: str, *values: Any) -> list[Row]:
+    async def query(self, name: str, *values: Any) -> list[Row]:
         """Run one named statement in autocommit mode."""
 
         async def work(pool: Pool) -> list[Row]:
-            async with pool.link() as connection:
+            async with pool.acquire() as connection:
                 return await connection.query(name, *values)
 
         return await self._dispatch(work)
 
-    async def at_once(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
+    async def run_statement(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
         """Run `work`, which executes a single statement, in autocommit mode; it is retried like a transaction."""
         return await self._dispatch(lambda pool: self._run_statement(pool, work))
 
@@ -85,7 +85,7 @@ class Session:
         if asyncio.get_running_loop() is self._home_loop:
             return await self._run_translated(self._pool, work)
         loop, pool = self._get_side_loop()
-        return await asyncio.wrap_future(loop.begin(self._run_translated(pool, work)))
+        return await asyncio.wrap_future(loop.submit(self._run_translated(pool, work)))
 
     def _get_side_loop(self) -> tuple[OwnLoop, Pool]:
         """Return the side loop and its pool, created on first use; safe to call from several threads."""
@@ -103,16 +103,16 @@ class Session:
         try:
             return await work(pool)
         except Exception as error:
-            translated = self._factory.translated(error)
+            translated = self._factory.translate_error(error)
             if translated is None:
                 raise
             if isinstance(translated, StoreUnavailable):
-                pool.forget()
+                pool.discard_idle()
             raise translated from error
 
     async def _transact(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
         for tries_left in range(_MAX_TRIES - 1, -1, -1):
-            async with pool.link() as connection:
+            async with pool.acquire() as connection:
                 try:
                     await connection.begin()
                     result = await work(connection)
@@ -122,7 +122,7 @@ class Session:
                     raise
                 except Exception as error:
                     await self._rollback(connection, error)
-                    if tries_left and self._factory.is_worth_another_try(error):
+                    if tries_left and self._factory.is_retryable(error):
                         continue
                     raise
                 self.transactions += 1
@@ -132,10 +132,10 @@ class Session:
     async def _run_statement(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
         for tries_left in range(_MAX_TRIES - 1, -1, -1):
             try:
-                async with pool.link() as connection:
+                async with pool.acquire() as connection:
                     result = await work(connection)
             except Exception as error:
-                if tries_left and self._factory.is_worth_another_try(error):
+                if tries_left and self._factory.is_retryable(error):
                     continue
                 raise
             self.transactions += 1
@@ -145,7 +145,7 @@ class Session:
     async def _rollback(self, connection: Link, error: Exception) -> None:
         """Roll back, or abandon a connection that may be lost: a rollback on it could wait for another timeout."""
         try:
-            if isinstance(self._factory.translated(error), StoreUnavailable):
+            if isinstance(self._factory.translate_error(error), StoreUnavailable):
                 connection.abandon()
             else:
                 await connection.rollback()
@@ -153,9 +153,9 @@ class Session:
             connection.abandon()
 
     async def _read(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        async with pool.link() as connection:
+        async with pool.acquire() as connection:
             try:
-                await connection.begin_reading()
+                await connection.begin_read_only()
                 result = await work(connection)
                 await connection.commit()
             except asyncio.CancelledError:

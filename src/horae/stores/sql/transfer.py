@@ -28,11 +28,11 @@ class _PartQuery(NamedTuple):
 
 
 _PART_QUERIES: Final[dict[Part, _PartQuery]] = {
-    Part.REMEMBERED: _PartQuery("metadata_page", lambda row: Remembered(*row), (0,), ("",)),
+    Part.METADATA: _PartQuery("metadata_page", lambda row: Remembered(*row), (0,), ("",)),
     Part.RECORDS: _PartQuery("all_records_page", record_from, (0, 1), ("", "")),
     Part.LANES: _PartQuery("limits_page", lambda row: LaneLimit(*row), (0,), ("",)),
-    Part.BARRED: _PartQuery("blocked_owners_page", lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
-    Part.TALLIES: _PartQuery("counters_page", lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
+    Part.BLOCKED_OWNERS: _PartQuery("blocked_owners_page", lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
+    Part.COUNTERS: _PartQuery("counters_page", lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
     Part.RUNS: _PartQuery(
         "ended_runs_page", lambda row: run_from(row, row[RUN_WIDTH]), (2, 5, 7, 4), (_EARLIEST, _EARLIEST, 0, "")
     ),
@@ -46,24 +46,24 @@ _PART_QUERIES: Final[dict[Part, _PartQuery]] = {
 
 
 class ServedMoving(ServedFeed):
-    async def stock(self) -> dict[Part, int]:
+    async def count_parts(self) -> dict[Part, int]:
         await self._number_events()
-        (row,) = await self._session.ask("count_parts")
+        (row,) = await self._session.query("count_parts")
         return dict(zip(Part, row, strict=True))
 
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
         if part is Part.MARKS:
             await self._number_events()
-            ((token, event),) = await self._session.ask("marks")
+            ((token, event),) = await self._session.query("marks")
             return marks_page(token, event, after, limit)
         if part not in _PART_QUERIES:
             return await read_parcels(cast("Readable", self), part, after, limit)
         part_query = _PART_QUERIES[part]
-        rows = await self._session.ask(part_query.statement, *place_in(after, part_query.beginning), limit)
+        rows = await self._session.query(part_query.statement, *place_in(after, part_query.beginning), limit)
         cursor = place(*(rows[-1][column] for column in part_query.key)) if len(rows) == limit else None
         return Page(tuple(each for each in map(part_query.decode_row, rows) if not _is_zero_counter(each)), cursor)
 
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         items = tuple(parcels)
         if items:
             await self._session.transact(lambda connection: arrive(connection, part, items))

@@ -26,7 +26,7 @@ class Draft:
     """Collects changes as rows. Later decisions of the transaction see the result; `flush` writes the rows."""
 
     def __init__(self, loaded: Gathered) -> None:
-        self.sheets = Sheets()
+        self.batches = Sheets()
         self._loaded = loaded
         self._freed_lanes: set[str] = set()
         self._new_run_ids: set[str] = set()
@@ -35,26 +35,26 @@ class Draft:
         self._folded: Folded | None = Folded()
         """Set while every change is of one ordinary kind: these are written whole by one statement, not as row batches."""
 
-    def learnt_by(self, cache: Familiar) -> None:
+    def update_cache(self, cache: Familiar) -> None:
         """Put the new versions of the tasks into the cache. Call it only after the commit."""
         folded = self._folded
-        cache.learn(self._cache_updates, () if folded is None else folded.bare)
+        cache.update(self._cache_updates, () if folded is None else folded.emptied_tasks)
 
-    def offer(self, lane: str) -> None:
+    def offer_slots(self, lane: str) -> None:
         self._freed_lanes.add(lane)
 
     # --- deduplication of new runs ----------------------------------------------------------------------------------------------------
 
-    async def made(self, connection: Link, number: int, change: Change) -> frozenset[str]:
+    async def find_existing_runs(self, connection: Link, number: int, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that the ledger has already, or will have after the flush."""
-        return frozenset([run.id for run in change.born if await self._run_exists(connection, number, run)])
+        return frozenset([run.id for run in change.new_runs if await self._run_exists(connection, number, run)])
 
-    async def only_new(self, connection: Link, number: int, change: Change) -> Change:
-        if not change.born:
+    async def deduplicate_runs(self, connection: Link, number: int, change: Change) -> Change:
+        if not change.new_runs:
             return change
-        existing = await self.made(connection, number, change)
+        existing = await self.find_existing_runs(connection, number, change)
         change = only_new(change, lambda run: run.id in existing)
-        self._new_run_ids.update(run.id for run in change.born)
+        self._new_run_ids.update(run.id for run in change.new_runs)
         return change
 
     async def _run_exists(self, connection: Link, number: int, run: Run) -> bool:
@@ -66,18 +66,18 @@ class Draft:
 
     # --- changes ---------------------------------------------------------------------------------------------------
 
-    async def note_new(self, connection: Link, number: int, change: Change) -> None:
+    async def add_task(self, connection: Link, number: int, change: Change) -> None:
         """Add the change that creates a task."""
         self._unfold()
-        change = await self.only_new(connection, number, change)
-        for run in change.born:
-            self.sheets.bear(number, run)
-        self.sheets.add(number, change)
+        change = await self.deduplicate_runs(connection, number, change)
+        for run in change.new_runs:
+            self.batches.add_run(number, run)
+        self.batches.add_task(number, change)
 
-    def note(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
+    def add_change(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
         """Add a change that was decided on `known` and `entries`; later decisions see the task as changed."""
         if self._folded is not None:
-            now_known = self._folded.take(known, entries, change)
+            now_known = self._folded.add(known, entries, change)
             if now_known is not None:
                 self._update_known(now_known)
                 return
@@ -87,22 +87,22 @@ class Draft:
     def _unfold(self) -> None:
         """Turn the folded changes into row batches: a change of another kind follows, or the server has no fast path."""
         folded, self._folded = self._folded, None
-        for decision in () if folded is None else folded.kept:
+        for decision in () if folded is None else folded.decisions:
             self._add_unfolded(*decision)
 
     def _add_unfolded(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
         added = self._add_ordinary_start(known, entries, change) if change[2] else self._add_ordinary_end(known, change)
         if not added:
             self._add_general_change(known, entries, change)
-            self.sheets.count(known.task.owner, known.standing, change)
+            self.batches.count_change(known.task.owner, known.status, change)
         if change[9]:
-            self.sheets.beside += change[9]
-        events = self.sheets.events
+            self.batches.attached_records += change[9]
+        events = self.batches.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
             events.append((kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail)))
 
     def _update_known(self, known: Known) -> None:
-        self._loaded.known[known[0]] = known
+        self._loaded.tasks[known[0]] = known
         self._cache_updates[known[0]] = known
 
     def _add_ordinary_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
@@ -117,10 +117,10 @@ class Draft:
         row = plain_birth(0, number, born[0])
         if row is None:
             return False
-        sheets = self.sheets
-        sheets.started += row[1:]
-        sheets.standings[number] = standing_values(number, version + 1, standing)[:-1]
-        sheets.emptied[number] = None
+        sheets = self.batches
+        sheets.started_runs += row[1:]
+        sheets.statuses[number] = standing_values(number, version + 1, standing)[:-1]
+        sheets.emptied_agendas[number] = None
         self._update_known(new(Known, (number, version + 1, known_task, standing, born, (0,))))
         return True
 
@@ -137,15 +137,15 @@ class Draft:
         if row is None or not tells(run[0], numbers[run[4]]):
             # A run whose id does not encode its planned instant is indexed separately in the ledger.
             return False
-        sheets = self.sheets
-        sheets.ended += (run[0], *row[1:])
+        sheets = self.batches
+        sheets.ended_runs += (run[0], *row[1:])
         state = standing[0]
         stays_healthy = before_standing[0] is TaskState.ACTIVE and state in (TaskState.ACTIVE, TaskState.COMPLETED)
         if stays_healthy and row[1] is RunState.SUCCEEDED and row[3] is not None:
             sheets.count_success(run[2], row, numbers[run[5]], before_standing, standing)
         else:
-            sheets.count(run[2], before_standing, change)
-        sheets.standings[number] = standing_values(number, version + 1, standing)[:-1]
+            sheets.count_change(run[2], before_standing, change)
+        sheets.statuses[number] = standing_values(number, version + 1, standing)[:-1]
         self._update_known(new(Known, (number, version + 1, known_task, standing, (), ())))
         return True
 
@@ -156,44 +156,44 @@ class Draft:
             return
         if change.put or change.dropped:
             self._add_entry_changes(number, entries, change)
-        for run in change.born:
-            self.sheets.bear(number, run)
-            self._loaded.surroundings.taken(run.lanes if run.state in LIVE else (), 1)
-        for run in change.moved:
+        for run in change.new_runs:
+            self.batches.add_run(number, run)
+            self._loaded.lane_state.add_taken(run.lanes if run.state in LIVE else (), 1)
+        for run in change.updated_runs:
             self._add_moved_run(known, run)
         if any(change[:7]):
             # A change of the agenda alone raises the version too: other nodes compare it with the one they decided on.
-            self._add_task_update(known, after(known, change, (0,) * len(change.born)), change)
+            self._add_task_update(known, after(known, change, (0,) * len(change.new_runs)), change)
 
     def _add_task_update(self, before: Known, known: Known, change: Change) -> None:
         number, version, task, standing, live, _ = known
         if task is not before.task:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
-            self.sheets.edited.append((*task_values(task), number))
-        self.sheets.standings[number] = standing_values(number, version, standing)[:-1]
+            self.batches.edited_tasks.append((*task_values(task), number))
+        self.batches.statuses[number] = standing_values(number, version, standing)[:-1]
         cancelled_ids = {run_id for run_id, _ in change.cancelled}
         for run in live:
             if run.id in cancelled_ids:
-                self.sheets.move(number, run, run)
+                self.batches.update_run(number, run, run)
         self._update_known(known)
 
     def _add_moved_run(self, known: Known, run: Run) -> None:
-        before, _ = known.run(run.id)
+        before, _ = known.find_run(run.id)
         if before is None:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
-        self.sheets.move(known.number, before, run)
+        self.batches.update_run(known.number, before, run)
         lanes = run.lanes if run.state in LIVE else ()
         if before.lanes != lanes:
-            self._loaded.surroundings.taken(before.lanes, -1)
-            self._loaded.surroundings.taken(lanes, 1)
+            self._loaded.lane_state.add_taken(before.lanes, -1)
+            self._loaded.lane_state.add_taken(lanes, 1)
             if not lanes:
                 self._freed_lanes.update(before.lanes)
 
     def _add_entry_changes(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
         touched = {*change.dropped, *(entry.slot for entry in change.put)}
         self._offer_claimable_lanes(e for e in entries if e.slot in touched)
-        pending = self.sheets.entries
+        pending = self.batches.entries
         for slot in change.dropped:
             pending[number, slot] = None
         for entry in change.put:
@@ -203,38 +203,38 @@ class Draft:
         """Offer the lanes of claimable entries: an entry may have been unparked for a free slot, and if it does not take
         that slot, the next parked entry must be unparked."""
         self._freed_lanes.update(
-            e.lane for e in entries if e.lane is not None and e.stand in CLAIMABLE and not is_route(e.lane)
+            e.lane for e in entries if e.lane is not None and e.state in CLAIMABLE and not is_route(e.lane)
         )
 
     def _add_deletion(self, known: Known, entries: tuple[Entry, ...]) -> None:
-        sheets = self.sheets
-        sheets.deleted.append(known.number)
-        sheets.emptied[known.number] = None
+        sheets = self.batches
+        sheets.deleted_tasks.append(known.number)
+        sheets.emptied_agendas[known.number] = None
         for entry in entries:
             # An entry that an earlier decision of this transaction added must not be written after the deletion.
             sheets.entries.pop((known.number, entry.slot), None)
         for run in known.live:
-            sheets.going.pop(run.id, None)
-            sheets.born.pop(run.id, None)
+            sheets.changed_live_runs.pop(run.id, None)
+            sheets.new_runs.pop(run.id, None)
             for lane in run.lanes:
-                sheets.left += (lane, run.id)
-            self._loaded.surroundings.taken(run.lanes, -1)
+                sheets.freed_slots += (lane, run.id)
+            self._loaded.lane_state.add_taken(run.lanes, -1)
             self._freed_lanes.update(run.lanes)
         self._offer_claimable_lanes(entries)
-        del self._loaded.known[known.number]
+        del self._loaded.tasks[known.number]
         self._cache_updates[known.number] = None
 
-    async def finish(self, connection: Link) -> None:
+    async def flush(self, connection: Link) -> None:
         """Write all rows, unpark entries that wait for the lane slots that became free, then write attached records."""
         folded = self._folded
-        if folded is None or not folded.kept or not await connection.write_at_once(folded):
+        if folded is None or not folded.decisions or not await connection.write_folded(folded):
             self._unfold()
-            await self.sheets.write(connection)
-        lane_state = self._loaded.surroundings
+            await self.batches.write(connection)
+        lane_state = self._loaded.lane_state
         if self._freed_lanes:
-            await lane_state.hold(connection, self._freed_lanes)
+            await lane_state.lock_lanes(connection, self._freed_lanes)
             for lane in sorted(self._freed_lanes):
-                if lane_state.free_in(lane):
-                    await connection.query("unpark", lane, lane_state.free_in(lane))
-        if self.sheets.beside:
-            await write_beside(connection, self.sheets.beside)
+                if lane_state.free_slots(lane):
+                    await connection.query("unpark", lane, lane_state.free_slots(lane))
+        if self.batches.attached_records:
+            await write_beside(connection, self.batches.attached_records)

@@ -20,11 +20,11 @@ class ServedUpkeep(ServedFeed):
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
         await self._number_events()
-        batch = await Search(self._session, before, keep_runs, limit).look(after)
-        if batch.counted:
+        batch = await Search(self._session, before, keep_runs, limit).find(after)
+        if batch.has_counts:
             await self._session.transact(_compact_counters)
-        if not batch.anything:
-            return Trimmed(more=batch.more, after=batch.place.text)
+        if not batch.has_rows:
+            return Trimmed(more=batch.more, after=batch.cursor.encoded)
         return await self._session.transact(lambda connection: remove(connection, batch, before))
 
     async def check(self) -> tuple[str, ...]:
@@ -36,12 +36,12 @@ class ServedUpkeep(ServedFeed):
             "`horae move FROM_URL sqlite:///FILE` copies a deployment into a file."
         )
 
-    async def recall(self, name: str) -> str | None:
-        rows = await self._session.ask("read_metadata", name)
+    async def read_metadata(self, name: str) -> str | None:
+        rows = await self._session.query("read_metadata", name)
         return rows[0][0] if rows else None
 
-    async def remember(self, name: str, value: str) -> None:
-        await self._session.ask("write_metadata", name, value)
+    async def write_metadata(self, name: str, value: str) -> None:
+        await self._session.query("write_metadata", name, value)
 
 
 async def _compact_counters(connection: Link) -> None:

@@ -38,31 +38,31 @@ class SQLiteAgenda:
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         claimer = self._claimer
-        return await self._writer.do(
+        return await self._writer.submit(
             lambda connection: claimer.claim(connection, now, node, room, decide),
-            peek=lambda connection: claimer.glance(connection, now, node, room),
+            peek=lambda connection: claimer.peek(connection, now, node, room),
         )
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         if not claims:
             return frozenset()
         requests = tuple(claims)
-        return await self._writer.do(lambda connection: self._run_updater.start(connection, requests, now))
+        return await self._writer.submit(lambda connection: self._run_updater.start(connection, requests, now))
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         if not batch:
             return frozenset()
         requests = tuple(batch)
-        return await self._writer.do(lambda connection: self._run_updater.settle(connection, requests, decide))
+        return await self._writer.submit(lambda connection: self._run_updater.settle(connection, requests, decide))
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         if not claims:
             return frozenset()
         requests = tuple(claims)
-        return await self._writer.do(lambda connection: self._run_updater.release(connection, requests, decide))
+        return await self._writer.submit(lambda connection: self._run_updater.release(connection, requests, decide))
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        return await self._writer.do(
+        return await self._writer.submit(
             lambda connection: self._run_updater.recover(connection, node, renewals, decide, limit)
         )
 
@@ -70,31 +70,31 @@ class SQLiteAgenda:
         if not routes:
             return 0
         route_names = named(sorted(routes))
-        if not (await self._readers.ask(_HAS_PARKED_ENTRIES, (route_names,)))[0][0]:
+        if not (await self._readers.query(_HAS_PARKED_ENTRIES, (route_names,)))[0][0]:
             return 0
 
         def work(connection: Link) -> int:
             connection.query(_UNPARK_ROUTES, (route_names,))
-            return connection.changed
+            return connection.changed_rows
 
-        return await self._writer.do(work)
+        return await self._writer.submit(work)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
-        return tuple((run_id, token) for run_id, token in await self._readers.ask(_LIVE_RUNS_OF_NODE, (node,)))
+        return tuple((run_id, token) for run_id, token in await self._readers.query(_LIVE_RUNS_OF_NODE, (node,)))
 
     async def join(self, node: Node) -> None:
         row = node_values(node)
-        await self._writer.do(lambda connection: connection.query(_JOIN, row))
+        await self._writer.submit(lambda connection: connection.query(_JOIN, row))
 
     async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
         bindings = {"node": node, "now": microseconds(now), "load": load, "offset": span_microseconds(offset)}
-        return await self._writer.do(lambda connection: _extend(connection, bindings), autocommit=True)
+        return await self._writer.submit(lambda connection: _extend(connection, bindings), autocommit=True)
 
     async def leave(self, node: str) -> None:
-        await self._writer.do(lambda connection: connection.query(_LEAVE, {"node": node}))
+        await self._writer.submit(lambda connection: connection.query(_LEAVE, {"node": node}))
 
     async def next_due(self) -> datetime | None:
-        _, timed, ready = (await self._readers.ask(_AGENDA_HEAD, {"node": ""}))[0]
+        _, timed, ready = (await self._readers.query(_AGENDA_HEAD, {"node": ""}))[0]
         return _earliest(timed, ready)
 
 
@@ -110,7 +110,7 @@ def _extend(connection: Link, bindings: dict[str, object]) -> Extension:
     draining, orders, nodes, timed, ready = rows[0]
     return Extension(
         held=True,
-        orders=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+        cancel_requests=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
         nodes=tuple(node_from(row) for row in decode(nodes)),
         next_due=_earliest(timed, ready),
         draining=bool(draining),

@@ -68,14 +68,14 @@ def _insert(connection: Link, writings: Sequence[Writing]) -> Writing | None:
     values: list[Any] = []
     for (kind, key, owner, body, _, expires), _, _ in writings:
         values += (kind, key, owner, body, expiry(expires))
-    return _first_unwritten(writings, connection.write_telling(_INSERT_MANY, values))
+    return _first_unwritten(writings, connection.write_returning(_INSERT_MANY, values))
 
 
 def _drop(connection: Link, writings: Sequence[Writing]) -> Writing | None:
     values: list[Any] = []
     for record, replacing, _ in writings:
         values += (record.kind, record.key, replacing)
-    return _first_unwritten(writings, connection.write_telling(_DROP_MANY, values))
+    return _first_unwritten(writings, connection.write_returning(_DROP_MANY, values))
 
 
 def _update(connection: Link, writings: Sequence[Writing]) -> Writing | None:

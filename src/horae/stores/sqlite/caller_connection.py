@@ -39,7 +39,7 @@ class Borrowed(Link):
         self._schema = "main"
         self._cursor: Any = _open_plain_cursor(connection)
 
-    def find(self, path: str) -> None:
+    def find_schema(self, path: str) -> None:
         """Find the schema of the file at `path` (main or attached); raises a refusal if the connection lacks it."""
         database = _normalize_path(path)
         for _, name, file in self.query("PRAGMA database_list"):
@@ -53,7 +53,7 @@ class Borrowed(Link):
             return super().query(_qualify_tables(statement, self._schema), bindings)
 
     def write_rows(self, bulk: Bulk, values: list[Any]) -> None:
-        for text, start, end in bulk.parts(len(values)):
+        for text, start, end in bulk.split(len(values)):
             self.query(text, values[start:end])
 
     def write_each(self, statement: str, rows: Sequence[Row]) -> None:
@@ -69,7 +69,7 @@ class Borrowed(Link):
         self._cursor.close()
 
     @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         """Run a savepoint in the caller's transaction, which stays usable after a failure."""
         self.query("SAVEPOINT horae_adds")
         try:
@@ -116,7 +116,7 @@ def borrowed(connection: object, path: str, name: str | None = None) -> Iterator
     except (apsw.ConnectionClosedError, sqlite3.ProgrammingError) as error:
         raise _refuse_unusable(error) from error
     with closing(joined):
-        joined.find(path)
+        joined.find_schema(path)
         if not in_transaction:
             raise refuse("no_transaction", begin="connection.execute('BEGIN IMMEDIATE')")
         yield joined

@@ -30,22 +30,22 @@ class Checkpoints:
         connection.on_wal(self._update_size)
 
     @property
-    def patience(self) -> float | None:
+    def idle_timeout(self) -> float | None:
         """Seconds that the writer waits for a request before it runs a checkpoint; None if none is needed."""
         return _IDLE_SECONDS if self._pages >= max(_IDLE_PAGES, self._retry_at) else None
 
-    def when_idle(self) -> None:
-        if self.patience is not None:
+    def run_when_idle(self) -> None:
+        if self.idle_timeout is not None:
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
-    def after_group(self, *, has_waiting: bool) -> None:
+    def run_after_group(self, *, has_waiting: bool) -> None:
         """Run a checkpoint between two groups; with waiting requests only if it cannot be postponed."""
         if self._pages >= max(_TRUNCATE_PAGES, self._retry_at):
             self._run(apsw.SQLITE_CHECKPOINT_TRUNCATE)
         elif self._pages >= max(_BUSY_PAGES if has_waiting else _GROUP_PAGES, self._retry_at):
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
-    def last(self) -> None:
+    def run_final(self) -> None:
         self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _update_size(self, pages: int) -> None:
@@ -57,7 +57,7 @@ class Checkpoints:
     def _run(self, mode: int) -> None:
         """Run a checkpoint. A failure loses nothing: the log is kept, and a later attempt follows."""
         self._retry_at = self._pages + (_IDLE_PAGES if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else _BUSY_PAGES)
-        with suppress(apsw.Error), self._connection.impatient(_READER_WAIT_SECONDS):
+        with suppress(apsw.Error), self._connection.busy_timeout(_READER_WAIT_SECONDS):
             written, done = self._connection.raw.wal_checkpoint(mode=mode)
             if written == done:
                 self._pages = self._retry_at = 0

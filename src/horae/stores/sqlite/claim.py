@@ -45,10 +45,10 @@ class Claimer:
         self._task_cache = cache
         self._order = Turns()
 
-    def glance(self, connection: Link, now: datetime, node: str, room: int) -> Claim | None:
+    def peek(self, connection: Link, now: datetime, node: str, room: int) -> Claim | None:
         """Return the claim if nothing is due, without a write; None if a transaction is needed."""
         joined, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
-        self._order.backlog = ready is not None
+        self._order.has_backlog = ready is not None
         if not joined:
             return Claim()
         if room > 0 and any(due is not None and due <= microseconds(now) for due in (timed, ready)):
@@ -56,14 +56,14 @@ class Claimer:
         return _build_claim([], 0, now, timed, ready)
 
     def claim(self, connection: Link, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        idle_claim = self.glance(connection, now, node, room)
+        idle_claim = self.peek(connection, now, node, room)
         if idle_claim is not None:
             return idle_claim
-        rows = self._order.slice(connection, microseconds(now))
+        rows = self._order.read_slice(connection, microseconds(now))
         claimed: list[Claimed] = []
         decided = self._fire_entries(connection, rows, _ClaimRequest(now, node, room, decide), claimed) if rows else 0
         if decided:
-            self._order.last = rows[decided - 1][5]
+            self._order.last_owner = rows[decided - 1][5]
         _, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
         return _build_claim(claimed, decided, now, timed, ready)
 
@@ -78,7 +78,7 @@ class Claimer:
             decided = self._decide_entries(connection, rows, request, token, claimed, check_existing=False)
         except apsw.ConstraintError:
             connection.query("ROLLBACK TO slice")
-            self._task_cache.forget()
+            self._task_cache.clear()
             claimed.clear()
             decided = self._decide_entries(connection, rows, request, token, claimed, check_existing=True)
         connection.query("RELEASE slice")
@@ -105,29 +105,29 @@ class Claimer:
             if len(claimed) >= room:
                 break
             if decided % _CLOCK_CHECK_INTERVAL == 0 and thread_time() > until:
-                self._order.took(decided, len(rows))
+                self._order.adapt_slice_size(decided, len(rows))
                 break
             number = row[0]
-            cached = loaded.known[number]
+            cached = loaded.tasks[number]
             task = cached[2]
             entry = entry_from(row, task[0])
             entries = loaded.entries.get(number) or (entry,)
-            facts = loaded.facts(cached, entries)
+            facts = loaded.build_facts(cached, entries)
             change = decide(facts, entry, token)
             if check_existing:
-                if existing := unit_of_work.made(number, change):
-                    change = decide(facts._replace(made=existing), entry, token)
-                change = unit_of_work.only_new(number, change)
+                if existing := unit_of_work.find_existing_runs(number, change):
+                    change = decide(facts._replace(existing_run_ids=existing), entry, token)
+                change = unit_of_work.deduplicate_runs(number, change)
             if row[1] not in change.dropped:
                 _check_entry_moved(entry, change)
-            unit_of_work.note(cached, entries, change, loaded)
-            for run in change.born:
+            unit_of_work.add_change(cached, entries, change, loaded)
+            for run in change.new_runs:
                 if run.state in LIVE:
                     claimed.append(new(Claimed, (change.task or task, run)))  # noqa: PERF401 - there is one
             decided += 1
         else:
-            self._order.took(decided, decided)
-        unit_of_work.finish()
+            self._order.adapt_slice_size(decided, decided)
+        unit_of_work.flush()
         return decided
 
 

@@ -29,21 +29,21 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self.last = ""
-        self.backlog = False
-        self.reach = CLAIM_SLICE
+        self.last_owner = ""
+        self.has_backlog = False
+        self.slice_size = CLAIM_SLICE
 
-    def took(self, decided: int, offered: int) -> None:
+    def adapt_slice_size(self, decided: int, offered: int) -> None:
         """Adapt the slice size: `decided` of the `offered` entries were decided within the time budget."""
-        self.reach = min(CLAIM_SLICE, 2 * self.reach) if decided == offered else max(LONGEST_TURN, decided)
+        self.slice_size = min(CLAIM_SLICE, 2 * self.slice_size) if decided == offered else max(LONGEST_TURN, decided)
 
-    def slice(self, connection: Link, now: int) -> list[Row]:
+    def read_slice(self, connection: Link, now: int) -> list[Row]:
         """Read rows of due entries, at most one per task, in claim order."""
-        rows = [] if self.backlog else connection.query(_TIMED_SLICE, (now, self.reach + 1))
-        if self.backlog or (len(rows) > self.reach and not connection.query(_DUE_ORDER_SUFFICES)[0][0]):
+        rows = [] if self.has_backlog else connection.query(_TIMED_SLICE, (now, self.slice_size + 1))
+        if self.has_backlog or (len(rows) > self.slice_size and not connection.query(_DUE_ORDER_SUFFICES)[0][0]):
             rows = self._read_rotation(connection, now)
         else:
-            rows = rows[: self.reach]
+            rows = rows[: self.slice_size]
             if any(row[6] for row in rows):
                 rows.sort(key=by_priority)
         return one_of_each_task(rows)
@@ -64,12 +64,12 @@ class Turns:
             for index, owner in enumerate(owners):
                 if len(queues[index]) == share:
                     queues[index] = connection.query(_READY_SLICE, (owner, CLAIM_SLICE))
-        return taking_turns(queues, rows_per_turn)[: self.reach]
+        return taking_turns(queues, rows_per_turn)[: self.slice_size]
 
     def _read_owners(self, connection: Link) -> list[str]:
         """Return the next owners with ready entries, at most `CLAIM_SLICE`."""
         # The smallest string after a name is the name followed by a null character.
-        first_owner = f"{self.last}\0" if self.last else ""
+        first_owner = f"{self.last_owner}\0" if self.last_owner else ""
         owners = connection.query(_READY_OWNERS, {"from": first_owner, "most": CLAIM_SLICE + 1})
         if len(owners) < CLAIM_SLICE and first_owner:
             wrapped = connection.query(_READY_OWNERS, {"from": "", "most": CLAIM_SLICE + 1})

@@ -67,13 +67,13 @@ class Link:
 
     def write_rows(self, bulk: Bulk, values: list[Any]) -> None:
         """Write many rows; `values` are the values of all rows, concatenated."""
-        for text, start, end in bulk.parts(len(values)):
+        for text, start, end in bulk.split(len(values)):
             self.statements += 1
             self._cursor.execute(text, values[start:end])
 
-    def write_telling(self, bulk: Bulk, values: list[Any]) -> list[Row]:
+    def write_returning(self, bulk: Bulk, values: list[Any]) -> list[Row]:
         """Write many rows with a statement that has a RETURNING clause, and return its rows."""
-        return [row for text, start, end in bulk.parts(len(values)) for row in self.query(text, values[start:end])]
+        return [row for text, start, end in bulk.split(len(values)) for row in self.query(text, values[start:end])]
 
     def write_each(self, statement: str, rows: Sequence[Row]) -> None:
         if rows:
@@ -81,7 +81,7 @@ class Link:
             self._cursor.executemany(statement, rows)
 
     @contextmanager
-    def impatient(self, seconds: float) -> Iterator[None]:
+    def busy_timeout(self, seconds: float) -> Iterator[None]:
         """Use another busy timeout within the block."""
         self._busy_seconds = seconds
         try:
@@ -91,7 +91,7 @@ class Link:
 
     def begin(self) -> None:
         """Begin a write transaction, in the order in which the file lock serves the waiting processes."""
-        with self._file_lock.passing():
+        with self._file_lock.hold():
             self.query("BEGIN IMMEDIATE")
 
     def _handle_busy(self, attempts: int) -> bool:
@@ -102,7 +102,7 @@ class Link:
         self._sleeper.wait(_RETRY_SECONDS)
         return now - self._busy_since < self._busy_seconds
 
-    def take_count(self) -> int:
+    def reset_statement_count(self) -> int:
         """Return the number of statements since the last call, and reset it."""
         count, self.statements = self.statements, 0
         return count
@@ -112,7 +112,7 @@ class Link:
         return self.raw.in_transaction
 
     @property
-    def changed(self) -> int:
+    def changed_rows(self) -> int:
         """Number of rows that the last statement changed."""
         return self.raw.changes()
 

@@ -29,12 +29,12 @@ class SQLiteFeed:
                 rows = connection.query(_EVENTS_OF_OWNER, (after, owner, limit))
             return tuple(map(event_from, rows))
 
-        return await self._readers.do(work)
+        return await self._readers.run(work)
 
     async def last_event(self) -> int:
-        last_number: int = (await self._readers.do(lambda connection: connection.query(_LAST_EVENT)))[0][0]
+        last_number: int = (await self._readers.run(lambda connection: connection.query(_LAST_EVENT)))[0][0]
         return last_number
 
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         bindings = {"owners": json.dumps(list(owners)), "until": until}
-        return dict(await self._readers.do(lambda connection: connection.query(_OWNER_EVENT_COUNTS, bindings)))
+        return dict(await self._readers.run(lambda connection: connection.query(_OWNER_EVENT_COUNTS, bindings)))

@@ -39,7 +39,7 @@ class Turnstile:
                 self._folder = os.open(Path(path).parent, os.O_RDONLY | os.O_CLOEXEC)
 
     @contextmanager
-    def passing(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Hold the lock within the block; after `_MAX_WAIT_SECONDS` the block runs without it."""
         is_locked = self._folder is not None and self._acquire(self._folder)
         try:

@@ -78,13 +78,13 @@ def _import_tasks(connection: Link, parcels: Sequence[Parcel]) -> None:
 
 def _add_task(batches: Sheets, number: int, version: int, facts: Facts, seqs: range) -> None:
     batches.new_tasks += (number, *task_values(facts.task))
-    batches.standings += standing_values(number, version, facts.standing, seqs)
+    batches.statuses += standing_values(number, version, facts.status, seqs)
     for entry in facts.entries:
-        batches.put += entry_values(number, entry)
+        batches.new_entries += entry_values(number, entry)
     for seq, run in zip(seqs, facts.live, strict=True):
-        batches.born += birth(seq, number, run)
+        batches.new_runs += birth(seq, number, run)
         for lane in run.lanes:
-            batches.taken += (lane, run.id)
+            batches.taken_slots += (lane, run.id)
 
 
 def _find_existing(connection: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -122,16 +122,16 @@ def _import_events(connection: Link, parcels: Sequence[Parcel]) -> None:
 
 _IMPORTERS: Final[dict[Part, Callable[[Link, Sequence[Parcel]], None]]] = {
     Part.MARKS: _import_marks,
-    Part.REMEMBERED: lambda connection, parcels: connection.write_each(_WRITE_METADATA, only(Remembered, parcels)),
+    Part.METADATA: lambda connection, parcels: connection.write_each(_WRITE_METADATA, only(Remembered, parcels)),
     Part.RECORDS: lambda connection, parcels: connection.write_each(
         _REPLACE_RECORD, [record_values(record) for record in only(Record, parcels)]
     ),
     Part.LANES: lambda connection, parcels: connection.write_each(_SET_LANE, only(LaneLimit, parcels)),
-    Part.BARRED: lambda connection, parcels: connection.write_each(_BLOCK_OWNER, only(Barred, parcels)),
+    Part.BLOCKED_OWNERS: lambda connection, parcels: connection.write_each(_BLOCK_OWNER, only(Barred, parcels)),
     Part.NODES: lambda connection, parcels: connection.write_each(
         _JOIN, [node_values(node) for node in only(Node, parcels)]
     ),
-    Part.TALLIES: lambda connection, parcels: connection.write_each(_REPLACE_COUNTER, only(Tally, parcels)),
+    Part.COUNTERS: lambda connection, parcels: connection.write_each(_REPLACE_COUNTER, only(Tally, parcels)),
     Part.TASKS: _import_tasks,
     Part.RUNS: _import_runs,
     Part.LINES: _import_lines,

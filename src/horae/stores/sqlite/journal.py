@@ -29,10 +29,10 @@ class SQLiteJournal:
         lines_to_write = tuple(lines)
         if lines_to_write:
             # Urgent, because the settlement of the run follows.
-            await self._writer.do(lambda connection: _write_lines(connection, lines_to_write))
+            await self._writer.submit(lambda connection: _write_lines(connection, lines_to_write))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
-        rows = await self._readers.do(lambda connection: connection.query(_LINES, (run_id, after, limit)))
+        rows = await self._readers.run(lambda connection: connection.query(_LINES, (run_id, after, limit)))
         return tuple(
             NumberedLine(number, Line(name, instants[at], level, text)) for number, name, at, level, text in rows
         )

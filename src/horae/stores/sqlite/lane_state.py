@@ -29,15 +29,15 @@ class Surroundings:
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
         self._blocked: dict[str, Reason | None] = {}
-        self.quiet = True
+        self.is_unrestricted = True
         """No task has a lane, and no owner is limited or blocked."""
         if self._lane_of_owner:
             lanes = {task.lane for task in tasks if task.lane is not None}
             self._read_lanes(lanes)
-            self.quiet = not lanes and not any(self._lane_of_owner.values())
+            self.is_unrestricted = not lanes and not any(self._lane_of_owner.values())
             for name, reason in connection.query(_BLOCKED_OWNERS, (named(self._lane_of_owner.keys() | lanes),)):
                 self._blocked[name] = REASONS[reason]
-                self.quiet = False
+                self.is_unrestricted = False
 
     def _read_lanes(self, lanes: set[str]) -> None:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
@@ -47,7 +47,7 @@ class Surroundings:
             if limit is not None and name in owners:
                 self._lane_of_owner[owners[name]] = name
 
-    def lanes_of(self, task: Task) -> tuple[LaneUse, ...]:
+    def lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
         lane, owners_lane = task.lane, self._lane_of_owner.get(task.owner)
         if lane is None:
             return () if owners_lane is None else (self._use(owners_lane),)
@@ -55,7 +55,7 @@ class Surroundings:
             return (self._use(lane),)
         return self._use(lane), self._use(owners_lane)
 
-    def barred(self, task: Task) -> Reason | None:
+    def block_reason(self, task: Task) -> Reason | None:
         return self._blocked.get(task.owner) or self._blocked.get(also_barred_as(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
@@ -64,7 +64,7 @@ class Surroundings:
             self._read_lanes({lane})
         return LaneUse(lane, self._limits[lane], self._taken[lane])
 
-    def taken(self, lanes: Iterable[str], slots: int) -> None:
+    def add_taken(self, lanes: Iterable[str], slots: int) -> None:
         """Add `slots` (may be negative) to the number of taken slots of each lane."""
         for lane in lanes:
             if lane in self._taken:

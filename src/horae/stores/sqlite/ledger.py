@@ -100,8 +100,8 @@ def _read_facts(connection: Link, cache: Familiar, rows: Sequence[Row]) -> tuple
     numbers = [row[0] for row in rows]
     loaded = Gathered(connection, cache, dict(rows))
     loaded.read_entries(numbers)
-    loaded.remember(cache)
-    all_facts = [loaded.facts(loaded.known[number], loaded.entries.get(number, ())) for number in numbers]
+    loaded.update_cache(cache)
+    all_facts = [loaded.build_facts(loaded.tasks[number], loaded.entries.get(number, ())) for number in numbers]
     return tuple([facts._replace(lanes=()) if facts.lanes else facts for facts in all_facts])
 
 

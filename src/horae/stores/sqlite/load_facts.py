@@ -33,47 +33,47 @@ class Gathered:
 
     def __init__(self, connection: Link, cache: Familiar, versions: Mapping[int, int]) -> None:
         self._connection = connection
-        self.known = cache.known(versions)
+        self.tasks = cache.get_current(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
-        self._missing = [number for number in versions if number not in self.known]
+        self._missing = [number for number in versions if number not in self.tasks]
         if self._missing:
             self._read_tasks(self._missing)
-        self.surroundings = Surroundings(connection, [cached.task for cached in self.known.values()])
+        self.lane_state = Surroundings(connection, [cached.task for cached in self.tasks.values()])
 
     def _read_tasks(self, numbers: Collection[int]) -> None:
         live_numbers: list[int] = []
         for row in self._connection.query(_TASKS, (these(numbers),)):
             number = row[0]
             parts = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
-            self.known[number] = new(Known, parts)
+            self.tasks[number] = new(Known, parts)
             if row[-1] is not None:
                 live_numbers += map(int, row[-1].split(","))
         if live_numbers:
             for row in self._connection.query(_LIVE_RUNS, (these(live_numbers),)):
-                cached = self.known[row[2]]
+                cached = self.tasks[row[2]]
                 live = (*cached.live, run_from(row, cached.task.id))
-                self.known[row[2]] = cached._replace(live=live, numbers=(*cached.numbers, row[0]))
+                self.tasks[row[2]] = cached._replace(live=live, numbers=(*cached.numbers, row[0]))
 
     def read_entries(self, numbers: Collection[int]) -> None:
         if numbers:
             for row in self._connection.query(_ENTRIES, (these(numbers),)):
                 number = row[0]
-                entry = entry_from(row, self.known[number].task.id)
+                entry = entry_from(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
-    def remember(self, cache: Familiar) -> None:
+    def update_cache(self, cache: Familiar) -> None:
         """Cache the tasks that were read, in the cache of readers; tasks with live runs are not cached."""
-        fresh = [self.known[number] for number in self._missing]
-        cache.learn({cached.number: cached for cached in fresh if not cached.live})
+        fresh = [self.tasks[number] for number in self._missing]
+        cache.update({cached.number: cached for cached in fresh if not cached.live})
 
-    def facts(self, cached: Known, entries: tuple[Entry, ...]) -> Facts:
+    def build_facts(self, cached: Known, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, status, live, _ = cached
-        lane_state = self.surroundings
-        if lane_state.quiet and task[9] is None:
+        lane_state = self.lane_state
+        if lane_state.is_unrestricted and task[9] is None:
             return new(Facts, (task, status, entries, live, (), None, _NO_EXISTING_RUNS))
-        return Facts(task, status, entries, live, lane_state.lanes_of(task), lane_state.barred(task))
+        return Facts(task, status, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
 
-    def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
+    def update_entries(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
         """Apply the change to the loaded entries of a task, for the next decision on it."""
         slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
         slots.update((entry.slot, entry) for entry in change.put)
@@ -96,5 +96,5 @@ def everything_of(connection: Link, cache: Familiar, row: Row) -> tuple[Gathered
     number, _, version = row
     loaded = Gathered(connection, cache, {number: version})
     loaded.read_entries((number,))
-    cached = loaded.known[number]
-    return loaded, cached, loaded.facts(cached, loaded.entries.get(number, ()))
+    cached = loaded.tasks[number]
+    return loaded, cached, loaded.build_facts(cached, loaded.entries.get(number, ()))

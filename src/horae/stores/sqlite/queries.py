@@ -57,15 +57,15 @@ class SQLiteBook:
 
     async def add(self, changes: Sequence[Change]) -> None:
         given_changes = tuple(changes)
-        if len(given_changes) >= _PREPARE_OFF_THREAD and not any(change.born for change in given_changes):
+        if len(given_changes) >= _PREPARE_OFF_THREAD and not any(change.new_runs for change in given_changes):
             # Encoding many schedules would block the writer.
-            batches = await self._readers.work_out(lambda: _prepare_batches(given_changes))
-            await self._writer.do(lambda connection: _write_new_tasks(connection, batches), urgent=False)
-        elif any(change.born for change in given_changes):
-            await self._writer.do(lambda connection: add_all(connection, self._task_cache, given_changes), urgent=False)
+            batches = await self._readers.compute(lambda: _prepare_batches(given_changes))
+            await self._writer.submit(lambda connection: _write_new_tasks(connection, batches), urgent=False)
+        elif any(change.new_runs for change in given_changes):
+            await self._writer.submit(lambda connection: add_all(connection, self._task_cache, given_changes), urgent=False)
         elif given_changes:
             batchable = Share(_prepare_write, given_changes)
-            await self._writer.do(batchable.alone, urgent=False, batchable=batchable)
+            await self._writer.submit(batchable.write_alone, urgent=False, batchable=batchable)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         def work(connection: Link) -> Facts | None:
@@ -76,7 +76,7 @@ class SQLiteBook:
             # For a deleted task, return its last facts.
             return after or before
 
-        return await self._writer.do(work)
+        return await self._writer.submit(work)
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
         def work(connection: Link) -> Facts:
@@ -94,110 +94,110 @@ class SQLiteBook:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after
 
-        return await self._writer.do(work)
+        return await self._writer.submit(work)
 
     def _decide(self, connection: Link, row: Row, decide: Callable[[Facts], Change]) -> tuple[Facts, Facts | None]:
         """Apply a decision and return the facts before and after it."""
         loaded, cached, before = everything_of(connection, self._task_cache, row)
         unit_of_work = Pending(connection, self._task_cache)
-        unit_of_work.note(cached, before.entries, unit_of_work.only_new(cached.number, decide(before)), loaded)
-        unit_of_work.finish()
+        unit_of_work.add_change(cached, before.entries, unit_of_work.deduplicate_runs(cached.number, decide(before)), loaded)
+        unit_of_work.flush()
         after = one_by_id(connection, before.task.id)
         return before, None if after is None else everything_of(connection, self._task_cache, after)[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        return await self._readers.at_once(
+        return await self._readers.run_inline(
             lambda connection: _read_facts(connection, self._read_cache, one_by_id(connection, task_id), owner)
         )
 
     async def find(self, owner: str, key: str) -> Facts | None:
-        return await self._readers.at_once(
+        return await self._readers.run_inline(
             lambda connection: _read_facts(connection, self._read_cache, one_by_key(connection, owner, key), None)
         )
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         # Without further filters, a small page is a few adjacent index rows.
         read = (
-            self._readers.at_once
+            self._readers.run_inline
             if limit <= _INLINE_PAGE and task_filter == TaskFilter(task_filter.owner)
-            else self._readers.do
+            else self._readers.run
         )
         return await read(lambda connection: read_tasks(connection, self._read_cache, task_filter, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
-        run = await self._readers.at_once(lambda connection: glance_at_run(connection, run_id))
+        run = await self._readers.run_inline(lambda connection: glance_at_run(connection, run_id))
         if run is None:
             # The run may be one of a million of its instant: search on a reader thread.
-            run = await self._readers.do(lambda connection: read_run(connection, run_id))
+            run = await self._readers.run(lambda connection: read_run(connection, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
     async def runs(self, run_filter: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
-        return await self._readers.do(lambda connection: read_runs(connection, run_filter, after, limit))
+        return await self._readers.run(lambda connection: read_runs(connection, run_filter, after, limit))
 
     async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        rows = await self._readers.ask(_TASK_IDS, {"prefix": prefix, "owner": owner, "limit": limit})
+        rows = await self._readers.query(_TASK_IDS, {"prefix": prefix, "owner": owner, "limit": limit})
         return tuple(row[0] for row in rows)
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         first, last = instants_of_prefix(prefix) or (0, -1)
-        rows = await self._readers.ask(
+        rows = await self._readers.query(
             _RUN_IDS, {"prefix": prefix, "owner": owner, "first": first, "last": last, "limit": limit}
         )
         return tuple(sorted(row[0] for row in rows)[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._readers.do(lambda connection: read_upcoming(connection, self._read_cache, owner, limit))
+        return await self._readers.run(lambda connection: read_upcoming(connection, self._read_cache, owner, limit))
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         ids = tuple(task_ids)
-        return await self._readers.do(lambda connection: read_latest(connection, ids))
+        return await self._readers.run(lambda connection: read_latest(connection, ids))
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
-        rows = await self._readers.ask(_COUNTS, (these(hours), EVERYBODY if owner is None else owner))
+        rows = await self._readers.query(_COUNTS, (these(hours), EVERYBODY if owner is None else owner))
         return {(hour, name): number for hour, name, number in rows}
 
     async def output_bytes(self, owner: str) -> int:
-        size: int = (await self._readers.ask(_OUTPUT_BYTES, (owner,)))[0][0]
+        size: int = (await self._readers.query(_OUTPUT_BYTES, (owner,)))[0][0]
         return size
 
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         bindings = {"owner": owner, "now": microseconds(now), "most": COUNTED_UP_TO}
-        timed, ready, parked, stranded = (await self._readers.ask(_WAITING, bindings))[0]
+        timed, ready, parked, stranded = (await self._readers.query(_WAITING, bindings))[0]
         return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._readers.do(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
+        return await self._readers.run(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
 
     async def lanes(self) -> tuple[LaneUse, ...]:
-        rows = await self._readers.ask(_ALL_LANES)
+        rows = await self._readers.query(_ALL_LANES)
         return tuple(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken) for name, limit, taken in rows)
 
     async def nodes(self) -> tuple[Node, ...]:
-        return tuple(node_from(row) for row in await self._readers.ask(_ALL_NODES))
+        return tuple(node_from(row) for row in await self._readers.query(_ALL_NODES))
 
     async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
         def work(connection: Link) -> bool:
             connection.query(_DRAIN, (int(draining), node))
-            exists = connection.changed > 0
+            exists = connection.changed_rows > 0
             if exists:
                 write_beside(connection, attached_records)
             return exists
 
-        return await self._writer.do(work)
+        return await self._writer.submit(work)
 
     async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
         def work(connection: Link) -> None:
             connection.query(_SET_LANE, (name, limit))
             unit_of_work = Pending(connection, self._task_cache)
-            unit_of_work.offer(name)
-            unit_of_work.finish()
+            unit_of_work.offer_slots(name)
+            unit_of_work.flush()
             write_beside(connection, attached_records)
 
-        await self._writer.do(work)
+        await self._writer.submit(work)
 
-    async def bar(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
         def work(connection: Link) -> None:
             if reason is None:
                 connection.query(_UNBLOCK_OWNER, (owner,))
@@ -205,20 +205,20 @@ class SQLiteBook:
                 connection.query(_BLOCK_OWNER, (owner, reason))
             write_beside(connection, attached_records)
 
-        await self._writer.do(work)
+        await self._writer.submit(work)
 
 
 def add_all(connection: Link, cache: Familiar, changes: Sequence[Change]) -> None:
     unit_of_work = Pending(connection, cache)
     for number, change in enumerate(changes, _next_task_number(connection)):
-        unit_of_work.note_new(number, change)
-    unit_of_work.finish()
+        unit_of_work.add_task(number, change)
+    unit_of_work.flush()
 
 
 def _prepare_batches(changes: Sequence[Change]) -> Sheets:
     batches = Sheets()
     for number, change in enumerate(changes, 1):
-        batches.add(number, change)
+        batches.add_task(number, change)
     return batches
 
 
@@ -228,7 +228,7 @@ def _prepare_write(changes: Sequence[Change]) -> Callable[[Link], None]:
 
 
 def _write_new_tasks(connection: Link, batches: Sheets) -> None:
-    batches.count_from(_next_task_number(connection))
+    batches.renumber_tasks(_next_task_number(connection))
     batches.write(connection)
 
 
@@ -241,5 +241,5 @@ def _read_facts(connection: Link, cache: Familiar, row: Row | None, owner: str |
     if row is None or owner not in (None, row[1]):
         return None
     loaded, _, facts = everything_of(connection, cache, row)
-    loaded.remember(cache)
+    loaded.update_cache(cache)
     return facts

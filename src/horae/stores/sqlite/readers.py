@@ -35,16 +35,16 @@ class Readers:
         self._threads = ThreadPoolExecutor(_THREAD_COUNT, thread_name_prefix="horae-sqlite-reader")
         self._long_threads = ThreadPoolExecutor(1, thread_name_prefix="horae-sqlite-long-reader")
 
-    async def do(self, work: Callable[[Link], _T]) -> _T:
+    async def run(self, work: Callable[[Link], _T]) -> _T:
         return await self._run_on(self._threads, work)
 
-    async def ask(self, statement: str, bindings: Bindings = ()) -> list[Row]:
+    async def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
         """Run one statement; it needs no transaction to read one snapshot."""
         return await self._run_on(
             self._threads, lambda connection: connection.query(statement, bindings), single_statement=True
         )
 
-    async def at_once(self, work: Callable[[Link], _T], *, single_statement: bool = False) -> _T:
+    async def run_inline(self, work: Callable[[Link], _T], *, single_statement: bool = False) -> _T:
         """Read a few index rows on the event loop: handing the work to a thread would cost more than the read.
 
         A reader waits only while the file is being opened or recovered; then a reader thread does the work.
@@ -56,11 +56,11 @@ class Readers:
         except StoreUnavailable:
             return await self._run_on(self._threads, work, single_statement=single_statement)
 
-    async def do_at_length(self, work: Callable[[Link], _T]) -> _T:
+    async def run_long(self, work: Callable[[Link], _T]) -> _T:
         """Run work that takes seconds or minutes on a thread of its own, so that other reads do not wait."""
         return await self._run_on(self._long_threads, work)
 
-    async def work_out(self, work: Callable[[], _T]) -> _T:
+    async def compute(self, work: Callable[[], _T]) -> _T:
         """Run CPU-bound work without a connection on a reader thread."""
         if self._threads is None:
             raise StoreUnavailable("The store is closed.")
@@ -82,10 +82,10 @@ class Readers:
         try:
             connection = self._take_connection()
             try:
-                with nullcontext() if busy_seconds is None else connection.impatient(busy_seconds):
+                with nullcontext() if busy_seconds is None else connection.busy_timeout(busy_seconds):
                     return work(connection) if single_statement else _in_read_transaction(connection, work)
             finally:
-                self.statements += connection.take_count()
+                self.statements += connection.reset_statement_count()
                 # A connection that could not end its transaction is closed, not reused.
                 (connection.close if connection.in_transaction else partial(self._idle.put, connection))()
         except apsw.Error as error:

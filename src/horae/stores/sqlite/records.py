@@ -29,24 +29,24 @@ class SQLiteRecords:
     _readers: Readers
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
-        rows = await self._readers.at_once(
+        rows = await self._readers.run_inline(
             lambda connection: connection.query(_GET, (kind, key)), single_statement=True
         )
         record = record_from(rows[0]) if rows else None
         return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        return await self._writer.do(lambda connection: write_one(connection, Writing(record, replacing)))
+        return await self._writer.submit(lambda connection: write_one(connection, Writing(record, replacing)))
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
         deletion = Writing(Record(kind, key, "", ""), version, dropped=True)
-        return await self._writer.do(lambda connection: write_one(connection, deletion))
+        return await self._writer.submit(lambda connection: write_one(connection, deletion))
 
     async def write_records(self, writings: Sequence[Writing]) -> bool:
         batch = tuple(writings)
         if not batch:
             return True
-        return await self._writer.do(lambda connection: write_together(connection, batch))
+        return await self._writer.submit(lambda connection: write_together(connection, batch))
 
     async def records(
         self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
@@ -57,12 +57,12 @@ class SQLiteRecords:
         else:
             statement, start = _PAGE if owner is None else _PAGE_OF_OWNER, ""
         bindings = (kind, start if after is None else after, size + 1)
-        rows = await self._readers.ask(statement, bindings if owner is None else (owner, *bindings))
+        rows = await self._readers.query(statement, bindings if owner is None else (owner, *bindings))
         items = tuple(record_from(row) for row in rows[:size])
         return Page(items, items[-1].key if items and len(rows) > size else None)
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         at = microseconds(now)
-        if not (await self._readers.ask(_HAS_EXPIRED, (at,)))[0][0]:
+        if not (await self._readers.query(_HAS_EXPIRED, (at,)))[0][0]:
             return 0
-        return len(await self._writer.do(lambda connection: connection.query(_DROP_EXPIRED, (at, limit)), urgent=False))
+        return len(await self._writer.submit(lambda connection: connection.query(_DROP_EXPIRED, (at, limit)), urgent=False))

@@ -48,11 +48,11 @@ class Found(NamedTuple):
     runs: tuple[Row, ...]
     tasks: tuple[int, ...]
     events: int
-    place: Place
+    cursor: Place
     more: bool
 
     @property
-    def anything(self) -> bool:
+    def has_rows(self) -> bool:
         return bool(self.runs or self.tasks or self.events)
 
 
@@ -65,17 +65,17 @@ class Search:
         self._keep_runs = keep_runs
         self._limit = max(1, limit)
 
-    async def look(self, after: str | None) -> Found:
-        expired = await self._readers.ask(_EXPIRED_ROWS, {"before": self._before, "limit": self._limit})
+    async def find(self, after: str | None) -> Found:
+        expired = await self._readers.query(_EXPIRED_ROWS, {"before": self._before, "limit": self._limit})
         runs, tasks, events, last = (*map(decode, expired[0][:3]), expired[0][3])
-        cursor = Place(last, 0) if after is None else Place.parsed(after)
+        cursor = Place(last, 0) if after is None else Place.parse(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
             tasks = tasks[: max(0, self._limit - len(runs))]
             return Found(tuple(map(tuple, runs)), tuple(tasks), max(events, default=0), cursor, more=True)
         if cursor == Place(last):
             return Found((), (), 0, cursor, more=False)
-        return await self._readers.do_at_length(lambda connection: self._find_surplus_runs(connection, cursor, last))
+        return await self._readers.run_long(lambda connection: self._find_surplus_runs(connection, cursor, last))
 
     def _find_surplus_runs(self, connection: Link, cursor: Place, last: int) -> Found:
         """Find the oldest runs of tasks that have more than `keep_runs`."""
@@ -92,14 +92,14 @@ class Search:
     def _find_tasks_over_limit(self, connection: Link, cursor: Place, last: int) -> tuple[list[int], Place]:
         """Return the next tasks with too many runs, and the cursor after them."""
         if cursor.task is None:
-            until = connection.query(_EVENT_WINDOW_END, {"after": cursor.told, "most": _EVENT_BATCH, "last": last})[0][
+            until = connection.query(_EVENT_WINDOW_END, {"after": cursor.event, "most": _EVENT_BATCH, "last": last})[0][
                 0
             ]
-            bindings = {"after": cursor.told, "until": until, "keep": self._keep_runs}
+            bindings = {"after": cursor.event, "until": until, "keep": self._keep_runs}
             return [task for (task,) in connection.query(_RECENT_TASKS_OVER_RUN_LIMIT, bindings)], Place(until)
         bindings = {"after": cursor.task, "keep": self._keep_runs, "limit": _TASK_BATCH}
         tasks = [task for (task,) in connection.query(_TASKS_OVER_RUN_LIMIT, bindings)]
-        return tasks, Place(cursor.told, tasks[-1] if len(tasks) == _TASK_BATCH else None)
+        return tasks, Place(cursor.event, tasks[-1] if len(tasks) == _TASK_BATCH else None)
 
 
 def remove(connection: Link, expired: Found, before: datetime) -> Trimmed:
@@ -108,7 +108,7 @@ def remove(connection: Link, expired: Found, before: datetime) -> Trimmed:
         connection.query(_DROP_LINES, (named([run_id for _, run_id in expired.runs]),))
         for run in expired.runs:
             connection.query(_DROP_RUN, run)
-            runs += connection.changed
+            runs += connection.changed_rows
     ended = connection.query(_ENDED_TASKS, (these(expired.tasks), microseconds(before))) if expired.tasks else []
     deltas: Counter[tuple[str, int, str]] = Counter()
     for task, state, owner in ended:
@@ -120,5 +120,5 @@ def remove(connection: Link, expired: Found, before: datetime) -> Trimmed:
     if expired.events:
         connection.query(_COUNT_REMOVED_EVENTS, (expired.events,))
         connection.query(_DROP_EVENTS, (expired.events,))
-        events = connection.changed
-    return Trimmed(runs, len(ended), events, expired.more, expired.place.text)
+        events = connection.changed_rows
+    return Trimmed(runs, len(ended), events, expired.more, expired.cursor.encoded)

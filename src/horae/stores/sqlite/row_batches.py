@@ -51,73 +51,73 @@ class Sheets(Counting):
         super().__init__()
         # Concatenated values of all rows, as multi-row statements take them.
         self.new_tasks: list[Any] = []
-        self.standings: list[Any] = []
-        self.put: list[Any] = []
+        self.statuses: list[Any] = []
+        self.new_entries: list[Any] = []
         """Entries of new tasks."""
-        self.started: list[Any] = []
-        self.born: list[Any] = []
-        self.ended: list[Any] = []
-        self.taken: list[Any] = []
+        self.started_runs: list[Any] = []
+        self.new_runs: list[Any] = []
+        self.ended_runs: list[Any] = []
+        self.taken_slots: list[Any] = []
         self.events: list[Any] = []
         # Rows for single-row statements, because there are few of them.
-        self.edited: list[Row] = []
-        self.moved: list[Row] = []
-        self.asked: list[Row] = []
-        self.left: list[Row] = []
+        self.edited_tasks: list[Row] = []
+        self.updated_runs: list[Row] = []
+        self.cancel_requests: list[Row] = []
+        self.freed_slots: list[Row] = []
         self.entries: dict[tuple[int, str], Row | None] = {}
         """Entry rows by task and slot; None deletes the entry."""
-        self.emptied: dict[int, None] = {}
+        self.emptied_agendas: dict[int, None] = {}
         """Numbers of tasks whose entries are all deleted before `entries` and `put` are written."""
-        self.deleted: list[int] = []
-        self.beside: list[Writing] = []
+        self.deleted_tasks: list[int] = []
+        self.attached_records: list[Writing] = []
 
-    def add(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
+    def add_task(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
         """Add a new task with its entries and events; `live` are the numbers of its live runs."""
         if change.task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
         self.new_tasks += (number, *task_values(change.task))
-        if change.standing is FRESH and not change.born:
-            self.standings += (number, 1, *_FRESH_STATUS_VALUES)
-            self.count_new(change.task.owner)
+        if change.status is FRESH and not change.new_runs:
+            self.statuses += (number, 1, *_FRESH_STATUS_VALUES)
+            self.count_new_task(change.task.owner)
         else:
-            self.standings += standing_values(number, 1, change.standing or FRESH, live)
-            self.count(change.task.owner, None, change._replace(standing=change.standing or FRESH))
+            self.statuses += standing_values(number, 1, change.status or FRESH, live)
+            self.count_change(change.task.owner, None, change._replace(status=change.status or FRESH))
         for entry in change.put:
-            self.put += entry_values(number, entry)
+            self.new_entries += entry_values(number, entry)
         for event in change.events:
             self.events += event_values(event)
-        self.beside += change.beside
+        self.attached_records += change.attached
 
-    def count_from(self, first: int) -> None:
+    def renumber_tasks(self, first: int) -> None:
         """Renumber new tasks, which were numbered from one on, to start at `first`."""
         self.new_tasks[0::14] = range(first, first + len(self.new_tasks) // 14)
-        self.standings[0::15] = range(first, first + len(self.standings) // 15)
-        self.put[0::20] = [first - 1 + number for number in self.put[0::20]]
+        self.statuses[0::15] = range(first, first + len(self.statuses) // 15)
+        self.new_entries[0::20] = [first - 1 + number for number in self.new_entries[0::20]]
 
     def write(self, connection: Link) -> None:
         self._write_tasks(connection)
         self._write_entries(connection)
         self._write_runs(connection)
         connection.write_rows(_INSERT_EVENTS, self.events)
-        write_counts(connection, self.all_counts())
-        for number in self.deleted:
+        write_counts(connection, self.total_deltas())
+        for number in self.deleted_tasks:
             for statement in _DELETE_TASK_STATEMENTS:
                 connection.query(statement, (number,))
-        write_beside(connection, self.beside)
+        write_beside(connection, self.attached_records)
 
     def _write_tasks(self, connection: Link) -> None:
         try:
             connection.write_rows(_INSERT_TASKS, self.new_tasks)
-            connection.write_each(_UPDATE_TASK, self.edited)
+            connection.write_each(_UPDATE_TASK, self.edited_tasks)
         except apsw.ConstraintError as error:
             raise self._describe_conflict(connection) from error
-        connection.write_rows(_PUT_STATUSES, self.standings)
+        connection.write_rows(_PUT_STATUSES, self.statuses)
 
     def _describe_conflict(self, connection: Link) -> HoraeError:
         """Return the error for the first id or key that another task has or that appears twice in the batch."""
         values = self.new_tasks
         identities = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
-        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited]
+        identities += [(row[13], row[0], row[1], row[9]) for row in self.edited_tasks]
         ids: set[str] = set()
         keys: set[tuple[str, str]] = set()
         for number, task_id, owner, key in identities:
@@ -130,23 +130,23 @@ class Sheets(Counting):
         return StoreError("A task with this id is there already; nothing was written.")
 
     def _write_entries(self, connection: Link) -> None:
-        if self.emptied:
-            connection.query(_DELETE_ENTRIES_OF_TASKS, (these(self.emptied),))
+        if self.emptied_agendas:
+            connection.query(_DELETE_ENTRIES_OF_TASKS, (these(self.emptied_agendas),))
         if self.entries:
             dropped = [part for key, row in self.entries.items() if row is None for part in key]
             put = [value for row in self.entries.values() if row is not None for value in row]
             connection.write_rows(_DROP_ENTRIES, dropped)
             connection.write_rows(_PUT_ENTRIES, put)
-        connection.write_rows(_PUT_ENTRIES, self.put)
+        connection.write_rows(_PUT_ENTRIES, self.new_entries)
 
     def _write_runs(self, connection: Link) -> None:
-        connection.write_rows(_INSERT_STARTED_RUNS, self.started)
-        connection.write_rows(_INSERT_RUNS, self.born)
-        connection.write_rows(_END_RUNS, self.ended)
-        connection.write_each(_UPDATE_RUN, self.moved)
-        connection.write_each(_DELETE_LANE_SLOT, self.left)
-        connection.write_rows(_INSERT_LANE_SLOTS, self.taken)
-        connection.write_each(_REQUEST_CANCEL, self.asked)
+        connection.write_rows(_INSERT_STARTED_RUNS, self.started_runs)
+        connection.write_rows(_INSERT_RUNS, self.new_runs)
+        connection.write_rows(_END_RUNS, self.ended_runs)
+        connection.write_each(_UPDATE_RUN, self.updated_runs)
+        connection.write_each(_DELETE_LANE_SLOT, self.freed_slots)
+        connection.write_rows(_INSERT_LANE_SLOTS, self.taken_slots)
+        connection.write_each(_REQUEST_CANCEL, self.cancel_requests)
 
 
 def write_counts(connection: Link, counts: Counter[tuple[str, int, str]]) -> None:

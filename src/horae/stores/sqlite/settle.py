@@ -47,7 +47,7 @@ class Carrier:
 
         def decide_and_check(facts: Facts, run: Run, _: None) -> Change:
             change = decide(facts, run)
-            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.moved):
+            if not change.deleted and not any(_is_released(moved, run, node) for moved in change.updated_runs):
                 raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
             return change
 
@@ -73,24 +73,24 @@ class Carrier:
         loaded = self._load(connection, tasks)
         unit_of_work = Pending(connection, self._task_cache)
         for run_id, token, argument in updates:
-            cached = loaded.known.get(tasks.get(run_id, 0))
-            run = None if cached is None else cached.run(run_id)[0]
+            cached = loaded.tasks.get(tasks.get(run_id, 0))
+            run = None if cached is None else cached.find_run(run_id)[0]
             if cached is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
             entries = loaded.entries.get(cached.number, ())
-            change = decide(loaded.facts(cached, entries), run, argument)
-            if change.born:
-                change = unit_of_work.only_new(cached.number, change)
-            unit_of_work.note(cached, entries, change, loaded)
+            change = decide(loaded.build_facts(cached, entries), run, argument)
+            if change.new_runs:
+                change = unit_of_work.deduplicate_runs(cached.number, change)
+            unit_of_work.add_change(cached, entries, change, loaded)
             if change.put or change.dropped:
-                loaded.entries_after(cached.number, change, entries)
-        unit_of_work.finish()
+                loaded.update_entries(cached.number, change, entries)
+        unit_of_work.flush()
         return frozenset(stale)
 
     def _find_task_numbers(self, connection: Link, run_ids: Sequence[str]) -> dict[str, int]:
         """Return the task numbers of those runs that are live, from the cache or the index of live runs."""
-        numbers = self._task_cache.tasks_of(run_ids)
+        numbers = self._task_cache.task_numbers_of_runs(run_ids)
         if len(numbers) < len(run_ids):
             unknown = [run_id for run_id in run_ids if run_id not in numbers]
             numbers.update(connection.query(_TASKS_OF_RUNS, (named(unknown),)) if unknown else ())

@@ -34,7 +34,7 @@ class Watch:
         self._callbacks: list[Callable[[], None]] = []
         self._watcher: asyncio.Task[None] | None = None
 
-    def until_over(self, over: Callable[[], None]) -> None:
+    def on_end(self, over: Callable[[], None]) -> None:
         self._callbacks.append(over)
         if self._watcher is None or self._watcher.done():
             self._watcher = asyncio.get_running_loop().create_task(self._run())
@@ -42,7 +42,7 @@ class Watch:
     async def _run(self) -> None:
         while self._callbacks:
             try:
-                over = await self._writer.do(self._take_callbacks, peek=self._probe, urgent=False)
+                over = await self._writer.submit(self._take_callbacks, peek=self._probe, urgent=False)
             except StoreError:
                 # The store is closed or unavailable: the engines find added tasks by polling.
                 return
@@ -51,7 +51,7 @@ class Watch:
 
     def _probe(self, connection: Link) -> list[Callable[[], None]]:
         """Try to get the write lock, on the writer's thread; returns no callbacks while another connection has it."""
-        with connection.impatient(_PROBE_SECONDS):
+        with connection.busy_timeout(_PROBE_SECONDS):
             try:
                 connection.query("BEGIN IMMEDIATE")
             except apsw.BusyError:
@@ -89,10 +89,10 @@ class SQLiteUsing:
             with borrowed(driver.connection, self._absolute_path, driver.name) as joined:
                 if not changes:
                     return
-                with joined.all_or_nothing():
+                with joined.savepoint():
                     add_all(joined, Familiar(), changes)
         except apsw.BusyError as error:
             raise refuse("busy_transaction") from error
         except apsw.Error as error:
             raise translated(error) from error
-        self._watch.until_over(on_end)
+        self._watch.on_end(on_end)

@@ -23,8 +23,8 @@ class Bulk:
     compiled once and kept in the statement cache.
     """
 
-    LARGEST: Final = 128
-    EACH: Final = 32
+    MAX_ROWS: Final = 128
+    MAX_EXACT_ROWS: Final = 32
 
     def __init__(self, name: str, width: int) -> None:
         self._width = width
@@ -32,7 +32,7 @@ class Bulk:
         self._statement = sql(name)
         self._texts: dict[int, str] = {}
 
-    def parts(self, count: int) -> Iterator[tuple[str, int, int]]:
+    def split(self, count: int) -> Iterator[tuple[str, int, int]]:
         """Yield the statements for `count` values as (text, start, end) of their slice of the values."""
         start = 0
         while start < count:
@@ -44,4 +44,4 @@ class Bulk:
             start += size * self._width
 
     def _size(self, rows: int) -> int:
-        return rows if rows <= self.EACH else min(self.LARGEST, 1 << (rows.bit_length() - 1))
+        return rows if rows <= self.MAX_EXACT_ROWS else min(self.MAX_ROWS, 1 << (rows.bit_length() - 1))

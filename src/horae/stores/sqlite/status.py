@@ -16,7 +16,7 @@ class Condition(NamedTuple):
     sqlite: str
     apsw: str
     schema: int
-    newest: int
+    latest_schema: int
     """Latest schema version of this Horae."""
     journal: str
     size: int

@@ -43,7 +43,7 @@ class SQLiteStore(
         self._read_cache = Familiar()
         self._claimer = Claimer(self._task_cache)
         self._run_updater = Carrier(self._task_cache)
-        self._writer = Writer(self._open_writer_connection, self._task_cache.forget)
+        self._writer = Writer(self._open_writer_connection, self._task_cache.clear)
         self._readers = Readers(self._open_reader_connection)
         self._watch = Watch(self._writer)
         self._open_lock = asyncio.Lock()

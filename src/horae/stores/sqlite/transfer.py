@@ -32,11 +32,11 @@ class _PartQuery(NamedTuple):
 
 
 _PART_QUERIES: Final[dict[Part, _PartQuery]] = {
-    Part.REMEMBERED: _PartQuery(sql("metadata_page"), lambda row: Remembered(*row), (0,), ("",)),
+    Part.METADATA: _PartQuery(sql("metadata_page"), lambda row: Remembered(*row), (0,), ("",)),
     Part.RECORDS: _PartQuery(sql("all_records_page"), record_from, (0, 1), ("", "")),
     Part.LANES: _PartQuery(sql("limits_page"), lambda row: LaneLimit(*row), (0,), ("",)),
-    Part.BARRED: _PartQuery(sql("blocked_owners_page"), lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
-    Part.TALLIES: _PartQuery(sql("counters_page"), lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
+    Part.BLOCKED_OWNERS: _PartQuery(sql("blocked_owners_page"), lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
+    Part.COUNTERS: _PartQuery(sql("counters_page"), lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),
     # By run number: one planned instant may have a million runs, and no index orders those.
     Part.RUNS: _PartQuery(sql("ended_runs_page"), lambda row: run_from(row, row[RUN_WIDTH]), (0,), (_EARLIEST,)),
     Part.LINES: _PartQuery(
@@ -52,26 +52,26 @@ class SQLiteMoving:
     _writer: Writer
     _readers: Readers
 
-    async def stock(self) -> dict[Part, int]:
-        (row,) = await self._readers.do_at_length(lambda connection: connection.query(_COUNT_PARTS))
+    async def count_parts(self) -> dict[Part, int]:
+        (row,) = await self._readers.run_long(lambda connection: connection.query(_COUNT_PARTS))
         return dict(zip(Part, row, strict=True))
 
-    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
         if part is Part.MARKS:
-            ((token, event),) = await self._readers.ask(_MARKS)
+            ((token, event),) = await self._readers.query(_MARKS)
             return marks_page(token, event, after, limit)
         if part not in _PART_QUERIES:
             return await read_parcels(cast("Readable", self), part, after, limit)
         query = _PART_QUERIES[part]
         bindings = (*place_in(after, query.first_key), limit)
-        return await self._readers.do(
+        return await self._readers.run(
             lambda connection: _build_page(query, connection.query(query.statement, bindings), limit)
         )
 
-    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
         rows = tuple(parcels)
         if rows:
-            await self._writer.do(lambda connection: arrive(connection, part, rows), urgent=False)
+            await self._writer.submit(lambda connection: arrive(connection, part, rows), urgent=False)
 
 
 def _build_page(query: _PartQuery, rows: list[Row], limit: int) -> Page[Parcel]:

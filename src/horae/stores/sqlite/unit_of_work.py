@@ -35,19 +35,19 @@ class Pending:
         """Ids of the new runs of this request; the ledger was checked not to have them."""
         self._last_run = -1
 
-    def offer(self, lane: str) -> None:
+    def offer_slots(self, lane: str) -> None:
         self._freed_lanes.add(lane)
 
-    def made(self, number: int, change: Change) -> frozenset[str]:
+    def find_existing_runs(self, number: int, change: Change) -> frozenset[str]:
         """Return the ids of the change's new runs that are in the ledger or already in this unit of work."""
-        return frozenset(run.id for run in change.born if self._run_exists(number, run))
+        return frozenset(run.id for run in change.new_runs if self._run_exists(number, run))
 
-    def only_new(self, number: int, change: Change) -> Change:
+    def deduplicate_runs(self, number: int, change: Change) -> Change:
         """Return the change without new runs that exist already."""
-        if not change.born:
+        if not change.new_runs:
             return change
         change = only_new(change, lambda run: self._run_exists(number, run))
-        self._new_run_ids.update(run.id for run in change.born)
+        self._new_run_ids.update(run.id for run in change.new_runs)
         return change
 
     def _run_exists(self, number: int, run: Run) -> bool:
@@ -57,14 +57,14 @@ class Pending:
             self._connection.query(_EXISTING_RUN, (number, microseconds(run.planned), run.attempt, run.origin, run.id))
         )
 
-    def note_new(self, number: int, change: Change) -> None:
+    def add_task(self, number: int, change: Change) -> None:
         """Add a new task with its runs, entries and events."""
-        change = self.only_new(number, change)
-        new_runs = [(self._add_run(number, run, None), run) for run in change.born]
+        change = self.deduplicate_runs(number, change)
+        new_runs = [(self._add_run(number, run, None), run) for run in change.new_runs]
         live = [each for each, run in sorted(new_runs, key=_run_id) if run.state in LIVE]
-        self._batches.add(number, change, live)
+        self._batches.add_task(number, change, live)
 
-    def note(self, cached: Known, entries: tuple[Entry, ...], change: Change, loaded: Gathered) -> None:
+    def add_change(self, cached: Known, entries: tuple[Entry, ...], change: Change, loaded: Gathered) -> None:
         """Add a decided change of a loaded task, and update its loaded facts and the task cache."""
         is_ordinary = (
             self._add_ordinary_start(cached, entries, change)
@@ -73,9 +73,9 @@ class Pending:
         )
         if not is_ordinary:
             self._add_general_change(cached, entries, change, loaded)
-            self._batches.count(cached.task.owner, cached.standing, change)
+            self._batches.count_change(cached.task.owner, cached.status, change)
         if change[9]:
-            self._batches.beside += change[9]
+            self._batches.attached_records += change[9]
         events = self._batches.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
             events += (kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail))
@@ -103,10 +103,10 @@ class Pending:
             self._last_run -= 1
             return False
         batches = self._batches
-        batches.started += row
-        batches.standings += standing_values(number, version + 1, status, (run_number,))
-        batches.emptied[number] = None
-        self._task_cache.keep(new(Known, (number, version + 1, cached_task, status, new_runs, (run_number,))))
+        batches.started_runs += row
+        batches.statuses += standing_values(number, version + 1, status, (run_number,))
+        batches.emptied_agendas[number] = None
+        self._task_cache.put(new(Known, (number, version + 1, cached_task, status, new_runs, (run_number,))))
         return True
 
     def _add_ordinary_end(self, cached: Known, change: Change, loaded: Gathered) -> bool:
@@ -122,31 +122,31 @@ class Pending:
         if row is None:
             return False
         batches = self._batches
-        batches.ended += row
+        batches.ended_runs += row
         state = status[0]
         stayed_active = cached[3][0] is TaskState.ACTIVE and (state is TaskState.ACTIVE or state is TaskState.COMPLETED)
         if stayed_active and row[1] is RunState.SUCCEEDED and row[3] is not None:
             batches.count_success(run[2], row, numbers[run[5]], cached[3], status)
         else:
-            batches.count(run[2], cached[3], change)
-        batches.standings += standing_values(number, version + 1, status)
-        loaded.known[number] = updated = new(Known, (number, version + 1, cached_task, status, (), ()))
-        self._task_cache.keep(updated)
+            batches.count_change(run[2], cached[3], change)
+        batches.statuses += standing_values(number, version + 1, status)
+        loaded.tasks[number] = updated = new(Known, (number, version + 1, cached_task, status, (), ()))
+        self._task_cache.put(updated)
         return True
 
     def _add_general_change(self, cached: Known, entries: tuple[Entry, ...], change: Change, loaded: Gathered) -> None:
         number = cached.number
         if change.deleted:
             self._add_deletion(cached, entries)
-            del loaded.known[number]
+            del loaded.tasks[number]
             return
         if change.put or change.dropped:
             self._add_entry_changes(number, entries, change)
-        new_runs = [self._add_run(number, run, loaded) for run in change.born]
-        for run in change.moved:
+        new_runs = [self._add_run(number, run, loaded) for run in change.new_runs]
+        for run in change.updated_runs:
             self._add_moved_run(cached, run, loaded)
-        self._batches.asked += [(reason, run_id) for run_id, reason in change.cancelled]
-        if change.standing is not None or change.task is not None or new_runs or change.moved or change.cancelled:
+        self._batches.cancel_requests += [(reason, run_id) for run_id, reason in change.cancelled]
+        if change.status is not None or change.task is not None or new_runs or change.updated_runs or change.cancelled:
             self._add_task_update(cached, after(cached, change, new_runs), loaded)
 
     def _add_task_update(self, before: Known, cached: Known, loaded: Gathered) -> None:
@@ -154,10 +154,10 @@ class Pending:
         if task is not before.task:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
-            self._batches.edited.append((*task_values(task), number))
-        self._batches.standings += standing_values(number, version, status, live)
-        loaded.known[number] = cached
-        self._task_cache.keep(cached)
+            self._batches.edited_tasks.append((*task_values(task), number))
+        self._batches.statuses += standing_values(number, version, status, live)
+        loaded.tasks[number] = cached
+        self._task_cache.put(cached)
 
     def _next_run_number(self) -> int:
         if self._last_run < 0:
@@ -167,26 +167,26 @@ class Pending:
 
     def _add_run(self, number: int, run: Run, loaded: Gathered | None) -> int:
         run_number = self._next_run_number()
-        self._batches.born += birth(run_number, number, run)
+        self._batches.new_runs += birth(run_number, number, run)
         if run.lanes and run.state in LIVE:
             for lane in run.lanes:
-                self._batches.taken += (lane, run.id)
+                self._batches.taken_slots += (lane, run.id)
             if loaded is not None:
-                loaded.surroundings.taken(run.lanes, 1)
+                loaded.lane_state.add_taken(run.lanes, 1)
         return run_number
 
     def _add_moved_run(self, cached: Known, run: Run, loaded: Gathered) -> None:
-        before, run_number = cached.run(run.id)
+        before, run_number = cached.find_run(run.id)
         if before is None:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
-        self._batches.moved.append(moved_values(run_number, run))
+        self._batches.updated_runs.append(moved_values(run_number, run))
         lanes_now = run.lanes if run.state in LIVE else ()
         if before.lanes != lanes_now:
-            self._batches.left += [(lane, run.id) for lane in before.lanes]
+            self._batches.freed_slots += [(lane, run.id) for lane in before.lanes]
             for lane in lanes_now:
-                self._batches.taken += (lane, run.id)
-            loaded.surroundings.taken(before.lanes, -1)
-            loaded.surroundings.taken(lanes_now, 1)
+                self._batches.taken_slots += (lane, run.id)
+            loaded.lane_state.add_taken(before.lanes, -1)
+            loaded.lane_state.add_taken(lanes_now, 1)
             if not lanes_now:
                 self._freed_lanes.update(before.lanes)
 
@@ -196,7 +196,7 @@ class Pending:
         self._freed_lanes.update(
             entry.lane
             for entry in entries
-            if entry.lane is not None and entry.stand in CLAIMABLE and entry.slot in changed_slots
+            if entry.lane is not None and entry.state in CLAIMABLE and entry.slot in changed_slots
         )
         entry_rows = self._batches.entries
         for slot in change.dropped:
@@ -206,18 +206,18 @@ class Pending:
 
     def _add_deletion(self, cached: Known, entries: tuple[Entry, ...]) -> None:
         batches = self._batches
-        batches.deleted.append(cached.number)
-        batches.emptied[cached.number] = None
+        batches.deleted_tasks.append(cached.number)
+        batches.emptied_agendas[cached.number] = None
         for entry in entries:
             # An entry from an earlier decision of this request must not be written after the deletion.
             batches.entries.pop((cached.number, entry.slot), None)
         for run in cached.live:
-            batches.left += [(lane, run.id) for lane in run.lanes]
+            batches.freed_slots += [(lane, run.id) for lane in run.lanes]
             self._freed_lanes.update(run.lanes)
-        self._freed_lanes.update(entry.lane for entry in entries if entry.lane is not None and entry.stand in CLAIMABLE)
-        self._task_cache.drop(cached.number)
+        self._freed_lanes.update(entry.lane for entry in entries if entry.lane is not None and entry.state in CLAIMABLE)
+        self._task_cache.discard(cached.number)
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Write all batches, then unpark entries for freed lane slots."""
         self._batches.write(self._connection)
         for lane in sorted(self._freed_lanes):

@@ -23,20 +23,20 @@ class SQLiteUpkeep:
     _readers: Readers
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        expired = await Search(self._readers, before, keep_runs, limit).look(after)
-        if not expired.anything:
-            return Trimmed(more=expired.more, after=expired.place.text)
-        return await self._writer.do(lambda connection: remove(connection, expired, before), urgent=False)
+        expired = await Search(self._readers, before, keep_runs, limit).find(after)
+        if not expired.has_rows:
+            return Trimmed(more=expired.more, after=expired.cursor.encoded)
+        return await self._writer.submit(lambda connection: remove(connection, expired, before), urgent=False)
 
     async def check(self) -> tuple[str, ...]:
-        return await self._readers.do_at_length(lambda connection: tuple(doubts(connection)))
+        return await self._readers.run_long(lambda connection: tuple(doubts(connection)))
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
-        await self._readers.do_at_length(lambda connection: copy_to(path, connection, progress))
+        await self._readers.run_long(lambda connection: copy_to(path, connection, progress))
 
-    async def recall(self, name: str) -> str | None:
-        rows = await self._readers.ask(_READ_METADATA, (name,))
+    async def read_metadata(self, name: str) -> str | None:
+        rows = await self._readers.query(_READ_METADATA, (name,))
         return rows[0][0] if rows else None
 
-    async def remember(self, name: str, value: str) -> None:
-        await self._writer.do(lambda connection: connection.query(_WRITE_METADATA, (name, value)))
+    async def write_metadata(self, name: str, value: str) -> None:
+        await self._writer.submit(lambda connection: connection.query(_WRITE_METADATA, (name, value)))

@@ -32,7 +32,7 @@ class SocketRing:
         self._sender: socket.socket | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Notify all other listening processes; without a folder or sockets, they rely on polling."""
         with contextlib.suppress(OSError), self._open_folder() as folder:
             for name in os.listdir(folder):  # noqa: PTH208 - the folder is open, and only names are needed

@@ -19,10 +19,10 @@ class Share(NamedTuple):
     """
 
     prepare: Callable[[Sequence[Any]], Callable[[Link], None]]
-    given: Sequence[Any]
+    items: Sequence[Any]
 
-    def alone(self, connection: Link) -> None:
-        self.prepare(self.given)(connection)
+    def write_alone(self, connection: Link) -> None:
+        self.prepare(self.items)(connection)
 
 
 class Request(NamedTuple):
@@ -33,11 +33,11 @@ class Request(NamedTuple):
 
     work: Callable[[Link], Any]
     urgent: bool
-    glance: Callable[[Link], Any] | None
-    single: bool
+    peek: Callable[[Link], Any] | None
+    autocommit: bool
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
-    share: Share | None = None
+    batchable: Share | None = None
 
 
 class Answer(NamedTuple):

@@ -65,7 +65,7 @@ class Writer:
             thread.join()
             raise
 
-    async def do(
+    async def submit(
         self,
         work: Callable[[Link], _T],
         *,
@@ -114,17 +114,17 @@ class Writer:
         checkpoints = Checkpoints(connection)
         while self._accepts_requests or self._urgent or self._deferrable:
             if not self._urgent and not self._deferrable:
-                self._drain_inbox(checkpoints.patience)
+                self._drain_inbox(checkpoints.idle_timeout)
             if self._urgent or self._deferrable:
                 results = self._commit_group(connection)
                 self.statements = connection.statements
                 deliver(results)
                 if not self._urgent:
                     self._drain_inbox(0)
-                checkpoints.after_group(has_waiting=bool(self._urgent))
+                checkpoints.run_after_group(has_waiting=bool(self._urgent))
             elif self._accepts_requests:
-                checkpoints.when_idle()
-        checkpoints.last()
+                checkpoints.run_when_idle()
+        checkpoints.run_final()
 
     def _drain_inbox(self, timeout: float | None) -> None:
         """Queue all requests that have arrived; wait at most `timeout` seconds for the first (None: without limit)."""
@@ -176,7 +176,7 @@ class Writer:
     def _take_batch(self, request: Request) -> list[Request]:
         """Return the request and those queued behind it that can be merged with it."""
         batch = [request]
-        if request.share is not None:
+        if request.batchable is not None:
             queue = self._urgent if request.urgent else self._deferrable
             while queue and len(batch) < _MAX_BATCHED and _can_batch(queue[0], request):
                 batch.append(queue.popleft())
@@ -201,9 +201,9 @@ class Writer:
             return Answer(request, error=error)
         try:
             if begins:
-                if request.glance is not None and (value := request.glance(connection)) is not None:
+                if request.peek is not None and (value := request.peek(connection)) is not None:
                     return Answer(request, value)
-                if is_alone and request.single:
+                if is_alone and request.autocommit:
                     self.transactions += 1
                     return Answer(request, work(connection))
             if begins:
@@ -238,18 +238,18 @@ class Writer:
 
 
 def _can_batch(request: Request, other: Request) -> bool:
-    return request.share is not None and other.share is not None and request.share.prepare == other.share.prepare
+    return request.batchable is not None and other.batchable is not None and request.batchable.prepare == other.batchable.prepare
 
 
 def _merge(requests: list[Request]) -> Request:
-    writes = [each.share for each in requests if each.share is not None]
-    items = tuple(chain.from_iterable(batchable.given for batchable in writes))
-    return requests[0]._replace(share=writes[0]._replace(given=items))
+    writes = [each.batchable for each in requests if each.batchable is not None]
+    items = tuple(chain.from_iterable(batchable.items for batchable in writes))
+    return requests[0]._replace(batchable=writes[0]._replace(items=items))
 
 
 def _prepare(request: Request) -> Callable[[Link], Any]:
     """Return the function that writes the request; encoding happens here, before a transaction is open."""
-    return request.work if request.share is None else request.share.prepare(request.share.given)
+    return request.work if request.batchable is None else request.batchable.prepare(request.batchable.items)
 
 
 def _roll_back(connection: Link, *, begins: bool) -> None:

@@ -94,7 +94,7 @@ def _run_command(order: Order, channel: int, node: int) -> bytes:
     _send(channel, b"started %d" % command)
     _release_streams()
     try:
-        status = Watch(command, channel, node, order.grace).until_over()
+        status = Watch(command, channel, node, order.grace).wait_for_end()
     finally:
         _kill_leftovers(command)
     if os.WIFSIGNALED(status):
@@ -159,7 +159,7 @@ class Watch:
         if os.getppid() != node:
             self._kill()
 
-    def until_over(self) -> int:
+    def wait_for_end(self) -> int:
         while (status := _reap(self._command)) is None:
             ready = self._poll.poll(_STOP_POLL_MS if self._stopping or self._command_pidfd is None else _IDLE_POLL_MS)
             self._handle_ready({descriptor for descriptor, _ in ready})

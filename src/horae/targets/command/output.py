@@ -25,7 +25,7 @@ class Hearing:
         self.output = Stream(self, mask, min(_TAIL_BYTES, max_bytes))
         self.errors = Stream(self, mask, min(_TAIL_BYTES, max_bytes))
 
-    def take(self, data: bytes) -> bytes:
+    def accept(self, data: bytes) -> bytes:
         """Count the data, send a heartbeat, and return the part that still fits the limits."""
         self._invocation.heartbeat()
         accepted = data[: self._bytes_left] if self._lines_left else b""
@@ -33,7 +33,7 @@ class Hearing:
         self._bytes_read += len(data)
         return accepted
 
-    def say(self, line: bytes, *, ended: bool, cut: bool) -> None:
+    def log_line(self, line: bytes, *, ended: bool, cut: bool) -> None:
         """Write one line to the run's log, unless the limit of lines is reached."""
         if not self._lines_left:
             return
@@ -60,11 +60,11 @@ class Stream:
         self._tail_cut = False
         self._line = bytearray()
         self._line_cut = False
-        self._max_line = _MAX_LINE_BYTES + mask.longest
+        self._max_line = _MAX_LINE_BYTES + mask.max_length
 
     def feed(self, data: bytes) -> None:
         self._keep_tail(data)
-        accepted = self._collector.take(data)
+        accepted = self._collector.accept(data)
         *complete, rest = accepted.split(b"\n")
         for part in complete:
             self._append(part)
@@ -97,6 +97,6 @@ class Stream:
         self._line_cut |= len(part) > available
 
     def _log_line(self, *, ended: bool) -> None:
-        self._collector.say(bytes(self._line), ended=ended, cut=self._line_cut)
+        self._collector.log_line(bytes(self._line), ended=ended, cut=self._line_cut)
         self._line.clear()
         self._line_cut = False

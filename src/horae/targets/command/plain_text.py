@@ -37,7 +37,7 @@ class Veil:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms = {form for secret in secrets for form in _forms(secret) if len(form) >= _MIN_LENGTH}
         self._masks = Masks(self._forms)
-        self.longest = max((len(form.encode(errors="replace")) for form in self._forms), default=0)
+        self.max_length = max((len(form.encode(errors="replace")) for form in self._forms), default=0)
 
     def line(self, raw: bytes, *, torn: bool = False, cut: bool = False) -> str:
         """Return the line as masked plain text.
@@ -48,7 +48,7 @@ class Veil:
         text = plain(raw.decode(errors="replace"))
         if torn:
             text = self._strip_secret_suffix(text)
-        text = self._masks.hide(text)
+        text = self._masks.mask(text)
         return self._strip_secret_prefix(text) if cut else text
 
     def lines(self, raw: bytes, *, torn: bool = False) -> str:

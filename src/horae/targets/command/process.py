@@ -36,17 +36,17 @@ class Order(NamedTuple):
     argv: Sequence[str]
     environment: Mapping[str, str]
     directory: str
-    private: bool
+    is_private: bool
     """The directory is created for this run and removed with its content afterwards."""
     limits: Mapping[str, int]
     grace: float
     stdin: bytes | None
 
-    def written(self) -> bytes:
+    def to_bytes(self) -> bytes:
         fields = [
             f"program={self.program}",
             f"directory={self.directory}",
-            f"private={'yes' if self.private else 'no'}",
+            f"private={'yes' if self.is_private else 'no'}",
             f"grace={int(self.grace * 1000)}",
             *(f"limit={name}:{value}" for name, value in self.limits.items()),
             *(f"argument={word}" for word in self.argv),
@@ -62,7 +62,7 @@ class Ending(NamedTuple):
     empty when the launcher was killed. `number` is the exit code, signal or errno.
     """
 
-    told: str
+    kind: str
     number: int
 
 
@@ -74,10 +74,10 @@ class Process:
 
     def __init__(self, request: Order, output: Hearing) -> None:
         self._loop = asyncio.get_running_loop()
-        self.over: asyncio.Future[Ending] = self._loop.create_future()
+        self.ended: asyncio.Future[Ending] = self._loop.create_future()
         self.stopping = False
         self._output = output
-        self._private_directory = request.directory if request.private else None
+        self._private_directory = request.directory if request.is_private else None
         self._messages = b""
         self._channel, self._process = _launch(request)
         self._streams = {
@@ -103,7 +103,7 @@ class Process:
 
     def abandon(self) -> None:
         """Kill the command and wait briefly, blocking: for an event loop that closes and can await nothing."""
-        if not self.over.done():
+        if not self.ended.done():
             self.kill()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_ABANDON_SECONDS)
@@ -140,8 +140,8 @@ class Process:
         self._process.wait()
         self._close()
         self._output.finish()
-        if not self.over.done():
-            self.over.set_result(endings[0] if endings else Ending("", 0))
+        if not self.ended.done():
+            self.ended.set_result(endings[0] if endings else Ending("", 0))
 
     def _clean_up_for_launcher(self, command: int | None) -> None:
         """Kill the command's group and remove its private directory: the launcher was killed before it could."""
@@ -167,7 +167,7 @@ def _launch(order: Order) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         channel, launcher_channel = socket.socketpair()
         resources.enter_context(launcher_channel)
         on_failure = resources.enter_context(_closed_on_failure(channel))
-        order_file = resources.enter_context(_anonymous_file(order.written()))
+        order_file = resources.enter_context(_anonymous_file(order.to_bytes()))
         stdin = subprocess.DEVNULL if order.stdin is None else resources.enter_context(_anonymous_file(order.stdin))
         arguments = (str(launcher_channel.fileno()), str(order_file), str(os.getpid()))
         process = subprocess.Popen(  # noqa: S603 - our own file, by our own interpreter, and no shell

@@ -70,7 +70,7 @@ class CommandTarget:
         for process in processes:
             process.kill()
         if processes:
-            await asyncio.wait([process.over for process in processes])
+            await asyncio.wait([process.ended for process in processes])
 
     async def _prepare(self, spec: Mapping[str, Any], invocation: Invocation) -> _PreparedCommand:
         program = self._programs.find(spec["argv"][0])
@@ -121,15 +121,15 @@ class CommandTarget:
 async def _wait_for_end(process: Process) -> Ending:
     """Wait for the process also when cancelled: the next run of the task must not start while it is alive."""
     cancelled: asyncio.CancelledError | None = None
-    while not process.over.done():
+    while not process.ended.done():
         try:
-            await asyncio.shield(process.over)
+            await asyncio.shield(process.ended)
         except asyncio.CancelledError as error:
             process.stop()
             cancelled = error
     if cancelled is not None:
         raise cancelled
-    return process.over.result()
+    return process.ended.result()
 
 
 class _RecordingSecrets:

@@ -23,11 +23,11 @@ _LIMIT_SIGNALS: Final = {signal.SIGXCPU: "its limit of processor time", signal.S
 
 def verdict(ending: Ending, output: Hearing, success: Sequence[int], program: str, *, stopped: bool) -> Outcome:
     """Return the outcome; `success` lists the exit codes that count as success, `stopped` says that Horae ended it."""
-    if ending.told == "exit" and ending.number in success:
+    if ending.kind == "exit" and ending.number in success:
         return Succeeded(_result(ending.number, output.output.tail()))
     if stopped:
         return Cancelled("its process was stopped")
-    match ending.told:
+    match ending.kind:
         case "exit":
             return _failed(f"exit code {ending.number}", output)
         case "signal":

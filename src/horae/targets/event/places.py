@@ -28,7 +28,7 @@ class Place(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def bring(self, event_id: str, body: bytes) -> Failed | int:
+    async def deliver(self, event_id: str, body: bytes) -> Failed | int:
         """Deliver the event; return how many receivers the channel reports, or the failure."""
 
     async def close(self) -> None: ...
@@ -46,13 +46,13 @@ class RedisChannel:
         self._masks = Masks(filter(None, [urlsplit(place.url).password]))
         self._client: Redis | None = None
 
-    async def bring(self, event_id: str, body: bytes) -> Failed | int:  # noqa: ARG002 - the body names it
+    async def deliver(self, event_id: str, body: bytes) -> Failed | int:  # noqa: ARG002 - the body names it
         from redis.exceptions import RedisError  # noqa: PLC0415 - an optional library, loaded when something is sent
 
         try:
             return int(await self._connect().publish(self._place.channel, body))
         except (RedisError, OSError, ValueError) as error:
-            text = self._masks.hide(f"publishing to Redis failed: {error}")
+            text = self._masks.mask(f"publishing to Redis failed: {error}")
             return Failed(shortened(text, ERROR_CHARACTERS))
 
     async def close(self) -> None:
@@ -83,17 +83,17 @@ class WebhookPost:
         if webhook.secret is not None:  # an invalid secret is refused now, not when a task is due
             signed([webhook.secret], "", clock.now(), b"")
 
-    async def bring(self, event_id: str, body: bytes) -> Failed | int:
+    async def deliver(self, event_id: str, body: bytes) -> Failed | int:
         secret, url = self._webhook.secret, self._webhook.url
         signatures = () if secret is None else signed([secret], event_id, self._clock.now(), body)
         headers = (("Content-Type", "application/json"), ("Idempotency-Key", event_id), *signatures)
-        reply = await self._client.send(Request("POST", url, headers, body, _TIMEOUT_SECONDS, most=_MAX_RESPONSE_BYTES))
+        reply = await self._client.send(Request("POST", url, headers, body, _TIMEOUT_SECONDS, max_body_bytes=_MAX_RESPONSE_BYTES))
         if isinstance(reply, Unreachable):
-            return Failed(reply.message, permanent=reply.permanent)
+            return Failed(reply.message, permanent=reply.is_permanent)
         if 200 <= reply.status < 300:
             return 1
         is_permanent = 300 <= reply.status < 500 and reply.status not in _RETRYABLE
-        return Failed(f"the webhook {url.place} answered {reply.status}", permanent=is_permanent)
+        return Failed(f"the webhook {url.host_and_port} answered {reply.status}", permanent=is_permanent)
 
     async def close(self) -> None:
         await self._client.close()

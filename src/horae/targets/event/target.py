@@ -42,13 +42,13 @@ class EventTarget:
             task = invocation.task
             delivered |= await self._reach(task.owner, task.id, spec["topic"])
         for channel in self._channels:
-            receivers = await channel.bring(body["eventId"], encoded)
+            receivers = await channel.deliver(body["eventId"], encoded)
             if isinstance(receivers, Failed):
                 return receivers
             invocation.heartbeat()
             delivered[channel.name] = receivers
         to = {name: number for name, number in delivered.items() if number}
-        return Succeeded(json.dumps({"delivered": sum(to.values()), "to": to}), tells=spec["topic"])
+        return Succeeded(json.dumps({"delivered": sum(to.values()), "to": to}), triggered_topic=spec["topic"])
 
     async def aclose(self) -> None:
         for channel in self._channels:

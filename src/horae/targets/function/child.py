@@ -71,7 +71,7 @@ class Relay:
             while rest:
                 rest = rest[os.write(self._pipe, rest) :]
 
-    def listen(self, orders: Iterator[Any]) -> None:
+    def receive_updates(self, orders: Iterator[Any]) -> None:
         for message in orders:
             self._update = read_news(message)
         os.killpg(0, signal.SIGKILL)  # the node is gone
@@ -83,7 +83,7 @@ def main() -> None:
     incoming = messages(orders)
     order = read_order(next(incoming))
     relay = Relay(reports, order.deadline)
-    Thread(target=relay.listen, args=(incoming,), daemon=True).start()
+    Thread(target=relay.receive_updates, args=(incoming,), daemon=True).start()
     sys.path[:] = order.path
     sys.argv[:] = [order.origin.path or ""]
     signal.signal(signal.SIGTERM, _stop)

@@ -43,14 +43,14 @@ class Group:
         self._reaped = False
         self._timer: Timer | None = None
 
-    def tell(self, message: bytes) -> None:
+    def send(self, message: bytes) -> None:
         """Write the whole message, blocking as long as that takes."""
         rest = memoryview(message)
         with suppress(BrokenPipeError):
             while rest:
                 rest = rest[os.write(self._orders, rest) :]
 
-    def mention(self, message: bytes) -> bool:
+    def try_send(self, message: bytes) -> bool:
         """Write a short message without blocking; return False if the child does not read and it was not sent."""
         os.set_blocking(self._orders, False)
         try:
@@ -58,7 +58,7 @@ class Group:
         except (BrokenPipeError, BlockingIOError):
             return False
 
-    def listen(self, report: Heard, output: Heard, tick: float, on_tick: Callable[[], None]) -> None:
+    def read_until_exit(self, report: Heard, output: Heard, tick: float, on_tick: Callable[[], None]) -> None:
         """Pass data to the handlers until the process ends; call `on_tick` after data and every `tick` seconds of silence."""
         with selectors.DefaultSelector() as selector, _Pidfd(self._process.pid) as pidfd:
             selector.register(self._reports, selectors.EVENT_READ, report)
@@ -105,7 +105,7 @@ class Group:
                 if number is signal.SIGKILL:  # the function may have left its process group
                     os.kill(self._process.pid, number)
 
-    def bury(self, report: Heard, output: Heard) -> int:
+    def reap(self, report: Heard, output: Heard) -> int:
         """Kill what is left, drain the pipes, reap the child and return its exit code.
 
         No signal is sent after this: once reaped, the pid may be reused.

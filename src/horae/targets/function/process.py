@@ -27,7 +27,7 @@ class Child:
         self._stopping = False
         self._last_sent: News | None = None
 
-    def carry(self) -> Outcome:
+    def run(self) -> Outcome:
         if self._stopping:
             return Cancelled("it was stopped before its process began")
         try:
@@ -37,10 +37,10 @@ class Child:
         try:
             if self._stopping:  # stopped while the process was being started
                 self.stop()
-            group.tell(self._order)
-            group.listen(self._output.report, self._output.output, _UPDATE_SECONDS, self._send_updates)
+            group.send(self._order)
+            group.read_until_exit(self._output.report, self._output.output, _UPDATE_SECONDS, self._send_updates)
         finally:
-            code = group.bury(self._output.report, self._output.output)
+            code = group.reap(self._output.report, self._output.output)
             self._output.finish()
         return self._outcome(code)
 
@@ -61,7 +61,7 @@ class Child:
         if self._output.outcome is not None:  # the function has returned; its leftover threads are not waited for
             self._group.kill_after(self._grace)
         update = News(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
-        if update != self._last_sent and self._group.mention(write_news(update)):
+        if update != self._last_sent and self._group.try_send(write_news(update)):
             self._last_sent = update
 
     def _outcome(self, code: int) -> Outcome:
@@ -70,7 +70,7 @@ class Child:
             return outcome if isinstance(outcome, Succeeded) else Cancelled("its process was stopped")
         if outcome is not None:
             return outcome
-        return Failed(self._output.unloadable or _describe_exit(code), died_alone=alone)
+        return Failed(self._output.unloadable or _describe_exit(code), died_isolated=alone)
 
 
 def _describe_exit(code: int) -> str:

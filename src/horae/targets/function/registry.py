@@ -29,9 +29,9 @@ class Function:
     binding: Binding
     is_async: bool
     origin: Origin | None
-    in_loop: bool
+    runs_on_loop: bool
     """Awaited on the node's event loop: no thread, no process."""
-    plain: bool
+    needs_no_arguments: bool
     """An empty payload means a call without arguments."""
 
 
@@ -52,8 +52,8 @@ def describe_function(name: str, call: Any, isolate: Isolation | None = None) ->
         binding=binding,
         is_async=is_async,
         origin=origin,
-        in_loop=is_async and isolate is None,
-        plain=binding.bare and binding.context is None,
+        runs_on_loop=is_async and isolate is None,
+        needs_no_arguments=binding.needs_nothing and binding.context is None,
     )
 
 
@@ -112,6 +112,6 @@ def check_payload(function: Function, payload: str) -> None:
             "bad_arguments",
             function=function.name,
             argument=mismatch.path,
-            came=shown(mismatch.came),
-            wanted=mismatch.wanted,
+            came=shown(mismatch.value),
+            wanted=mismatch.expected,
         ) from None

@@ -60,10 +60,10 @@ class FunctionTarget:
         function = self._by_spec.get(spec) or self._find(spec)
         if function is None:
             return Failed(_unknown_function(spec), reason=Reason.TARGET_UNKNOWN)
-        if not function.in_loop or invocation.run.alone:
+        if not function.runs_on_loop or invocation.run.alone:
             return await self._run_off_loop(function, invocation)
         try:
-            if function.plain and task.payload == "{}":
+            if function.needs_no_arguments and task.payload == "{}":
                 value = await function.call()
             else:
                 value = await function.call(**_arguments(function, invocation))
@@ -79,7 +79,7 @@ class FunctionTarget:
         """Whether the run uses a thread or process, which virtual time must wait for."""
         spec = invocation.task.target.spec
         function = self._by_spec.get(spec) or self._find(spec)
-        return function is not None and (invocation.run.alone or not function.in_loop)
+        return function is not None and (invocation.run.alone or not function.runs_on_loop)
 
     def close(self) -> None:
         """Kill the child processes that are left and close the pools; the engine has ended its runs before."""
@@ -112,13 +112,13 @@ class FunctionTarget:
     async def _run_in_process(self, function: Function, invocation: Invocation) -> Outcome:
         if function.origin is None:
             return Failed(
-                f"{function.name} cannot run in a process of its own: no other process could find it", died_alone=True
+                f"{function.name} cannot run in a process of its own: no other process could find it", died_isolated=True
             )
         order = Order(function.name, function.origin, list(sys.path), occasion_of(invocation), invocation.deadline)
         child = Child(write_order(order), invocation, self._grace)
         self._children.add(child)
         try:
-            work = self._processes.submit(child.carry)
+            work = self._processes.submit(child.run)
             invocation.on_cancel(child.stop)
             return await _wait_for_end(work, child.stop)
         finally:

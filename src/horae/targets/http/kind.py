@@ -24,7 +24,7 @@ class HttpKind:
 
     def check(self, spec: Mapping[str, Any], payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         check_library()
-        parsed = read_spec(spec, self._parse_settings(settings).allowed)
+        parsed = read_spec(spec, self._parse_settings(settings).allowed_networks)
         if parsed.preset == ORCHESTRATOR:
             orchestrator.check_payload(payload)
         canonical = parsed.to_json()

@@ -26,7 +26,7 @@ class Composed(NamedTuple):
     """A request, and `mask`, which masks its secrets and callback token in a text."""
 
     request: Request
-    hide: Hide
+    mask: Hide
 
 
 async def compose(
@@ -50,12 +50,12 @@ async def compose(
             url=spec.url,
             headers=headers,
             body=body,
-            within=_timeout(invocation.task.policies),
+            timeout=_timeout(invocation.task.policies),
             redirects=spec.redirects,
-            most=spec.answer_limit,
-            on_answer=invocation.heartbeat,
+            max_body_bytes=spec.answer_limit,
+            on_response=invocation.heartbeat,
         ),
-        lambda text: tokens.hide(masks.hide(text)),
+        lambda text: tokens.mask(masks.mask(text)),
     )
 
 

@@ -27,7 +27,7 @@ class Terms(NamedTuple):
     """Context of a response. `timeout` bounds how long an endpoint that answered 202 may be silent before it calls back."""
 
     spec: Spec
-    hide: Hide
+    mask: Hide
     timeout: timedelta
     takes_callbacks: bool
 
@@ -41,9 +41,9 @@ def outcome_of(reply: Reply, terms: Terms, now: datetime) -> Outcome:
         delay = retry_after(reply.headers.get("retry-after"), now)
         return Waiting(now + max(terms.timeout, delay or timedelta(0)))
     if terms.spec.preset == ORCHESTRATOR and not _is_filled_object(body_of(reply)):
-        place = reply.url.place
+        place = reply.url.host_and_port
         return Failed(f"{place} answered {reply.status} with nothing that can be used", reason=Reason.NO_ANSWER)
-    return Succeeded(result_of(reply, terms.hide))
+    return Succeeded(result_of(reply, terms.mask))
 
 
 def _is_filled_object(body: Any) -> bool:
@@ -51,19 +51,19 @@ def _is_filled_object(body: Any) -> bool:
 
 
 def _outcome_without_response(reply: Unreachable, terms: Terms) -> Outcome:
-    message = terms.hide(reply.message)
+    message = terms.mask(reply.message)
     if reply.kind is Trouble.TIMEOUT:
         return TimedOut(message)
-    reason = Reason.TARGET_FAILED if reply.permanent and terms.spec.preset is None else Reason.NO_ANSWER
-    if reply.kind is Trouble.GUARDED:
+    reason = Reason.TARGET_FAILED if reply.is_permanent and terms.spec.preset is None else Reason.NO_ANSWER
+    if reply.kind is Trouble.FORBIDDEN:
         reason = Reason.TARGET_NOT_ALLOWED
-    return Failed(message, permanent=reply.permanent, reason=reason)
+    return Failed(message, permanent=reply.is_permanent, reason=reason)
 
 
 def _failed(answer: Answer, terms: Terms, now: datetime) -> Failed:
     retryable = answer.status in _RETRYABLE or answer.status >= 500
     return Failed(
-        shortened(_describe_response(answer, terms.hide), ERROR_CHARACTERS),
+        shortened(_describe_response(answer, terms.mask), ERROR_CHARACTERS),
         permanent=not retryable,
         retry_after=retry_after(answer.headers.get("retry-after"), now) if retryable else None,
         reason=Reason.TARGET_FAILED if terms.spec.preset is None else Reason.NO_ANSWER,
@@ -71,7 +71,7 @@ def _failed(answer: Answer, terms: Terms, now: datetime) -> Failed:
 
 
 def _describe_response(answer: Answer, hide: Hide) -> str:
-    status_text = f"{answer.url.place} answered {answer.status}{_phrase(answer.status)}"
+    status_text = f"{answer.url.host_and_port} answered {answer.status}{_phrase(answer.status)}"
     if 300 <= answer.status < 400:
         return f"{status_text}, a redirect to {_redirect_host(answer)} that is not followed"
     snippet = shortened(" ".join(shown(masked(body_of(answer), hide)).split()), _SNIPPET_CHARACTERS)
@@ -89,6 +89,6 @@ def _phrase(status: int) -> str:
 def _redirect_host(answer: Answer) -> str:
     """Return the host of the redirect alone: the rest of the URL may hold a token."""
     try:
-        return parse_url(urljoin(answer.url.text, answer.headers.get("location", ""))).place
+        return parse_url(urljoin(answer.url.text, answer.headers.get("location", ""))).host_and_port
     except (Refusal, ValueError):
         return "an invalid URL"

@@ -27,9 +27,9 @@ class Callback(NamedTuple):
 class HttpSettings(NamedTuple):
     """`default_agent` and `mode` are defaults of the preset `orchestrator`."""
 
-    allowed: Networks = ()
+    allowed_networks: Networks = ()
     callback: Callback | None = None
-    connect_within: float = CONNECT_WITHIN
+    connect_timeout: float = CONNECT_WITHIN
     default_agent: str = "attendance"
     mode: str = "hybrid"
     user_agent: str = f"Horae/{__version__}"
@@ -43,9 +43,9 @@ def read_settings(given: Mapping[str, Any]) -> HttpSettings:
             raise refuse("http_unknown_setting", name=name, allowed=", ".join(HTTP))
     defaults = HttpSettings()
     return HttpSettings(
-        allowed=_networks(settings.get("allow_networks", ())),
+        allowed_networks=_networks(settings.get("allow_networks", ())),
         callback=_callback(settings),
-        connect_within=_seconds(settings.get("connect_timeout", defaults.connect_within)),
+        connect_timeout=_seconds(settings.get("connect_timeout", defaults.connect_timeout)),
         default_agent=_text(settings, "default_agent", defaults.default_agent),
         mode=_text(settings, "mode", defaults.mode),
         user_agent=check_headers({"User-Agent": _text(settings, "user_agent", defaults.user_agent)})[0][1],

@@ -26,7 +26,7 @@ class HttpTarget:
         self._clock = tools.clock
         self._secrets = tools.secrets
         self._settings = read_settings(tools.settings)
-        self._client = client or Client(self._settings.allowed, self._settings.connect_within)
+        self._client = client or Client(self._settings.allowed_networks, self._settings.connect_timeout)
 
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
@@ -49,7 +49,7 @@ class HttpTarget:
     async def _call(self, invocation: Invocation) -> Outcome:
         task, settings = invocation.task, self._settings
         # Checked again: the allowed networks may have changed since the task was created.
-        spec = read_spec(stored(task.target.spec, "target"), settings.allowed)
+        spec = read_spec(stored(task.target.spec, "target"), settings.allowed_networks)
         request, hide = await compose(invocation, spec, settings, self._secrets, self._clock.now())
         reply = await self._client.send(request)
         terms = Terms(spec, hide, task.policies.timeout, takes_callbacks=settings.callback is not None)

@@ -81,8 +81,8 @@ class AtomicityContract(Contract):
         before = await everything(store)
 
         def count_and_fail_at_the_last(facts: Facts, run: Run, report: Settlement) -> Change:
-            counted = facts.standing._replace(counted=facts.standing.counted + 1)
-            return fail() if run == runs[-1] else succeed(facts, run, report)._replace(standing=counted)
+            counted = facts.status._replace(counted=facts.status.counted + 1)
+            return fail() if run == runs[-1] else succeed(facts, run, report)._replace(status=counted)
 
         await _raises(PlannedFailure, store.settle([a_settlement(run) for run in runs], count_and_fail_at_the_last))
         assert await everything(store) == before
@@ -118,8 +118,8 @@ class AtomicityContract(Contract):
         change = Change(
             task=task._replace(name="renamed"),
             put=(an_entry(task, due=NOON + HOUR),),
-            born=(a_run(task, planned=NOON + HOUR),),
-            moved=(run._replace(result_json='"again"'),),
+            new_runs=(a_run(task, planned=NOON + HOUR),),
+            updated_runs=(run._replace(result_json='"again"'),),
             events=(an_event(task),),
         )
         await _raises(StoreError, store.change(task.id, None, saying(change)))

@@ -64,35 +64,35 @@ async def _refused(call: Awaitable[object]) -> Conflict:
 
 
 async def _add(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.add([a_new_task(a_task())._replace(beside=beside)])
+    await store.add([a_new_task(a_task())._replace(attached=beside)])
 
 
 async def _add_many(store: WholeStore, _: _Stage, beside: _Beside) -> None:
     plain = [a_new_task(a_task()) for _ in range(_MANY)]
-    await store.add([*plain, a_new_task(a_task())._replace(beside=beside)])
+    await store.add([*plain, a_new_task(a_task())._replace(attached=beside)])
 
 
 async def _add_with_a_run(store: WholeStore, _: _Stage, beside: _Beside) -> None:
     task = a_task()
-    await store.add([a_new_task(task, runs=[a_run(task)])._replace(beside=beside)])
+    await store.add([a_new_task(task, runs=[a_run(task)])._replace(attached=beside)])
 
 
 async def _change(store: WholeStore, stage: _Stage, beside: _Beside) -> None:
     renamed = (await facts_of(store, stage.task)).task._replace(name="renamed")
     later = an_entry(stage.task, due=NOON - HOUR)
-    said = Change(task=renamed, put=(later,), events=(an_event(stage.task),), beside=beside)
+    said = Change(task=renamed, put=(later,), events=(an_event(stage.task),), attached=beside)
     await store.change(stage.task.id, None, saying(said))
 
 
 async def _upsert_what_is_there(store: WholeStore, stage: _Stage, beside: _Beside) -> None:
     def decide(facts: Facts | None) -> Change:
-        return fail() if facts is None else Change(task=facts.task._replace(name="edited"), beside=beside)
+        return fail() if facts is None else Change(task=facts.task._replace(name="edited"), attached=beside)
 
     await store.upsert("ada", stage.task.key or "", decide)
 
 
 async def _upsert_what_is_new(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    fresh = a_new_task(a_task(key="fresh"))._replace(beside=beside)
+    fresh = a_new_task(a_task(key="fresh"))._replace(attached=beside)
     await store.upsert("ada", "fresh", lambda facts: fresh if facts is None else fail())
 
 
@@ -101,11 +101,11 @@ async def _limit_a_lane(store: WholeStore, _: _Stage, beside: _Beside) -> None:
 
 
 async def _bar_an_owner(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.bar("ada", Reason.OWNER_REVOKED, attached_records=beside)
+    await store.block_owner("ada", Reason.OWNER_REVOKED, attached_records=beside)
 
 
 async def _lift_it(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.bar("ada", None, attached_records=beside)
+    await store.block_owner("ada", None, attached_records=beside)
 
 
 async def _drain_a_node(store: WholeStore, _: _Stage, beside: _Beside) -> None:
@@ -113,25 +113,25 @@ async def _drain_a_node(store: WholeStore, _: _Stage, beside: _Beside) -> None:
 
 
 async def _claim(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await claim(store, decide=lambda *asked: start_everything(*asked)._replace(beside=beside), room=1)
+    await claim(store, decide=lambda *asked: start_everything(*asked)._replace(attached=beside), room=1)
 
 
 async def _settle(store: WholeStore, stage: _Stage, beside: _Beside) -> None:
     settled = [a_settlement(stage.runs[0])]
-    await store.settle(settled, lambda *asked: succeed(*asked)._replace(beside=beside))
+    await store.settle(settled, lambda *asked: succeed(*asked)._replace(attached=beside))
 
 
 async def _release(store: WholeStore, stage: _Stage, beside: _Beside) -> None:
     run = stage.runs[1]
-    await store.release([(run.id, run.token)], lambda *asked: lose(*asked)._replace(beside=beside))
+    await store.release([(run.id, run.token)], lambda *asked: lose(*asked)._replace(attached=beside))
 
 
 async def _recover(store: WholeStore, _: _Stage, beside: _Beside) -> None:
-    await store.recover(NODE, 0, lambda *asked: lose(*asked)._replace(beside=beside), 1)
+    await store.recover(NODE, 0, lambda *asked: lose(*asked)._replace(attached=beside), 1)
 
 
 async def _delete(store: WholeStore, stage: _Stage, beside: _Beside) -> None:
-    await store.change(stage.task.id, None, saying(Change(deleted=True, beside=beside)))
+    await store.change(stage.task.id, None, saying(Change(deleted=True, attached=beside)))
 
 
 _WAYS: Final[tuple[_Way, ...]] = (
@@ -198,14 +198,14 @@ class BesideContract(Contract):
     async def test_records_alone_are_a_change_too(self, store: WholeStore) -> None:
         stage = await _set_the_stage(store)
         before = await _state(store)
-        await store.change(stage.task.id, None, saying(Change(beside=(_new("audit"),))))
+        await store.change(stage.task.id, None, saying(Change(attached=(_new("audit"),))))
         assert await _state(store) == before
         assert [note.key for note in await _notes(store)] == ["audit"]
 
     async def test_one_record_may_be_written_twice_by_one_request(self, store: WholeStore) -> None:
-        first = a_new_task(a_task())._replace(beside=(_new("counter", "1"),))
-        second = a_new_task(a_task())._replace(beside=(Writing(_new("counter", "2").record, 1),))
-        third = a_new_task(a_task())._replace(beside=(_new("counter", "3"),))
+        first = a_new_task(a_task())._replace(attached=(_new("counter", "1"),))
+        second = a_new_task(a_task())._replace(attached=(Writing(_new("counter", "2").record, 1),))
+        third = a_new_task(a_task())._replace(attached=(_new("counter", "3"),))
         await store.add([first, second])
         assert await _notes(store) == (_new("counter", "2").record._replace(version=2),)
         before = await _state(store)
@@ -214,7 +214,7 @@ class BesideContract(Contract):
 
     async def test_where_nothing_happens_no_record_says_so(self, store: WholeStore) -> None:
         stage = await _set_the_stage(store)
-        said = saying(Change(beside=(_new("audit"),)))
+        said = saying(Change(attached=(_new("audit"),)))
         assert await store.change("tsk_none", None, said) is None
         assert await store.change(stage.task.id, "bob", said) is None
         assert not await store.drain("nobody", attached_records=(_new("audit"),))
@@ -226,7 +226,7 @@ class BesideContract(Contract):
         await store.put_record(_new("taken").record, replacing=None)
         for changes in (("report", "taken"), ("report", "fresh"), ("other", "taken")):
             key, note = changes
-            refused = await _refused(store.add([a_new_task(a_task(key=key))._replace(beside=(_new(note),))]))
+            refused = await _refused(store.add([a_new_task(a_task(key=key))._replace(attached=(_new(note),))]))
             assert refused.code == ("key_taken" if key == "report" else "record_changed")
         assert [note.key for note in await _notes(store)] == ["taken"]
 
@@ -237,7 +237,7 @@ class BesideContract(Contract):
 
         def wish(task: Task) -> Change:
             head = Writing(_new("head", f'"{task.id}"').record, 1)
-            return Change(task=task._replace(name="won"), events=(an_event(task, detail="won"),), beside=(head,))
+            return Change(task=task._replace(name="won"), events=(an_event(task, detail="won"),), attached=(head,))
 
         async with self.another(store) as other:
             asked = zip(tasks, (store, other) * 4, strict=True)
@@ -256,7 +256,7 @@ class BesideContract(Contract):
         async with self.another(store) as other:
             said = [
                 (store, other)[place % 4 // 2].add(
-                    [a_new_task(task)._replace(beside=(_new("taken" if place % 2 else task.id),))]
+                    [a_new_task(task)._replace(attached=(_new("taken" if place % 2 else task.id),))]
                 )
                 for place, task in enumerate(tasks)
             ]
@@ -270,7 +270,7 @@ class BesideContract(Contract):
         """As with a key that a caller chose for their request."""
         async with self.another(store) as other:
             said = [
-                each.add([a_new_task(a_task(name=f"{place}"))._replace(beside=(_new("answer", f"{place}"),))])
+                each.add([a_new_task(a_task(name=f"{place}"))._replace(attached=(_new("answer", f"{place}"),))])
                 for place, each in enumerate((store, other) * 4)
             ]
             won = _only_winner(await asyncio.gather(*said, return_exceptions=True))

@@ -68,14 +68,14 @@ class BirthsContract(Contract):
 
         def decide(facts: Facts, entry: Entry, token: int) -> Change:
             if facts.task.id == task.id:
-                heard.append(facts.made)
+                heard.append(facts.existing_run_ids)
             change = start_everything(facts, entry, token)
-            return change._replace(born=(), standing=_COMPLETED, events=()) if facts.made else change
+            return change._replace(new_runs=(), status=_COMPLETED, events=()) if facts.existing_run_ids else change
 
         (claimed,) = await claim_all(store, decide=decide)
         assert claimed.task.id != task.id
         assert heard[-1] == {run.id}
-        assert (await facts_of(store, task)).standing == _COMPLETED
+        assert (await facts_of(store, task)).status == _COMPLETED
         assert await run_of(store, run) == run
         assert await store.check() == ()
 
@@ -88,7 +88,7 @@ class BirthsContract(Contract):
         cancelled = Event(EventKind.TASK_CANCELLED, NOON, task.owner, task.id)
         change = Change(
             task=task._replace(name="renamed"),
-            born=(_skipped(task), fresh),
+            new_runs=(_skipped(task), fresh),
             put=(later := an_entry(task, due=NOON + HOUR),),
             events=(*_told(_skipped(task), fresh), cancelled),
         )
@@ -104,11 +104,11 @@ class BirthsContract(Contract):
         run = await a_running(store, task := a_task(lane="press"))
         told = await store.last_event()
         again = run._replace(token=run.token + 1, node="other")
-        change = Change(born=(again,), events=_told(again, kind=EventKind.RUN_STARTED))
+        change = Change(new_runs=(again,), events=_told(again, kind=EventKind.RUN_STARTED))
         after = await store.change(task.id, None, saying(change))
         assert after is not None
         assert after.live == (run,)
-        assert [(lane.name, lane.taken) for lane in after.lanes] == [("press", 1)]
+        assert [(lane.name, lane.used) for lane in after.lanes] == [("press", 1)]
         assert await _events_since(store, told) == []
 
     async def test_how_the_same_run_ends_is_told_all_the_same(self, store: WholeStore) -> None:
@@ -116,7 +116,7 @@ class BirthsContract(Contract):
         told = await store.last_event()
         ended = run._replace(state=RunState.CANCELLED, reason=Reason.CANCELLED, ended=NOON + SECOND)
         end = _told(ended, kind=EventKind.RUN_CANCELLED)
-        change = Change(born=(_skipped(task),), moved=(ended,), events=(*_told(_skipped(task)), *end))
+        change = Change(new_runs=(_skipped(task),), updated_runs=(ended,), events=(*_told(_skipped(task)), *end))
         await store.change(task.id, None, saying(change))
         assert await run_of(store, run) == ended
         assert await _events_since(store, told) == list(end)
@@ -126,7 +126,7 @@ class BirthsContract(Contract):
         await store.add([a_new_task(task)])
         told = await store.last_event()
         row = _skipped(task)
-        change = Change(born=(row, row._replace(reason=Reason.OVERLAP)), events=_told(row, row))
+        change = Change(new_runs=(row, row._replace(reason=Reason.OVERLAP)), events=_told(row, row))
         await store.change(task.id, None, saying(change))
         assert await run_of(store, row) == row
         assert await _events_since(store, told) == list(_told(row))
@@ -140,7 +140,7 @@ class BirthsContract(Contract):
         def decide(facts: Facts, run: Run, report: Settlement) -> Change:
             change = succeed(facts, run, report)
             same = row._replace(task_id=run.task_id, planned=NOON + 2 * HOUR)
-            return change._replace(born=(same,), events=(*_told(same), *change.events))
+            return change._replace(new_runs=(same,), events=(*_told(same), *change.events))
 
         going = (await facts_of(store, other)).live
         told = await store.last_event()
@@ -153,11 +153,11 @@ class BirthsContract(Contract):
     async def test_a_recovery_that_writes_a_row_again_recovers(self, store: WholeStore) -> None:
         run = await a_running(store, task := a_task())
         row = _skipped(task, id="row", planned=NOON + HOUR)
-        await store.change(task.id, None, saying(Change(born=(row,))))
+        await store.change(task.id, None, saying(Change(new_runs=(row,))))
 
         def decide(facts: Facts, run: Run) -> Change:
             again = row._replace(reason=Reason.OVERLAP)
-            return lose(facts, run)._replace(born=(again,), events=_told(again))
+            return lose(facts, run)._replace(new_runs=(again,), events=_told(again))
 
         told = await store.last_event()
         assert await store.recover(NODE, 0, decide, 10) == 1
@@ -169,7 +169,7 @@ class BirthsContract(Contract):
         task = a_task(key="report")
         run = an_ended_run(task)
         await store.add([a_new_task(task, runs=[run])])
-        edited = Change(task=task._replace(name="renamed"), born=(_skipped(task),), events=_told(_skipped(task)))
+        edited = Change(task=task._replace(name="renamed"), new_runs=(_skipped(task),), events=_told(_skipped(task)))
         told = await store.last_event()
         after = await store.upsert(task.owner, "report", lambda _: edited)
         assert after.task.name == "renamed"

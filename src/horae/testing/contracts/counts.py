@@ -54,9 +54,9 @@ class CountsContract(Contract):
         task = a_task()
         await keep(store, task)
         for state in (TaskState.PAUSED, TaskState.ACTIVE, TaskState.FAILED, TaskState.CANCELLED):
-            await store.change(task.id, None, saying(Change(standing=Standing(state))))
+            await store.change(task.id, None, saying(Change(status=Standing(state))))
             assert await _states(store) == {state.value: 1}
-        await store.change(task.id, None, saying(Change(standing=Standing(TaskState.CANCELLED, counted=5))))
+        await store.change(task.id, None, saying(Change(status=Standing(TaskState.CANCELLED, counted=5))))
         assert await _states(store, "ada") == {"cancelled": 1}
 
     async def test_a_thousand_tasks_at_once_are_counted(self, store: WholeStore) -> None:
@@ -149,7 +149,7 @@ class CountsContract(Contract):
         task = a_task()
         await store.add([a_new_task(task, runs=[an_ended_run(task)])])
         again = an_ended_run(task, state=RunState.FAILED)
-        await store.change(task.id, None, saying(Change(born=(again, an_ended_run(task, attempt=2)))))
+        await store.change(task.id, None, saying(Change(new_runs=(again, an_ended_run(task, attempt=2)))))
         assert await _in_hour(store) == {OUTCOME + "succeeded": 2, _ON_TIME: 2}
 
     async def test_what_was_not_written_is_not_counted(self, store: WholeStore) -> None:
@@ -161,7 +161,7 @@ class CountsContract(Contract):
             lambda: settle(store, run, decide=fail),
             lambda: claim(store, decide=failing_at(1, skip)),
             lambda: store.add([a_new_task(a_task()), a_new_task(a_task(id=run.task_id))]),
-            lambda: store.change(run.task_id, None, saying(Change(standing=FRESH, moved=(an_ended_run(a_task()),)))),
+            lambda: store.change(run.task_id, None, saying(Change(status=FRESH, updated_runs=(an_ended_run(a_task()),)))),
         ):
             try:
                 await call()
@@ -191,7 +191,7 @@ class CountsContract(Contract):
         await keep(store, task)
         for place in range(hours):
             run = an_ended_run(task, planned=NOON + place * HOUR)
-            await store.change(task.id, None, saying(Change(born=(run,))))
+            await store.change(task.id, None, saying(Change(new_runs=(run,))))
 
     async def test_the_counts_are_what_a_recount_of_the_ledger_finds(self, store: WholeStore) -> None:
         tasks = [a_task(owner="ada" if place % 2 else "bob") for place in range(6)]
@@ -208,7 +208,7 @@ class CountsContract(Contract):
         ]
         await store.add(changes)
         for owner in (None, "ada", "bob"):
-            mine = [run for change in changes for run in change.born if owner in (None, run.owner)]
+            mine = [run for change in changes for run in change.new_runs if owner in (None, run.owner)]
             recount = Counter(OUTCOME + run.state for run in mine)
             found = await _in_hour(store, owner)
             assert found == {**recount, _ON_TIME: len(mine)}

@@ -43,9 +43,9 @@ class DecidingContract(Contract):
         await store.add([a_new_task(task, entries=entries, standing=standing)])
         await claim(store, decide=(notes := _Notes()).start)
         facts = notes.facts[task.id]
-        assert (facts.task, facts.standing) == (task, standing)
+        assert (facts.task, facts.status) == (task, standing)
         assert sorted(facts.entries) == sorted(entries)
-        assert (facts.live, facts.lanes, facts.barred) == ((), (), None)
+        assert (facts.live, facts.lanes, facts.block_reason) == ((), (), None)
 
     async def test_a_claim_is_told_which_runs_of_the_task_are_going(self, store: WholeStore) -> None:
         task = a_task()
@@ -93,13 +93,13 @@ class DecidingContract(Contract):
         barred, other = a_task(owner="barred"), a_task(owner="other")
         await store.join(a_node())
         await keep(store, barred, other)
-        await store.bar("barred", Reason.OWNER_REVOKED)
+        await store.block_owner("barred", Reason.OWNER_REVOKED)
         await claim_all(store, decide=(notes := _Notes()).start)
-        assert notes.facts[barred.id].barred is Reason.OWNER_REVOKED
-        assert notes.facts[other.id].barred is None
-        assert (await facts_of(store, barred)).barred is Reason.OWNER_REVOKED
-        await store.bar("barred", None)
-        assert (await facts_of(store, barred)).barred is None
+        assert notes.facts[barred.id].block_reason is Reason.OWNER_REVOKED
+        assert notes.facts[other.id].block_reason is None
+        assert (await facts_of(store, barred)).block_reason is Reason.OWNER_REVOKED
+        await store.block_owner("barred", None)
+        assert (await facts_of(store, barred)).block_reason is None
 
     async def test_the_lane_of_an_agent_can_be_barred_and_no_other(self, store: WholeStore) -> None:
         robots, own, shared = (
@@ -109,17 +109,17 @@ class DecidingContract(Contract):
         )
         await store.join(a_node())
         await keep(store, robots, own, shared)
-        await store.bar(agent_lane("ada", "robot"), Reason.AGENT_QUOTA)
+        await store.block_owner(agent_lane("ada", "robot"), Reason.AGENT_QUOTA)
         await claim_all(store, decide=(notes := _Notes()).start)
-        assert notes.facts[robots.id].barred is Reason.AGENT_QUOTA
-        assert notes.facts[own.id].barred is None
-        assert (await facts_of(store, robots)).barred is Reason.AGENT_QUOTA
-        await store.bar("ada", Reason.OWNER_REVOKED)
-        assert (await facts_of(store, robots)).barred is Reason.OWNER_REVOKED
-        assert (await facts_of(store, shared)).barred is None, "a lane that is called like an owner"
-        await store.bar("ada", None)
-        await store.bar(agent_lane("ada", "robot"), None)
-        assert (await facts_of(store, robots)).barred is None
+        assert notes.facts[robots.id].block_reason is Reason.AGENT_QUOTA
+        assert notes.facts[own.id].block_reason is None
+        assert (await facts_of(store, robots)).block_reason is Reason.AGENT_QUOTA
+        await store.block_owner("ada", Reason.OWNER_REVOKED)
+        assert (await facts_of(store, robots)).block_reason is Reason.OWNER_REVOKED
+        assert (await facts_of(store, shared)).block_reason is None, "a lane that is called like an owner"
+        await store.block_owner("ada", None)
+        await store.block_owner(agent_lane("ada", "robot"), None)
+        assert (await facts_of(store, robots)).block_reason is None
 
     async def test_two_runs_of_one_task_in_one_batch_see_each_other_end(self, store: WholeStore) -> None:
         task = a_task()

@@ -29,7 +29,7 @@ class FencingContract(Contract):
         facts = await store.facts(run.task_id, None)
         assert facts is not None
         assert facts.live == ()
-        assert facts.standing.state is TaskState.COMPLETED
+        assert facts.status.state is TaskState.COMPLETED
 
     async def test_a_stale_token_settles_nothing(self, store: WholeStore) -> None:
         run = await a_running(store)
@@ -61,7 +61,7 @@ class FencingContract(Contract):
         assert sorted(map(len, answers)) == [0, 1]
         facts = await store.facts(run.task_id, None)
         assert facts is not None
-        assert facts.standing.counted == 1
+        assert facts.status.counted == 1
 
     async def test_one_stale_settlement_does_not_harm_the_rest_of_its_batch(self, store: WholeStore) -> None:
         await store.join(a_node())
@@ -90,7 +90,7 @@ class FencingContract(Contract):
         ended = await run_of(store, run)
         again = ended._replace(state=RunState.RUNNING, ended=None, result_json=None)
         with suppress(StoreError):
-            await store.change(run.task_id, None, saying(Change(moved=(again,))))
+            await store.change(run.task_id, None, saying(Change(updated_runs=(again,))))
         await store.change(run.task_id, None, cancelling([run]))
         assert await run_of(store, run) == ended
         facts = await store.facts(run.task_id, None)

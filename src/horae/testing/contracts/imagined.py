@@ -99,7 +99,7 @@ outcomes: Final[st.SearchStrategy[Outcome]] = st.one_of(
             Failed("no luck"),
             Failed("never again", permanent=True),
             Failed("later", retry_after=HOUR),
-            Failed("dead", died_alone=True),
+            Failed("dead", died_isolated=True),
             Failed("nobody there", reason=Reason.NO_ANSWER),
             TimedOut(),
             Cancelled(),

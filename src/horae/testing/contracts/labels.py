@@ -160,12 +160,12 @@ class LabelsContract(Contract):
     async def test_what_is_carried_in_is_found_by_its_labels(self, store: WholeStore) -> None:
         task = a_task(labels=(_ROOM, _TEAM))
         await keep(store, task, a_task())
-        parcels = (await store.carry_out(Part.TASKS)).items
+        parcels = (await store.export_page(Part.TASKS)).items
         await _relabel(store, task, ("later", "yes"))
         async with self.make() as target:
-            for given in (parcels, parcels, (await store.carry_out(Part.TASKS)).items):
-                await target.carry_in(Part.TASKS, given)
+            for given in (parcels, parcels, (await store.export_page(Part.TASKS)).items):
+                await target.import_page(Part.TASKS, given)
             assert await _found(target, ("later", "yes")) == _ids(task)
             assert (await _found(target, _ROOM), await _found(target, _TEAM)) == ([], [])
-            await target.carry_in(Part.TASKS, parcels)
+            await target.import_page(Part.TASKS, parcels)
             assert await _found(target, _ROOM, owner="ada") == _ids(task)

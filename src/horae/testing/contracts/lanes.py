@@ -59,7 +59,7 @@ class LanesContract(Contract):
     async def test_a_run_that_waits_for_an_answer_keeps_its_seat(self, store: WholeStore) -> None:
         (run,) = await fill(store, "press", a_task(), a_task())
         waiting = run._replace(state=RunState.WAITING, node=None, deadline=NOON + MINUTE)
-        await store.settle([a_settlement(run)], lambda *_: Change(moved=(waiting,)))
+        await store.settle([a_settlement(run)], lambda *_: Change(updated_runs=(waiting,)))
         assert await _seated(store) == []
         await settle(store, await run_of(store, run))
         assert len(await _seated(store)) == 1
@@ -94,11 +94,11 @@ class LanesContract(Contract):
         first, second = a_task(), a_task()
         (run,) = await fill(store, "press", first, second)
         (parked,) = (await facts_of(store, second)).entries
-        assert (parked.stand, parked.lane, parked.waited) == (Stand.PARKED, "press", True)
+        assert (parked.state, parked.lane, parked.waited) == (Stand.PARKED, "press", True)
         assert await store.next_due() is None
         await settle(store, run)
         (called,) = (await facts_of(store, second)).entries
-        assert called == parked._replace(stand=Stand.TIMED)
+        assert called == parked._replace(state=Stand.TIMED)
         assert await store.next_due() == NOON
 
     async def test_a_higher_limit_calls_those_who_wait(self, store: WholeStore) -> None:
@@ -154,7 +154,7 @@ class LanesContract(Contract):
         (run,) = await fill(store, "press", first, second, third)
         await settle(store, run)
         (called,) = (await facts_of(store, second)).entries
-        asleep = called._replace(stand=Stand.ASLEEP, lane=None)
+        asleep = called._replace(state=Stand.ASLEEP, lane=None)
         await store.change(second.id, None, saying(Change(put=(asleep,))))
         assert await _seated(store) == [third.id]
 

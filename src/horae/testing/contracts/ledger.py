@@ -59,7 +59,7 @@ class LedgerContract(Contract):
         runs = await _with_history(store, task, *(NOON + place * HOUR for place in range(6)))
         first = await store.runs(RunFilter(task_id=task.id), None, 3)
         newer = an_ended_run(task, planned=NOON + DAY)
-        await store.change(task.id, None, saying(Change(born=(newer,))))
+        await store.change(task.id, None, saying(Change(new_runs=(newer,))))
         second = await store.runs(RunFilter(task_id=task.id), first.after, 3)
         assert _ids(*first.items, *second.items) == _ids(*reversed(runs))
         assert second.after is None

@@ -163,7 +163,7 @@ class StoreMachine(RecordRules):
         changes: list[Change] = []
         for draft in wanted:
             try:
-                changes.append(plan(draft, self._new_id(), self._now)._replace(beside=beside))
+                changes.append(plan(draft, self._new_id(), self._now)._replace(attached=beside))
             except Refusal:
                 self._task_ids.pop()
         self._ask(lambda side: side.store.add(changes))
@@ -175,8 +175,8 @@ class StoreMachine(RecordRules):
 
         def decide(facts: Facts | None) -> Change:
             if facts is None:
-                return plan(wish, task_id, now)._replace(beside=beside)
-            return edit.edit(facts, drafted(wish, facts.task.id, now), now)._replace(beside=beside)
+                return plan(wish, task_id, now)._replace(attached=beside)
+            return edit.edit(facts, drafted(wish, facts.task.id, now), now)._replace(attached=beside)
 
         self._ask(lambda side: side.store.upsert(owner, key, decide))
         self._ask(lambda side: side.store.find(owner, key))
@@ -205,7 +205,7 @@ class StoreMachine(RecordRules):
     @rule(number=numbers, wish=st.sampled_from(_WISHES), beside=perhaps_notes)
     def wish(self, number: int, wish: Callable[[Facts, datetime], Change], beside: tuple[Writing, ...]) -> None:
         now = self._now
-        self._change(number, lambda facts: wish(facts, now)._replace(beside=beside))
+        self._change(number, lambda facts: wish(facts, now)._replace(attached=beside))
 
     @rule(number=numbers, draft=drafts)
     def edit(self, number: int, draft: Draft) -> None:
@@ -407,7 +407,7 @@ class StoreMachine(RecordRules):
 
     @rule(owner=st.sampled_from(OWNERS), reason=st.sampled_from((None, None, Reason.OWNER_REVOKED, Reason.QUOTA)))
     def bar(self, owner: str, reason: Reason | None) -> None:
-        self._ask(lambda side: side.store.bar(owner, reason))
+        self._ask(lambda side: side.store.block_owner(owner, reason))
 
     @rule(chosen=several, text=st.sampled_from(("so far, so good", "一切正常", "")))
     def say(self, chosen: list[int], text: str) -> None:

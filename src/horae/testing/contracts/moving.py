@@ -21,7 +21,7 @@ from .busy_day import a_busy_day
 from .contract import Contract, WholeStore
 from .scenes import claim, claim_all, everything, facts_of, keep, settle
 
-NOBODY_WORKS = Watching(SystemClock(), is_gone=lambda _: True, lives_here=lambda _: False)
+NOBODY_WORKS = Watching(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 HOURS = range(int(NOON.timestamp()) // 3600 - 1, int(NOON.timestamp()) // 3600 + 2)
 
 
@@ -34,7 +34,7 @@ async def parcels_of(store: WholeStore, part: Part, size: int = 100) -> list[Par
     found: list[Parcel] = []
     after: str | None = None
     while True:
-        page = await store.carry_out(part, after, size)
+        page = await store.export_page(part, after, size)
         assert len(page.items) <= size
         found += (each for each in page.items if each[0] != "move")
         after = page.after
@@ -52,7 +52,7 @@ async def _first(store: WholeStore) -> Facts:
 
 class MovingContract(Contract):
     async def test_an_empty_store_has_nothing_to_carry(self, store: WholeStore) -> None:
-        assert await store.stock() == dict.fromkeys(Part, 0)
+        assert await store.count_parts() == dict.fromkeys(Part, 0)
         assert await all_parcels(store) == {part: [] for part in Part}
 
     async def test_everything_arrives_as_it_was(self, store: WholeStore) -> None:
@@ -84,18 +84,18 @@ class MovingContract(Contract):
         assert all(whole.values())
         for size in (1, 3):
             assert await all_parcels(store, size) == whole
-        assert await store.stock() == {part: len(parcels) for part, parcels in whole.items()}
+        assert await store.count_parts() == {part: len(parcels) for part, parcels in whole.items()}
 
     async def test_what_is_carried_in_twice_is_there_once(self, store: WholeStore) -> None:
         await a_busy_day(store)
         whole = await all_parcels(store)
         async with self.make() as target:
             for part, parcels in whole.items():
-                await target.carry_in(part, parcels)
-                await target.carry_in(part, parcels[-2:])
-                await target.carry_in(part, parcels)
+                await target.import_page(part, parcels)
+                await target.import_page(part, parcels[-2:])
+                await target.import_page(part, parcels)
             for part, parcels in whole.items():
-                await target.carry_in(part, parcels[:2])
+                await target.import_page(part, parcels[:2])
             assert await all_parcels(target) == whole
             assert await everything(target) == await everything(store)
             assert await target.check() == ()
@@ -183,7 +183,7 @@ class MovingContract(Contract):
         await keep(store, *(a_task(owner="bob" if place % 2 else "ada") for place in range(150)))
         await claim(store, room=1)
         carried = [each for each in await parcels_of(store, Part.TASKS) if isinstance(each, Facts)]
-        assert {entry.stand for facts in carried for entry in facts.entries} == {Stand.TIMED}
+        assert {entry.state for facts in carried for entry in facts.entries} == {Stand.TIMED}
         async with self.make() as target:
             await moved(store, target)
             assert len(await claim_all(target)) == 149
@@ -208,12 +208,12 @@ class MovingContract(Contract):
         (first,) = [each.run for each in await claim_all(store, decide=seating())]
         async with self.make() as target:
             for part in Part:
-                await target.carry_in(part, await parcels_of(store, part))
+                await target.import_page(part, await parcels_of(store, part))
             before = await facts_of(target, tasks[0])
             await settle(store, first)
             await store.change(tasks[0].id, None, saying(Change(task=tasks[0]._replace(key=None, version=2))))
             for part in Part:
-                await target.carry_in(part, await parcels_of(store, part))
+                await target.import_page(part, await parcels_of(store, part))
             assert await facts_of(target, tasks[0]) == await facts_of(store, tasks[0]) != before
             assert await everything(target) == await everything(store)
             assert await target.check() == ()
@@ -225,7 +225,7 @@ class MovingContract(Contract):
         await keep(store, known)
         before = await all_parcels(store)
         try:
-            await store.carry_in(Part.RUNS, [an_ended_run(known), an_ended_run(unknown)])
+            await store.import_page(Part.RUNS, [an_ended_run(known), an_ended_run(unknown)])
         except StoreError:
             assert await all_parcels(store) == before
         else:
@@ -239,7 +239,7 @@ class MovingContract(Contract):
             await keep(other, task.task._replace(name="before", key=None))
             assert (await facts_of(store, task.task)).task.name == "before"
             for part in Part:
-                await store.carry_in(part, await parcels_of(source, part))
+                await store.import_page(part, await parcels_of(source, part))
             assert await facts_of(other, task.task) == await facts_of(source, task.task)
             await store.join(a_node("node-2"))
             await claim(other, NOON + SECOND, node="node-2")

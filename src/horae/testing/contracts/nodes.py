@@ -37,7 +37,7 @@ class NodesContract(Contract):
         for renewals in (1, 2, 3):
             at = NOON + renewals * SECOND
             mine = await store.extend(NODE, at)
-            assert (mine.held, mine.orders) == (True, ())
+            assert (mine.held, mine.cancel_requests) == (True, ())
             assert [node.id for node in mine.nodes] == [_WATCHER]
             seen = (await store.extend(_WATCHER, at)).nodes
             assert seen == (joined._replace(renewals=renewals, renewed=at),)
@@ -102,11 +102,11 @@ class NodesContract(Contract):
         await store.change(run.task_id, None, cancelling([run], Reason.REPLACED))
         assert (await run_of(store, run)).cancel is Reason.REPLACED
         assert (await run_of(store, other)).cancel is None
-        assert (await store.extend(NODE, NOON)).orders == (Order(run.id, Reason.REPLACED),)
-        assert (await store.extend(NODE, NOON)).orders == (Order(run.id, Reason.REPLACED),)
-        assert (await store.extend(_WATCHER, NOON)).orders == ()
+        assert (await store.extend(NODE, NOON)).cancel_requests == (Order(run.id, Reason.REPLACED),)
+        assert (await store.extend(NODE, NOON)).cancel_requests == (Order(run.id, Reason.REPLACED),)
+        assert (await store.extend(_WATCHER, NOON)).cancel_requests == ()
         await settle(store, run)
-        assert (await store.extend(NODE, NOON)).orders == ()
+        assert (await store.extend(NODE, NOON)).cancel_requests == ()
 
     async def test_what_a_node_holds_is_known_by_run_and_token(self, store: WholeStore) -> None:
         """Neither what another node carries, nor what somebody else holds, nor what has ended."""
@@ -174,7 +174,7 @@ class NodesContract(Contract):
     async def test_what_is_recovered_may_be_queued_again(self, store: WholeStore) -> None:
         run = await a_running(store)
         again = an_entry(a_task(id=run.task_id), attempt=2, forgiven=1)
-        await store.recover(NODE, 0, lambda facts, run: lose(facts, run)._replace(put=(again,), standing=None), 10)
+        await store.recover(NODE, 0, lambda facts, run: lose(facts, run)._replace(put=(again,), status=None), 10)
         facts = await facts_of(store, a_task(id=run.task_id))
         assert (facts.live, facts.entries) == ((), (again,))
 
@@ -188,7 +188,7 @@ class NodesContract(Contract):
     async def test_a_run_that_somebody_else_holds_outlives_its_node(self, store: WholeStore) -> None:
         run = await a_running(store)
         waiting = run._replace(state=RunState.WAITING, node=None, deadline=NOON + HOUR)
-        await store.settle([a_settlement(run)], lambda *_: Change(moved=(waiting,)))
+        await store.settle([a_settlement(run)], lambda *_: Change(updated_runs=(waiting,)))
         assert await store.recover(NODE, 0, fail, 10) == 0
         assert await run_of(store, run) == waiting
         assert await settle(store, waiting) == frozenset()

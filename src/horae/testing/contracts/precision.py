@@ -92,10 +92,10 @@ class PrecisionContract(Contract):
         task = a_task()
         await store.add([a_new_task(task)])
         for standing in standings:
-            facts = await store.change(task.id, None, saying(Change(standing=standing)))
+            facts = await store.change(task.id, None, saying(Change(status=standing)))
             assert facts is not None
-            assert facts.standing == standing
-            assert (await facts_of(store, task)).standing == standing
+            assert facts.status == standing
+            assert (await facts_of(store, task)).status == standing
 
     async def test_every_field_of_an_entry_comes_back(self, store: WholeStore) -> None:
         task = a_task()
@@ -108,7 +108,7 @@ class PrecisionContract(Contract):
                 planned=NOON - MICROSECOND,
                 owner=task.owner,
                 priority=-7,
-                stand=Stand.HELD,
+                state=Stand.HELD,
                 origin=Origin.BACKFILL,
                 attempt=3,
                 forgiven=2,
@@ -160,7 +160,7 @@ class PrecisionContract(Contract):
         for run in (full, plain, *states):
             assert await store.run(run.id, None) == run
         moved = full._replace(state=RunState.FAILED, ended=NOON + MICROSECOND, result_json=None, error="", lanes=())
-        await store.change(task.id, None, saying(Change(moved=(moved,))))
+        await store.change(task.id, None, saying(Change(updated_runs=(moved,))))
         assert await store.run(full.id, None) == moved
 
     async def test_every_field_of_an_event_comes_back(self, store: WholeStore) -> None:

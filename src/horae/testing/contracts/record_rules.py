@@ -38,8 +38,8 @@ class RecordRules(RuleBasedStateMachine):
                     lambda after: side.store.records("token", owner, after, 1, newest=newest)
                 )
             )
-        self._ask(lambda side: side.store.recall("zones"))
-        self._ask(lambda side: side.store.remember("zones", key))
+        self._ask(lambda side: side.store.read_metadata("zones"))
+        self._ask(lambda side: side.store.write_metadata("zones", key))
 
     @rule(written=notes, limit=st.integers(1, 2))
     def keep_several_records(self, written: tuple[Writing, ...], limit: int) -> None:
@@ -52,8 +52,8 @@ class RecordRules(RuleBasedStateMachine):
         limited = self._ask(lambda side: side.store.set_lane(lane, 2, attached_records=written))
         if limited is None:
             self._limits[lane] = 2
-        barred = self._ask(lambda side: side.store.bar(owner, Reason.QUOTA, attached_records=written))
+        barred = self._ask(lambda side: side.store.block_owner(owner, Reason.QUOTA, attached_records=written))
         if barred is None:
-            self._ask(lambda side: side.store.bar(owner, None))
+            self._ask(lambda side: side.store.block_owner(owner, None))
         self._ask(lambda side: side.store.drain(node, attached_records=written[:1]))
         self._ask(lambda side: side.store.drain(node, draining=False))

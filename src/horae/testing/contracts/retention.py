@@ -191,7 +191,7 @@ class RetentionContract(Contract):
         looked = await _trim(store, _LONG_AGO, keep_runs=3)
         assert _removed(looked) == (2, 0, 0)
         later = _daily(busy, NOON + 5 * DAY, 2)
-        await store.change(busy.id, None, saying(Change(born=tuple(later), events=tuple(map(_told, later)))))
+        await store.change(busy.id, None, saying(Change(new_runs=tuple(later), events=tuple(map(_told, later)))))
         async with self.another(store) as other:
             looked = await _trim(other, _LONG_AGO, keep_runs=3, since=looked[-1].after)
         assert _removed(looked) == (2, 0, 0)

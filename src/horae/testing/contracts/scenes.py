@@ -90,7 +90,7 @@ async def everything(store: WholeStore) -> tuple[object, ...]:
 def _in_order(facts: Facts) -> Facts:
     return facts._replace(
         # Where a claimable entry stands is the store's own business.
-        entries=tuple(sorted(entry._replace(stand=_shown(entry.stand)) for entry in facts.entries)),
+        entries=tuple(sorted(entry._replace(state=_shown(entry.state)) for entry in facts.entries)),
         live=tuple(sorted(facts.live, key=lambda run: run.id)),
     )
 

@@ -40,7 +40,7 @@ class TasksContract(Contract):
         entries = [an_entry(task), an_extra_entry(task, due=NOON + HOUR)]
         await store.add([a_new_task(task, entries=entries)])
         facts = await facts_of(store, task)
-        assert (facts.task, facts.standing, facts.live) == (task, FRESH, ())
+        assert (facts.task, facts.status, facts.live) == (task, FRESH, ())
         assert sorted(facts.entries) == sorted(entries)
 
     async def test_an_added_task_is_seen_by_other_handles(self, store: WholeStore) -> None:
@@ -78,7 +78,7 @@ class TasksContract(Contract):
         edited = task._replace(name="edited", labels=(("source", "test"),), version=2)
         paused = Standing(TaskState.PAUSED)
         entry = an_entry(task, stand=Stand.ASLEEP)
-        facts = await store.change(task.id, "ada", saying(Change(task=edited, standing=paused, put=(entry,))))
+        facts = await store.change(task.id, "ada", saying(Change(task=edited, status=paused, put=(entry,))))
         assert facts == Facts(edited, paused, (entry,), (), (LaneUse("press", 1, 0),), None)
         assert await store.facts(task.id, "ada") == facts
 
@@ -94,11 +94,11 @@ class TasksContract(Contract):
         await keep(store, task)
 
         def count_up(facts: Facts) -> Change:
-            return Change(standing=facts.standing._replace(counted=facts.standing.counted + 1))
+            return Change(status=facts.status._replace(counted=facts.status.counted + 1))
 
         async with self.another(store) as other:
             await asyncio.gather(*(each.change(task.id, None, count_up) for each in (store, other) * 10))
-        assert (await facts_of(store, task)).standing.counted == 20
+        assert (await facts_of(store, task)).status.counted == 20
 
     async def test_the_facts_show_how_full_the_lane_is(self, store: WholeStore) -> None:
         await store.set_lane("press", 2)

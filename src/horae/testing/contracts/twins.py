@@ -90,7 +90,7 @@ class Side:
             return value._replace(token=self._claims[value.token])
         if isinstance(value, Entry):
             # Where a claimable entry stands is the store's own business.
-            return value._replace(stand=Stand.TIMED) if value.stand is Stand.READY else value
+            return value._replace(state=Stand.TIMED) if value.state is Stand.READY else value
         if isinstance(value, dict):
             return {key: self.shown(each) for key, each in value.items()}
         if isinstance(value, list) or (isinstance(value, tuple) and not isinstance(value, Task | Event)):

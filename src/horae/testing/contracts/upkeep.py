@@ -13,13 +13,13 @@ from .scenes import claim, claim_all, facts_of, keep, settle
 
 class UpkeepContract(Contract):
     async def test_what_was_remembered_is_recalled(self, store: WholeStore) -> None:
-        assert await store.recall("tzdata") is None
-        await store.remember("tzdata", "2026.1")
-        await store.remember("名", "值")
-        assert (await store.recall("tzdata"), await store.recall("名")) == ("2026.1", "值")
-        await store.remember("tzdata", "2026.2")
+        assert await store.read_metadata("tzdata") is None
+        await store.write_metadata("tzdata", "2026.1")
+        await store.write_metadata("名", "值")
+        assert (await store.read_metadata("tzdata"), await store.read_metadata("名")) == ("2026.1", "值")
+        await store.write_metadata("tzdata", "2026.2")
         async with self.another(store) as other:
-            assert await other.recall("tzdata") == "2026.2"
+            assert await other.read_metadata("tzdata") == "2026.2"
 
     async def test_all_is_well_after_a_busy_day(self, store: WholeStore) -> None:
         assert await store.check() == ()

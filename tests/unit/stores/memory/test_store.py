@@ -138,10 +138,10 @@ async def test_a_check_finds_what_no_call_could_have_written() -> None:
     store = MemoryStore()
     run = await a_running(store, a_task(lane="press"))
     data = store._data
-    data.runs.seats.add("press", "run_of_nobody")
+    data.runs.lane_slots.add("press", "run_of_nobody")
     stray = a_task()
     data.runs.write("run_stray", a_run(stray, id="run_stray"))
-    data.standings.write(run.task_id, None)
+    data.statuses.write(run.task_id, None)
     found = await store.check()
     assert [word for word in ("press", "run_stray", run.task_id) if any(word in each for each in found)] == [
         "press",

@@ -41,7 +41,7 @@ async def opened(url: str) -> AsyncIterator[MySQLStore]:
 async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) -> AsyncIterator[MySQLLink]:
     """A connection such as the store has, for this test alone."""
     door = MySQLDoor(store.address)
-    connection = await door.connection()
+    connection = await door.open_raw()
     link = MySQLLink(connection, door._statements, packet, idle)
     try:
         yield link
@@ -51,7 +51,7 @@ async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) ->
 
 async def asked(store: MySQLStore, text: str) -> tuple[Any, ...]:
     """Past the store; `@tasks` is the store's own table."""
-    connection = await MySQLDoor(store.address).connection()
+    connection = await MySQLDoor(store.address).open_raw()
     try:
         return await one_row(connection, text.replace("@", store.address.prefix))
     finally:

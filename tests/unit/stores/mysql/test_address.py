@@ -12,18 +12,18 @@ from horae.stores.mysql.address import Address
 
 def test_every_part_is_read() -> None:
     url = "mysql://ada:p%40ss%2F%25@db.example:3307/app?prefix=jobs_&connections=9&ssl-mode=VERIFY_IDENTITY"
-    address = Address.parsed(url)
+    address = Address.parse(url)
     assert address[:7] == ("db.example", 3307, "ada", "p@ss/%", "app", "jobs_", 9)
-    assert address.shown == "mysql://db.example:3307/app"
-    context = address.options["ssl"]
+    assert address.display_url == "mysql://db.example:3307/app"
+    context = address.driver_options["ssl"]
     assert isinstance(context, ssl.SSLContext)
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
 def test_what_is_not_said_has_its_usual_value() -> None:
-    address = Address.parsed("mariadb://localhost/app")
+    address = Address.parse("mariadb://localhost/app")
     assert address == Address("localhost", 3306, "root", "", "app", "horae_", 6)
-    assert address.options["ssl"] is None
+    assert address.driver_options["ssl"] is None
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def test_what_is_not_said_has_its_usual_value() -> None:
     [("required", False, ssl.CERT_NONE), ("verify-ca", False, ssl.CERT_REQUIRED)],
 )
 def test_how_much_is_trusted(mode: str, named: bool, verified: ssl.VerifyMode) -> None:  # noqa: FBT001
-    context = Address.parsed(f"mysql://h/d?ssl-mode={mode}").encryption.context()
+    context = Address.parse(f"mysql://h/d?ssl-mode={mode}").tls.make_context()
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (named, verified)
 
 
 def test_a_password_beyond_latin_1_is_what_was_typed() -> None:
-    assert Address.parsed("mysql://ada:%E5%AF%86@h/d").options["password"] == "密".encode()
+    assert Address.parse("mysql://ada:%E5%AF%86@h/d").driver_options["password"] == "密".encode()
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_password_beyond_latin_1_is_what_was_typed() -> None:
 )
 def test_what_makes_no_sense_is_refused_without_the_password(url: str) -> None:
     with pytest.raises(UnknownStore) as refusal:
-        Address.parsed(url.replace("//h", "//ada:hunter2@h"))
+        Address.parse(url.replace("//h", "//ada:hunter2@h"))
     assert refusal.value.code == "bad_store_address"
     assert "hunter2" not in str(refusal.value)
 
@@ -71,7 +71,7 @@ def test_what_makes_no_sense_is_refused_without_the_password(url: str) -> None:
 @pytest.mark.parametrize("half", ["hunter", "12"])
 def test_half_a_password_is_not_taken_for_a_host_or_a_port(half: str, sign: str) -> None:
     with pytest.raises(UnknownStore) as refusal:
-        Address.parsed(f"mysql://ada:{half}{sign}2@h/d")
+        Address.parse(f"mysql://ada:{half}{sign}2@h/d")
     assert half not in str(refusal.value)
 
 
@@ -80,4 +80,4 @@ def test_password_that_the_address_lacks_is_read_from_the_variable_of_the_client
 ) -> None:
     monkeypatch.setenv("MYSQL_PWD", "hush")
     addresses = ("mysql://user@host/app", "mysql://user:other@host/app", "mysql://user:@host/app")
-    assert [Address.parsed(each).password for each in addresses] == ["hush", "other", ""]
+    assert [Address.parse(each).password for each in addresses] == ["hush", "other", ""]

@@ -28,10 +28,10 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_a_text_is_a_text(mariadb_server: MariaDBServer, text: str) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
-        await store.remember("before", "untouched")
-        await store.remember(text, text)
-        assert await store.recall(text) == text
-        assert await store.recall("before") == "untouched"
+        await store.write_metadata("before", "untouched")
+        await store.write_metadata(text, text)
+        assert await store.read_metadata(text) == text
+        assert await store.read_metadata("before") == "untouched"
         await store.add([a_new_task(a_task(name=text, owner=text, payload=text))])
         assert await store.check() == ()
 
@@ -41,23 +41,23 @@ async def test_texts_differ_by_their_last_blank_and_by_every_letter(mariadb_serv
 
     async with opened(new_prefix(mariadb_server)) as store:
         for name in names:
-            await store.remember(name, f"value of {name!r}")
-        assert [await store.recall(name) for name in names] == [f"value of {name!r}" for name in names]
+            await store.write_metadata(name, f"value of {name!r}")
+        assert [await store.read_metadata(name) for name in names] == [f"value of {name!r}" for name in names]
 
 
 async def test_half_a_character_is_refused_and_the_connection_stays(mariadb_server: MariaDBServer) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
         with pytest.raises(StoreError):
-            await store.remember("name", "\ud83c")
+            await store.write_metadata("name", "\ud83c")
         with pytest.raises(StoreError):
             await store.add([a_new_task(a_task(payload="\udc80"))])
-        assert await store.recall("name") is None
+        assert await store.read_metadata("name") is None
 
 
 async def test_what_is_too_long_is_refused_and_not_cut(mariadb_server: MariaDBServer) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
         with pytest.raises(StoreError):
-            await store.remember("x" * 300, "value")
+            await store.write_metadata("x" * 300, "value")
         assert await asked(store, "SELECT COUNT(*) FROM @remembered") == (0,)
 
 
@@ -87,7 +87,7 @@ async def test_what_is_rolled_back_was_never_said(mariadb_server: MariaDBServer)
             await link.query("write_metadata", "name", "value")
             await link.commit()
         assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
-        assert (await store.last_event(), await store.recall("name")) == (0, "value")
+        assert (await store.last_event(), await store.read_metadata("name")) == (0, "value")
 
 
 async def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServer) -> None:
@@ -109,7 +109,7 @@ async def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServ
             with pytest.raises(AlreadyMadeError):
                 await link.write_rows("insert_started_runs", 12, run)
             await link.rollback()
-            assert link.usable
+            assert link.is_usable
         assert await asked(store, "SELECT COUNT(*) FROM @going") == (0,)
         assert await asked(store, "SELECT COUNT(*), MAX(token) FROM @runs") == (1, 1)
 
@@ -185,7 +185,7 @@ async def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_se
             with pytest.raises(Exception) as error:  # noqa: PT011 - what it means is looked at below
                 await frozen.commit()
             assert isinstance(translated(error.value), StoreUnavailable)
-            assert not frozen.usable
+            assert not frozen.is_usable
 
 
 async def test_only_a_transaction_is_watched(mariadb_server: MariaDBServer) -> None:

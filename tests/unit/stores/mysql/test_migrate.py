@@ -25,7 +25,7 @@ ROOM = "horae.stores.mysql"
 
 
 def tables(server: MariaDBServer, url: str) -> list[str]:
-    prefix = Address.parsed(url).prefix
+    prefix = Address.parse(url).prefix
     found = server.ask(f"SHOW TABLES LIKE '{prefix}%'", database=DATABASE).split()
     return sorted(name.removeprefix(prefix) for name in found)
 
@@ -37,10 +37,10 @@ async def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) ->
     await asyncio.gather(*(store.open() for store in stores))
     await asyncio.gather(*(store.add([a_new_task(a_task())]) for store in stores))
     assert await stores[0].check() == ()
-    assert (await stores[0].stock())[Part.TASKS] == 5
+    assert (await stores[0].count_parts())[Part.TASKS] == 5
     for store in stores:
         await store.close()
-    prefix = Address.parsed(url).prefix
+    prefix = Address.parse(url).prefix
     taken = mariadb_server.ask(f"SELECT number FROM {prefix}migrations ORDER BY number", database=DATABASE)  # noqa: S608
     assert [int(number) for number in taken.split()] == [number for number, _ in read_steps(ROOM)]
 
@@ -56,7 +56,7 @@ async def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBS
         url = new_prefix(mariadb_server)
         async with opened(url):
             pass
-        prefix = Address.parsed(url).prefix
+        prefix = Address.parse(url).prefix
         gone = [name for name in expected if name >= lost and name != "migrations"]
         orders = [f"TRUNCATE {prefix}migrations", *(f"DROP TABLE {prefix}{name}" for name in gone)]
         mariadb_server.ask("; ".join(orders), database=DATABASE)
@@ -69,7 +69,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = new_prefix(mariadb_server)
-    prefix, task = Address.parsed(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
+    prefix, task = Address.parse(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
     label = "label VARCHAR(420), task BIGINT, owner VARCHAR(255)"
     old = Record("token", "old", "ada", '"kept"', 3)
     steps = read_steps(ROOM)
@@ -99,7 +99,7 @@ async def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server
     async with opened(url):
         pass
     for number, _ in read_steps(ROOM)[1:]:
-        order = f"DELETE FROM {Address.parsed(url).prefix}migrations WHERE number >= {number}"  # noqa: S608
+        order = f"DELETE FROM {Address.parse(url).prefix}migrations WHERE number >= {number}"  # noqa: S608
         mariadb_server.ask(order, database=DATABASE)
         async with opened(url) as store:
             if number == 2:
@@ -113,15 +113,15 @@ async def check_new_store(store: MySQLStore) -> None:
 
 async def test_two_deployments_share_a_database(mariadb_server: MariaDBServer) -> None:
     async with opened(new_prefix(mariadb_server)) as one, opened(new_prefix(mariadb_server)) as other:
-        await one.remember("name", "one")
-        assert await other.recall("name") is None
+        await one.write_metadata("name", "one")
+        assert await other.read_metadata("name") is None
 
 
 async def test_what_a_newer_version_wrote_is_left_alone(mariadb_server: MariaDBServer) -> None:
     url = new_prefix(mariadb_server)
     async with opened(url):
         pass
-    prefix = Address.parsed(url).prefix
+    prefix = Address.parse(url).prefix
     mariadb_server.ask(f"INSERT INTO {prefix}migrations VALUES (999)", database=DATABASE)  # noqa: S608
     with pytest.raises(UnusableStore) as refusal:
         async with opened(url):
@@ -133,7 +133,7 @@ async def test_what_a_newer_version_wrote_is_left_alone(mariadb_server: MariaDBS
 @pytest.mark.parametrize("table", ["tasks (id INT)", "migrations (id INT, migration TEXT)"])
 async def test_tables_of_another_program_are_left_alone(mariadb_server: MariaDBServer, table: str) -> None:
     url = new_prefix(mariadb_server)
-    mariadb_server.ask(f"CREATE TABLE {Address.parsed(url).prefix}{table}", database=DATABASE)
+    mariadb_server.ask(f"CREATE TABLE {Address.parse(url).prefix}{table}", database=DATABASE)
     with pytest.raises(UnusableStore) as refusal:
         async with opened(url):
             pass
@@ -145,8 +145,8 @@ async def test_the_character_set_of_the_database_does_not_matter(mariadb_server:
     url = mariadb_server.new_database(collation="latin1_swedish_ci")
 
     async with opened(url) as store:
-        await store.remember("名前", "🌱")
-        assert await store.recall("名前") == "🌱"
+        await store.write_metadata("名前", "🌱")
+        assert await store.read_metadata("名前") == "🌱"
         assert await store.check() == ()
     assert urlsplit(url).path
     mariadb_server.drop_database(url)

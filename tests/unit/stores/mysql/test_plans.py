@@ -68,8 +68,8 @@ ANALYZE TABLE @tasks, @standings, @agenda, @runs, @events, @lines, @records, @re
 async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, list[str]]:
     """Every look at a growing table that does not begin at a place of an index, or does not end at a limit."""
     door = MySQLDoor(store.address)
-    connection = await door.connection()
-    server = await door.server(connection)
+    connection = await door.open_raw()
+    server = await door.read_server_version(connection)
     found: dict[str, list[str]] = {}
     async with connection.cursor() as cursor:
         for order in qualified(FILL, store.address, server).split(";"):
@@ -77,7 +77,7 @@ async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, lis
         for name in names:
             text = named_sql.filled(name, KNOWN)
             for template in templates(qualified(text, store.address, server)):
-                for each in template.filled(given_to(text)).split("; "):
+                for each in template.render(given_to(text)).split("; "):
                     if EXPLAINED.match(each) and not SAID_BY_THE_SERVER.fullmatch(each):
                         await cursor.execute(f"EXPLAIN {each}")
                         steps = await cursor.fetchall()

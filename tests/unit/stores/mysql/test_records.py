@@ -48,7 +48,7 @@ async def test_what_has_no_records_beside_it_says_nothing_of_records(
 
 async def test_a_thousand_records_go_in_one_packet(mariadb_server: MariaDBServer, said: list[str]) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
-        await store.add([a_new_task(a_task())._replace(beside=(note(f"{place:04}"),)) for place in range(1_000)])
+        await store.add([a_new_task(a_task())._replace(attached=(note(f"{place:04}"),)) for place in range(1_000)])
         assert sum("_records`" in text for text in said) == 1
         assert len((await store.records("note", limit=1_000)).items) == 1_000
 
@@ -70,10 +70,10 @@ async def test_whatever_stands_in_a_record_stays_in_it(mariadb_server: MariaDBSe
     async with opened(new_prefix(mariadb_server)) as store:
         record = Record(text, text, text, text)
         assert await store.put_record(record, replacing=None)
-        first = a_new_task(a_task())._replace(beside=(note("first"), Writing(record, 1), note("last")))
+        first = a_new_task(a_task())._replace(attached=(note("first"), Writing(record, 1), note("last")))
         await store.add([first])
         assert await store.get_record(text, text, text) == record._replace(version=2)
         with pytest.raises(Conflict):
-            await store.add([a_new_task(a_task())._replace(beside=(Writing(record, 1),))])
+            await store.add([a_new_task(a_task())._replace(attached=(Writing(record, 1),))])
         assert await store.drop_record(text, text, 2)
         assert [each.key for each in (await store.records("note")).items] == ["first", "last"]

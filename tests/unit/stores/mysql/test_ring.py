@@ -57,10 +57,10 @@ async def listener(url: str) -> AsyncIterator[Listener]:
 
 async def _every_other_process_hears(url: str) -> None:
     async with listener(url) as one, listener(url) as two:
-        one.ring.ring()
+        one.ring.notify()
         await two.next()
         assert one.heard == 1, "a ring is not for the ringer"
-        two.ring.ring()
+        two.ring.notify()
         await one.next()
 
 
@@ -72,7 +72,7 @@ async def _another_store_hears_nothing(url: str) -> None:
     separator = "&" if "?" in url else "?"
     async with listener(url) as mine, listener(f"{url}{separator}prefix=other_") as other:
         ringer = LockRing(url)
-        ringer.ring()
+        ringer.notify()
         await mine.next()
         await ringer.finish()
         assert other.heard == 1
@@ -87,7 +87,7 @@ async def _killed_connection_is_replaced(url: str, server: MariaDBServer) -> Non
         server.ask(f"KILL {mine.ring._listener}")
         await mine.next()
         ringer = LockRing(url)
-        ringer.ring()
+        ringer.notify()
         await mine.next()
         await ringer.finish()
 
@@ -104,7 +104,7 @@ async def _proxied_ring_is_off(url: str) -> None:
     ring.listen(lambda: None)
     assert ring._listen_task is not None
     await asyncio.wait_for(ring._listen_task, PATIENCE)
-    ring.ring()
+    ring.notify()
     assert ring._notify_task is None
     await ring.finish()
 
@@ -122,7 +122,7 @@ async def _task_of_another_process(url: str) -> None:
     """Looks and renewals of the lease are minutes apart here: only the ring can be what starts the task."""
     app, started = Horae(url, zone="UTC"), asyncio.Event()
     terms = app.settings.terms._replace(lease=timedelta(minutes=30))
-    app.settings = replace(app.settings, look_every=timedelta(minutes=10), terms=terms)
+    app.settings = replace(app.settings, poll_interval=timedelta(minutes=10), terms=terms)
 
     @app.task(name="woken")
     def woken() -> None:

@@ -63,12 +63,12 @@ async def test_the_server_understands_every_statement(mariadb_server: MariaDBSer
     async with opened(new_prefix(mariadb_server)) as store:
         refused: dict[str, str] = {}
         door = MySQLDoor(store.address)
-        connection = await door.connection()
-        server = await door.server(connection)
+        connection = await door.open_raw()
+        server = await door.read_server_version(connection)
         for name in STATEMENTS:
             text = named_sql.filled(name, KNOWN)
             for template in templates(qualified(text, store.address, server)):
-                for each in template.filled(given_to(text)).split("; "):
+                for each in template.render(given_to(text)).split("; "):
                     if not SAID_BY_THE_SERVER.fullmatch(each):
                         try:
                             await connection.query(f"PREPARE this FROM {literal(each)}")

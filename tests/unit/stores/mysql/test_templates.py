@@ -15,7 +15,7 @@ class Word(StrEnum):
 
 
 def filled(text: str, *values: object) -> str:
-    return Template(text).filled(Given(values))
+    return Template(text).render(Given(values))
 
 
 @pytest.mark.parametrize(
@@ -69,16 +69,16 @@ def test_places_are_filled(text: str, values: tuple[object, ...], whole: str) ->
 
 def test_what_was_found_is_filled_in_by_those_who_come_after() -> None:
     first, second = templates("SELECT a, b;; UPDATE WHERE (a, b) IN ($found)")
-    assert first.filled(Given()) == "SELECT a, b"
-    assert second.filled(Given(found=[(1, "x"), (2, "y")])) == "UPDATE WHERE (a, b) IN ((1,'x'),(2,'y'))"
-    assert Template("a IN ($found_1)").filled(Given(found=[(1, "x"), (2, "y")])) == "a IN (1,2)"
+    assert first.render(Given()) == "SELECT a, b"
+    assert second.render(Given(previous_rows=[(1, "x"), (2, "y")])) == "UPDATE WHERE (a, b) IN ((1,'x'),(2,'y'))"
+    assert Template("a IN ($found_1)").render(Given(previous_rows=[(1, "x"), (2, "y")])) == "a IN (1,2)"
 
 
 def test_rows_are_written_at_once() -> None:
     given = Given([1, "x", 1, "y"], width=2)
-    assert Template("VALUES {rows}").filled(given) == "VALUES (1,'x'),(1,'y')"
-    assert Template("FROM ({selects})").filled(given) == "FROM (SELECT 1 AS c1,'x' AS c2 UNION ALL SELECT 1,'y')"
-    assert Template("a IN ({column_1}), b IN ({column_2})").filled(given) == "a IN (1), b IN ('x','y')"
+    assert Template("VALUES {rows}").render(given) == "VALUES (1,'x'),(1,'y')"
+    assert Template("FROM ({selects})").render(given) == "FROM (SELECT 1 AS c1,'x' AS c2 UNION ALL SELECT 1,'y')"
+    assert Template("a IN ({column_1}), b IN ({column_2})").render(given) == "a IN (1), b IN ('x','y')"
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,5 @@ def test_rows_are_written_at_once() -> None:
 )
 def test_what_a_value_says_is_not_read(hostile: str) -> None:
     assert filled("a = $1, b = $2", hostile, "other") == f"a = '{hostile}', b = 'other'"
-    assert Template("{rows} {column_1}").filled(Given([hostile, 2], width=2)) == f"('{hostile}',2) '{hostile}'"
-    assert Template("[[ $each ]]").filled(Given(([hostile],))) == f" '{hostile}' "
+    assert Template("{rows} {column_1}").render(Given([hostile, 2], width=2)) == f"('{hostile}',2) '{hostile}'"
+    assert Template("[[ $each ]]").render(Given(([hostile],))) == f" '{hostile}' "

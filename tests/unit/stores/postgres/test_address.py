@@ -17,22 +17,22 @@ PLAIN = f"postgresql://ada:{SECRET}@db.example:6543/tasks"
 
 
 def test_the_plain_ones() -> None:
-    address = Address.parsed(PLAIN)
+    address = Address.parse(PLAIN)
     assert address == Address(
         PLAIN, PLAIN, DEFAULT_SCHEMA, DEFAULT_CONNECTIONS, None, "postgresql://db.example:6543/tasks"
     )
-    assert Address.parsed(PLAIN.replace("postgresql:", "postgres:")) == address
-    assert address.options == {}
+    assert Address.parse(PLAIN.replace("postgresql:", "postgres:")) == address
+    assert address.driver_options == {}
     assert not address.is_pooled
 
 
 def test_what_is_ours_does_not_reach_the_driver() -> None:
     mine = "schema=tenant_7&connections=12&statement_cache=0"
-    address = Address.parsed(f"{PLAIN}?sslmode=require&{mine}&application_name=a%20b")
+    address = Address.parse(f"{PLAIN}?sslmode=require&{mine}&application_name=a%20b")
     assert (address.schema, address.connections, address.statement_cache) == ("tenant_7", 12, 0)
     assert address.is_pooled
-    assert address.options == {"statement_cache_size": 0}
-    assert address.dsn == address.direct == f"{PLAIN}?sslmode=require&application_name=a%20b"
+    assert address.driver_options == {"statement_cache_size": 0}
+    assert address.dsn == address.direct_dsn == f"{PLAIN}?sslmode=require&application_name=a%20b"
 
 
 @pytest.mark.parametrize("user", ["", "ada@", f"ada:{SECRET}@", "ada:p%40ss%2Fw%3Frd%23%25@"])
@@ -47,9 +47,9 @@ def test_what_is_ours_does_not_reach_the_driver() -> None:
     ],
 )
 def test_hosts_of_every_kind(user: str, host: str, shown: str) -> None:
-    address = Address.parsed(f"postgresql://{user}{host}/tasks")
+    address = Address.parse(f"postgresql://{user}{host}/tasks")
     assert address.dsn == f"postgresql://{user}{host}/tasks"
-    assert address.shown == f"postgresql://{shown}/tasks"
+    assert address.display_url == f"postgresql://{shown}/tasks"
 
 
 @pytest.mark.parametrize(
@@ -63,16 +63,16 @@ def test_hosts_of_every_kind(user: str, host: str, shown: str) -> None:
     ],
 )
 def test_what_is_said_behind_the_question_mark(url: str, shown: str) -> None:
-    assert Address.parsed(url).shown == shown
+    assert Address.parse(url).display_url == shown
 
 
 def test_the_direct_way_may_have_a_password_with_anything_in_it() -> None:
     direct = f"postgresql://ada:{quote(AWKWARD_PASSWORD, safe='')}@db.example:5432/tasks"
-    address = Address.parsed(f"{PLAIN}?statement_cache=0&direct={quote(direct, safe='')}")
+    address = Address.parse(f"{PLAIN}?statement_cache=0&direct={quote(direct, safe='')}")
     assert address.dsn == PLAIN
-    assert address.direct == direct
+    assert address.direct_dsn == direct
     plainly = f"postgres://ada:{SECRET}@db.example:5432/tasks"
-    assert Address.parsed(f"{PLAIN}?direct={plainly}").direct == plainly.replace("postgres:", "postgresql:")
+    assert Address.parse(f"{PLAIN}?direct={plainly}").direct_dsn == plainly.replace("postgres:", "postgresql:")
 
 
 BAD = {
@@ -106,7 +106,7 @@ BAD = {
 @pytest.mark.parametrize("url", BAD.values(), ids=BAD.keys())
 def test_what_is_no_address_is_refused_and_its_password_is_not_repeated(url: str) -> None:
     with pytest.raises(UnknownStore) as refused:
-        Address.parsed(url)
+        Address.parse(url)
     assert refused.value.code == "bad_store_address"
     for language in ("en", "zh"):
         sentence = refused.value.in_language(language)
@@ -126,6 +126,6 @@ def test_a_masked_address_tells_no_password(url: str) -> None:
 async def test_the_driver_reads_the_same_password_and_finds_the_socket() -> None:
     with PostgresServer(auth="scram-sha-256") as server:
         for url in (server.url, f"postgresql://postgres@/postgres?host={server.folder}&port={server.port}"):
-            connection = await asyncpg.connect(Address.parsed(url).dsn)
+            connection = await asyncpg.connect(Address.parse(url).dsn)
             assert await connection.fetchval("SELECT 1") == 1
             await connection.close()

@@ -80,23 +80,23 @@ async def test_it_leaves_behind_what_memory_does(postgres_server: PostgresServer
 def begun(task: Task, number: int) -> tuple[Known, tuple[Entry, ...], Change]:
     entries = (an_entry(task),)
     known = Known(number, 1, task, FRESH)
-    return known, entries, decide(Facts(task, known.standing, entries), entries[0], 1)
+    return known, entries, decide(Facts(task, known.status, entries), entries[0], 1)
 
 
 def ended(known: Known, change: Change) -> Change:
-    born = change.born[0]
-    assert change.standing is not None
-    return settle(Facts(known.task, change.standing, (), change.born), born, a_settlement(born, started=NOON))
+    born = change.new_runs[0]
+    assert change.status is not None
+    return settle(Facts(known.task, change.status, (), change.new_runs), born, a_settlement(born, started=NOON))
 
 
 def test_what_the_rules_say_of_a_lone_occurrence_is_taken_as_it_is() -> None:
     births, successes = Folded(), Folded()
     for number, task in enumerate(lone(3)):
         known, entries, change = begun(task, number)
-        after = births.take(known, entries, change)
+        after = births.add(known, entries, change)
         assert after is not None
-        assert (after.version, after.live, after.standing) == (2, change.born, change.standing)
-        over = successes.take(after, (), ended(known, change))
+        assert (after.version, after.live, after.status) == (2, change.new_runs, change.status)
+        over = successes.add(after, (), ended(known, change))
         assert over is not None
         assert (over.version, over.live) == (3, ())
     assert births_at_once(births, 0) is not None
@@ -106,18 +106,18 @@ def test_what_the_rules_say_of_a_lone_occurrence_is_taken_as_it_is() -> None:
 def test_what_is_of_the_other_kind_or_says_more_is_not_taken() -> None:
     folded = Folded()
     known, entries, change = begun(lone(1)[0], 1)
-    assert folded.take(known, entries, change._replace(events=())) is None
-    assert folded.take(known, entries, change._replace(put=entries)) is None
-    assert folded.take(known, (*entries, *entries), change) is None
-    after = folded.take(known, entries, change)
+    assert folded.add(known, entries, change._replace(events=())) is None
+    assert folded.add(known, entries, change._replace(put=entries)) is None
+    assert folded.add(known, (*entries, *entries), change) is None
+    after = folded.add(known, entries, change)
     assert after is not None
     end = ended(known, change)
-    assert folded.take(after, (), end) is None, "births and successes do not go together"
+    assert folded.add(after, (), end) is None, "births and successes do not go together"
     other = Folded()
-    assert other.take(after, (), end._replace(events=end.events[:1])) is None
-    assert other.take(after, (), end._replace(dropped=("next",))) is None
-    assert other.take(known, (), end) is None, "nothing went on"
-    assert other.kept == []
+    assert other.add(after, (), end._replace(events=end.events[:1])) is None
+    assert other.add(after, (), end._replace(dropped=("next",))) is None
+    assert other.add(known, (), end) is None, "nothing went on"
+    assert other.decisions == []
 
 
 def test_runs_that_began_differently_are_written_piece_by_piece() -> None:
@@ -125,6 +125,6 @@ def test_runs_that_began_differently_are_written_piece_by_piece() -> None:
     for number, task in enumerate(lone(2)):
         entries = (an_entry(task),)
         known = Known(number, 1, task, FRESH)
-        change = fire(Facts(task, known.standing, entries), entries[0], 1 + number, CLAIMANT)
-        assert folded.take(known, entries, change) is not None
+        change = fire(Facts(task, known.status, entries), entries[0], 1 + number, CLAIMANT)
+        assert folded.add(known, entries, change) is not None
     assert births_at_once(folded, 0) is None

@@ -89,7 +89,7 @@ async def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> N
             after, gone = trimmed.after, gone + trimmed.events
             assert await store.events(0) == everything[gone:]
             assert await owner_counts(store, everything) == list(range(gone, len(everything) + 1))
-            assert (await store.stock())[Part.EVENTS] == len(everything) - gone
+            assert (await store.count_parts())[Part.EVENTS] == len(everything) - gone
             if not trimmed.more:
                 break
         assert gone == len(everything)
@@ -106,7 +106,7 @@ async def test_part_of_one_may_be_too_young_to_go(postgres_server: PostgresServe
         for _ in range(MANY):
             await store.trim(middle, 100, 1_000)
         assert await store.events(0) == kept
-        assert (await store.stock())[Part.EVENTS] == len(kept)
+        assert (await store.count_parts())[Part.EVENTS] == len(kept)
 
 
 async def test_what_somebody_changed_meanwhile_is_settled_the_long_way(postgres_server: PostgresServer) -> None:

@@ -302,11 +302,11 @@ async def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresSer
     tries: list[str] = []
 
     class Starting(PostgresDoor):
-        async def connection(self, dsn: str, **settings: str) -> asyncpg.Connection:
+        async def open_raw(self, dsn: str, **settings: str) -> asyncpg.Connection:
             tries.append(dsn)
             if len(tries) < 3:
                 raise asyncpg.CannotConnectNowError("the database system is starting up")
-            return await super().connection(dsn, **settings)
+            return await super().open_raw(dsn, **settings)
 
     async with asyncio.timeout(PATIENCE):
         store = PostgresStore(f"{guarded.url}?schema=starting")

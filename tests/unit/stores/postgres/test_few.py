@@ -214,7 +214,7 @@ async def test_what_changed_since_it_was_seen_is_settled_the_long_way(
         said = heard(monkeypatch)
         assert await settled(store, claim.runs, between(postgres_server, store, statement)) == frozenset()
         assert said[:2] == ["settle_few", "begin"]
-        assert {(await facts_of(store, task)).standing.state for task in tasks} == {TaskState.COMPLETED}
+        assert {(await facts_of(store, task)).status.state for task in tasks} == {TaskState.COMPLETED}
         assert await store.check() == ()
 
 
@@ -252,7 +252,7 @@ async def settle_while_locked(store: PostgresStore) -> None:
             pass
         await rival.execute("COMMIT")
     assert await waiting == frozenset()
-    assert {(await facts_of(store, task)).standing.state for task in tasks} == {TaskState.COMPLETED}
+    assert {(await facts_of(store, task)).status.state for task in tasks} == {TaskState.COMPLETED}
     assert await store.check() == ()
 
 

@@ -81,7 +81,7 @@ async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[st
                 await connection.execute(FILL.format(rows=rows))
             if analysed:
                 await connection.execute("ANALYZE")
-        session = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+        session = await PostgresDoor(Address.parse(url)).open_raw(store.address.dsn)
         found = {name: await plan(session, name, store.address.schema) for name in HOT}
         session.terminate()
     return found
@@ -157,7 +157,7 @@ async def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: Postgre
         await connection.execute(FILL.format(rows=ROWS) + RARE)
         if analysed:
             await connection.execute("ANALYZE")
-        link = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+        link = await PostgresDoor(Address.parse(url)).open_raw(store.address.dsn)
         for name, (values, index) in PAGES.items():
             await link.execute(f"PREPARE p_{name} AS {qualified(named_sql.filled(name, KNOWN), store.address.schema)}")
             await link.execute(AS_LISTS_ARE_READ)

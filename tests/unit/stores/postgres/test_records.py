@@ -51,7 +51,7 @@ async def test_what_has_no_records_beside_it_says_nothing_of_records(
 
 async def test_a_thousand_records_are_one_statement(postgres_server: PostgresServer, said: list[str]) -> None:
     async with opened(new_schema(postgres_server)) as store:
-        await store.add([a_new_task(a_task())._replace(beside=(note(f"{place:04}"),)) for place in range(1_000)])
+        await store.add([a_new_task(a_task())._replace(attached=(note(f"{place:04}"),)) for place in range(1_000)])
         assert said.count("write_records") == 1
         found = (await store.records("note", limit=1_000)).items
         assert [record.key for record in found] == [f"{place:04}" for place in range(1_000)]
@@ -96,7 +96,7 @@ async def test_whoever_waited_for_somebody_faster_is_refused_and_whoever_waited_
             async with connected(store) as rival, connected(store) as watch:
                 await rival.execute(f"BEGIN; {theirs}")
                 head = Writing(note("head").record, replacing)
-                adding = asyncio.create_task(store.add([a_new_task(a_task())._replace(beside=(head,))]))
+                adding = asyncio.create_task(store.add([a_new_task(a_task())._replace(attached=(head,))]))
                 await until(lambda: watch.fetchval(WAITING))
                 await rival.execute(end)
                 if late:

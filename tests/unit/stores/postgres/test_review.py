@@ -70,7 +70,7 @@ async def test_what_a_try_has_decided_is_not_known_when_the_next_one_writes_noth
         await store.join(a_node())
         task = a_task()
         await keep(store, task)
-        (born,) = start_everything(await facts_of(store, task), an_entry(task), 1).born
+        (born,) = start_everything(await facts_of(store, task), an_entry(task), 1).new_runs
         async with connected(store) as rival:
             # Whoever waits longest finds out: not this one.
             await rival.execute("SET deadlock_timeout = '1min'")
@@ -90,7 +90,7 @@ async def test_what_a_try_has_decided_is_not_known_when_the_next_one_writes_noth
         await store.join(a_node())
         looking = Looking()
         await claim(store, decide=looking.decide)
-        assert [(facts.standing.counted, facts.live) for facts in looking.seen] == [(77, ())]
+        assert [(facts.status.counted, facts.live) for facts in looking.seen] == [(77, ())]
 
 
 async def test_behind_a_new_connection_may_be_a_server_that_lacks_the_last_that_was_confirmed(
@@ -122,7 +122,7 @@ async def test_behind_a_new_connection_may_be_a_server_that_lacks_the_last_that_
             return True
 
         await until(answered)
-        assert sorted((facts.standing.counted, facts.live) for facts in looking.seen) == [(0, ()), (77, ())]
+        assert sorted((facts.status.counted, facts.live) for facts in looking.seen) == [(0, ()), (77, ())]
 
 
 async def test_what_a_node_holds_is_told_when_no_claim_of_it_is_under_way(postgres_server: PostgresServer) -> None:
@@ -153,8 +153,8 @@ async def test_a_run_whose_name_does_not_tell_its_instant_is_found_when_it_has_e
 ) -> None:
     def odd(facts: Facts, entry: Entry, token: int) -> Change:
         change = start_everything(facts, entry, token)
-        (born,), (told,) = change.born, change.events
-        return change._replace(born=(born._replace(id="run_odd"),), events=(told._replace(run_id="run_odd"),))
+        (born,), (told,) = change.new_runs, change.events
+        return change._replace(new_runs=(born._replace(id="run_odd"),), events=(told._replace(run_id="run_odd"),))
 
     async with opened(new_schema(postgres_server)) as store:
         running = await a_running(store, decide=odd)

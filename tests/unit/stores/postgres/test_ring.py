@@ -88,9 +88,9 @@ async def test_whoever_begins_to_listen_looks_once_because_it_was_deaf_until_the
 async def test_nobody_hears_itself_and_nobody_hears_another_schema(postgres_server: PostgresServer) -> None:
     url = postgres_server.url
     async with ear(url) as mine, ear(url) as other, ear(f"{url}?schema=elsewhere") as stranger:
-        mine.ring.ring()
+        mine.ring.notify()
         await other.next()
-        other.ring.ring()
+        other.ring.notify()
         await mine.next()
         assert (mine.heard, other.heard, stranger.heard) == (2, 2, 1)
 
@@ -98,9 +98,9 @@ async def test_nobody_hears_itself_and_nobody_hears_another_schema(postgres_serv
 async def test_a_burst_is_heard_and_the_last_of_it_too(postgres_server: PostgresServer) -> None:
     async with ear(postgres_server.url) as mine, ear(postgres_server.url) as other:
         for _ in range(100):
-            mine.ring.ring()
+            mine.ring.notify()
         await other.next()
-        mine.ring.ring()
+        mine.ring.notify()
         await other.next()
         assert 3 <= other.heard <= 102
 
@@ -109,10 +109,10 @@ async def test_a_lost_connection_is_replaced_and_it_is_looked_once(postgres_serv
     with Proxy(postgres_server.port) as proxy:
         async with ear(proxy.through(postgres_server.url)) as mine, ear(postgres_server.url) as other:
             proxy.cut()
-            other.ring.ring()
+            other.ring.notify()
             proxy.heal()
             await mine.next()
-            other.ring.ring()
+            other.ring.notify()
             await mine.next()
             assert mine.heard == 3
 
@@ -144,7 +144,7 @@ async def test_a_session_that_the_server_ends_is_begun_again(postgres_server: Po
             await admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'horae'")
             await mine.next()
             await other.next()
-        other.ring.ring()
+        other.ring.notify()
         await mine.next()
     admin.terminate()
 
@@ -153,17 +153,17 @@ async def test_ringing_while_the_server_is_away_neither_blocks_nor_fails() -> No
     with PostgresServer() as server:
         bell = NotifyRing(server.url)
         server.kill()
-        bell.ring()
+        bell.notify()
         await bell.finish()
         # Nobody was there to be told, and nobody waited for them longer than is decent.
         server.start()
         async with ear(server.url) as mine:
             server.kill()
-            mine.ring.ring()
+            mine.ring.notify()
             server.start()
             await mine.next()
             async with ear(server.url) as other:
-                mine.ring.ring()
+                mine.ring.notify()
                 await other.next()
 
 
@@ -174,7 +174,7 @@ async def test_whoever_does_not_listen_any_more_hears_nothing(postgres_server: P
         ear(postgres_server.url) as third,
     ):
         mine.ring.close()
-        other.ring.ring()
+        other.ring.notify()
         await third.next()
         assert mine.heard == 1
 
@@ -183,6 +183,6 @@ async def test_it_is_heard_past_a_pooler(postgres_server: PostgresServer) -> Non
     with PgBouncer(postgres_server) as pooler:
         url = f"{pooler.through(postgres_server.url)}?statement_cache=0&direct={postgres_server.url}"
         async with ear(url) as mine, ear(url) as other:
-            mine.ring.ring()
+            mine.ring.notify()
             await other.next()
             assert (mine.heard, other.heard) == (1, 2)

@@ -81,7 +81,7 @@ async def test_step_by_step_or_all_at_once_it_is_the_same(
     for last in range(1, len(steps) + 1):
         monkeypatch.setattr(migrate, "read_steps", lambda _, last=last: steps[:last])
         async with opened(one_by_one) as store:
-            await store.remember("last", str(last))
+            await store.write_metadata("last", str(last))
     async with opened(one_by_one) as first, opened(at_once) as second:
         assert await shape(first) == await shape(second)
         assert {name for kind, name, *_ in await shape(first) if kind == "column"} > {
@@ -90,7 +90,7 @@ async def test_step_by_step_or_all_at_once_it_is_the_same(
             "runs",
             "more",
         }
-        assert await first.recall("last") == str(len(steps))
+        assert await first.read_metadata("last") == str(len(steps))
 
 
 def start(script: str, *arguments: str) -> subprocess.Popen[str]:
@@ -123,7 +123,7 @@ async def test_eight_processes_open_an_empty_database_at_the_same_instant(
     assert [process.returncode for process in processes] == [0] * len(processes), said
 
     async with opened(url) as store:
-        assert await store.recall("who") in set(map(str, range(8)))
+        assert await store.read_metadata("who") in set(map(str, range(8)))
         assert await store.check() == ()
     postgres_server.drop_database(url)
 
@@ -260,9 +260,9 @@ async def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(postgr
     store = PostgresStore(new_schema(postgres_server))
     await store.open()
     await store.open()
-    await store.remember("a", "b")
+    await store.write_metadata("a", "b")
     await store.close()
     await store.close()
-    for call in (store.remember("a", "c"), store.recall("a"), store.open()):
+    for call in (store.write_metadata("a", "c"), store.read_metadata("a"), store.open()):
         with pytest.raises(StoreUnavailable):
             await call

@@ -107,7 +107,7 @@ async def test_a_cancelled_question_is_not_answered_to_somebody_else(postgres_se
             with pytest.raises(asyncio.CancelledError):
                 await asking
             # While the server is still at it.
-            assert await store.recall("nothing") is None
+            assert await store.read_metadata("nothing") is None
             await rival.execute("ROLLBACK")
 
 
@@ -136,14 +136,14 @@ async def test_a_connection_that_is_killed_in_the_middle(postgres_server: Postgr
 async def test_the_pool_recovers_when_all_its_connections_were_killed(postgres_server: PostgresServer) -> None:
     async with opened(postgres_server.new_database()) as store:
         await keep(store, a_task())
-        await asyncio.gather(*(store.recall("nothing") for _ in range(4)))
+        await asyncio.gather(*(store.read_metadata("nothing") for _ in range(4)))
         async with connected(store) as other:
             killed = await other.fetch(f"SELECT pg_terminate_backend(pid) FROM ({OURS}) AS ours")  # noqa: S608
             assert len(killed) > 1
         failures = 0
         for _ in range(10):
             try:
-                await store.recall("nothing")
+                await store.read_metadata("nothing")
             except StoreUnavailable:
                 failures += 1
         # The first one may find a connection dead under its hands; all others are thrown away with it.
@@ -158,7 +158,7 @@ async def test_a_server_that_was_started_again_is_found_again() -> None:
             with pytest.raises(StoreUnavailable):
                 await settle(store, running)
             with pytest.raises(StoreUnavailable):
-                await store.recall("nothing")
+                await store.read_metadata("nothing")
             server.start()
             assert await settle(store, running) == frozenset()
 

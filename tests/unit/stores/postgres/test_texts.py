@@ -28,8 +28,8 @@ def kept(text: str) -> str:
 async def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: PostgresServer, text: str) -> None:
     def end(facts: Facts, run: Run, report: Settlement) -> Change:
         ended = run._replace(state=RunState.FAILED, ended=report.ended, result_json=text, error=text)
-        standing = facts.standing._replace(last_result=text, last_end=report.ended)
-        return Change(moved=(ended,), standing=standing, events=(an_event(facts.task, detail=text),))
+        standing = facts.status._replace(last_result=text, last_end=report.ended)
+        return Change(updated_runs=(ended,), status=standing, events=(an_event(facts.task, detail=text),))
 
     async with opened(new_schema(postgres_server)) as store:
         task = a_task()
@@ -38,7 +38,7 @@ async def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: Postg
         assert await settle(store, run, decide=end) == frozenset()
         now = await run_of(store, run)
         assert (now.state, now.result_json, now.error) == (RunState.FAILED, kept(text), kept(text))
-        assert (await facts_of(store, task)).standing.last_result == kept(text)
+        assert (await facts_of(store, task)).status.last_result == kept(text)
         assert (await store.events(0))[-1].event.detail == kept(text)
         assert [each.line.text for each in await store.lines(run.id)] == [kept(text)]
 
@@ -49,16 +49,16 @@ async def test_what_a_person_says_is_kept(postgres_server: PostgresServer, text:
         task = a_task()
         await keep(store, task)
         paused = Standing(TaskState.PAUSED, pause=Pause(NOON, PauseCause.REQUESTED, text, None))
-        facts = await store.change(task.id, None, saying(Change(standing=paused)))
+        facts = await store.change(task.id, None, saying(Change(status=paused)))
         assert facts is not None
-        assert facts.standing.pause is not None
-        assert facts.standing.pause.note == kept(text)
+        assert facts.status.pause is not None
+        assert facts.status.pause.note == kept(text)
 
 
 async def test_values_that_stand_alone_are_kept_too(postgres_server: PostgresServer) -> None:
     async with opened(new_schema(postgres_server)) as store:
-        await store.remember("a\0", "b\0")
-        assert await store.recall("a\0") == "b\ufffd"
+        await store.write_metadata("a\0", "b\0")
+        assert await store.read_metadata("a\0") == "b\ufffd"
         assert await store.put_record(Record("kind", "key\0", "", '"\0"'), replacing=None)
         record = await store.get_record("kind", "key\0")
         assert record is not None

@@ -45,7 +45,7 @@ async def test_a_lane_of_one_has_one_at_a_time_and_leaves_nobody_waiting(postgre
             for task, each in (await claim(store, decide=seating(node=node), node=node, room=2)).runs:
                 sitting += 1
                 most = max(most, sitting)
-                await store.recall("a moment")
+                await store.read_metadata("a moment")
                 sitting -= 1
                 assert await settle(store, each) == frozenset()
                 done.add(task.id)
@@ -69,7 +69,7 @@ async def test_lanes_of_several_sizes_and_an_owners_quota_hold_at_once(postgres_
                 for seat in (str(task.lane), task.owner):
                     sitting[seat] = sitting.get(seat, 0) + 1
                     most[seat] = max(most.get(seat, 0), sitting[seat])
-                await store.recall("a moment")
+                await store.read_metadata("a moment")
                 for seat in (str(task.lane), task.owner):
                     sitting[seat] -= 1
                 await settle(store, each)
@@ -111,7 +111,7 @@ async def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: Po
             await rival.execute("COMMIT")
             edited = await editing
         assert edited is not None
-        assert [entry.stand for entry in edited.entries] == [Stand.TIMED]
+        assert [entry.state for entry in edited.entries] == [Stand.TIMED]
         claimed = await claim_all(store, decide=seating())
         assert [(each.task.id, each.task.policies.priority) for each in claimed] == [(second.id, 9)]
         assert sitting.task_id == first.id
@@ -183,7 +183,7 @@ async def test_an_end_a_wish_to_end_and_a_deletion_at_the_same_moment(postgres_s
 
         async def all_three(task: Task, number: int) -> None:
             (current,) = [each.run for each in claimed if each.task.id == task.id]
-            deletion = a_new_task(task)._replace(task=None, put=(), events=(), standing=None, deleted=True)
+            deletion = a_new_task(task)._replace(task=None, put=(), events=(), status=None, deleted=True)
             await asyncio.gather(
                 stores[number % 3].settle([a_settlement(current)], succeed),
                 stores[(number + 1) % 3].change(task.id, None, wish_to_end),
@@ -194,7 +194,7 @@ async def test_an_end_a_wish_to_end_and_a_deletion_at_the_same_moment(postgres_s
 
         await asyncio.gather(*(all_three(task, number) for number, task in enumerate(tasks)))
         assert await stores[0].check() == ()
-        assert [lane.taken for lane in await stores[0].lanes()] == [0]
+        assert [lane.used for lane in await stores[0].lanes()] == [0]
 
 
 def wish_to_end(facts: Facts) -> Change:
@@ -266,7 +266,7 @@ async def test_a_backlog_is_shared_without_a_task_being_taken_twice(postgres_ser
 
 def coming_back(entry: Entry) -> SettleDecision:
     def decide(facts: Facts, run: Run, report: Settlement) -> Change:
-        return succeed(facts, run, report)._replace(put=(entry,), standing=facts.standing)
+        return succeed(facts, run, report)._replace(put=(entry,), status=facts.status)
 
     return decide
 

@@ -29,7 +29,7 @@ async def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
     async with new_store(tmp_path) as store:
         tasks = [a_task() for _ in range(CROWD)]
         runs = [an_ended_run(task, planned=NOON) for task in tasks]
-        await store.add([a_new_task(task)._replace(born=(run,)) for task, run in zip(tasks, runs, strict=True)])
+        await store.add([a_new_task(task)._replace(new_runs=(run,)) for task, run in zip(tasks, runs, strict=True)])
         monkeypatch.setattr(Link, "query", noted)
         for run in (runs[0], runs[-1]):
             assert await store.run(run.id, None) == run

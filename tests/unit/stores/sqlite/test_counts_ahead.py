@@ -22,7 +22,7 @@ async def test_a_run_of_the_far_future_does_not_empty_the_counts_of_today(tmp_pa
         today, old = now.replace(minute=0), now - (KEPT_HOURS + 2) * HOUR
         for planned in (old, today, today + 3_000 * DAY, today - HOUR):
             run = an_ended_run(task, planned=planned)
-            await store.change(task.id, None, saying(Change(born=(run,))))
+            await store.change(task.id, None, saying(Change(new_runs=(run,))))
         found = await store.counts(None, [hour, hour - 1, hour_of(old)])
         assert found[hour, SUCCEEDED] == found[hour - 1, SUCCEEDED] == 1
         assert (hour_of(old), SUCCEEDED) not in found

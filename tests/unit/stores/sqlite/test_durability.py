@@ -100,10 +100,10 @@ async def test_a_copy_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
     copy.write_text("an older copy")
 
     async with new_store(tmp_path) as store:
-        await store.remember("a", "b")
+        await store.write_metadata("a", "b")
         await store.backup(str(copy))
         async with opened(copy) as restored:
-            assert await restored.recall("a") == "b"
+            assert await restored.read_metadata("a") == "b"
 
 
 async def test_a_copy_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:

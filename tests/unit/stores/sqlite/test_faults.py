@@ -29,7 +29,7 @@ def disk() -> Iterator[Disk]:
 
 async def most_pages(store: SQLiteStore, more: int) -> None:
     """From now on the file may grow by so many pages."""
-    await store._writer.do(
+    await store._writer.submit(
         lambda link: link.query(f"PRAGMA max_page_count = {link.query('PRAGMA page_count')[0][0] + more}")
     )
 
@@ -68,19 +68,19 @@ async def test_the_one_who_does_not_fit_does_not_harm_the_group(
         await most_pages(store, 20)
         async with held_up(store):
             calls = [
-                asyncio.create_task(store.remember("small", "1")),
-                asyncio.create_task(store.remember("large", "x" * 1_000_000)),
-                asyncio.create_task(store.remember("small too", "2")),
+                asyncio.create_task(store.write_metadata("small", "1")),
+                asyncio.create_task(store.write_metadata("large", "x" * 1_000_000)),
+                asyncio.create_task(store.write_metadata("small too", "2")),
             ]
             await asked(store, len(calls))
         answers = await asyncio.gather(*calls, return_exceptions=True)
         assert isinstance(answers[1], StoreFull)
-        assert await store.recall("large") is None
+        assert await store.read_metadata("large") is None
         for name, value, answer in (("small", "1", answers[0]), ("small too", "2", answers[2])):
             # SQLite is free to give up the whole transaction; then they have heard of it.
-            assert await store.recall(name) == (value if answer is None else None)
+            assert await store.read_metadata(name) == (value if answer is None else None)
         await most_pages(store, 1_000)
-        await store.remember("large", "x" * 1_000_000)
+        await store.write_metadata("large", "x" * 1_000_000)
         assert await store.check() == ()
 
 
@@ -100,7 +100,7 @@ async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(
         async with held_up(store):
             calls = [
                 asyncio.create_task(settle(store, run)),
-                asyncio.create_task(store.remember("a", "b")),
+                asyncio.create_task(store.write_metadata("a", "b")),
                 asyncio.create_task(store.add([a_new_task(task)])),
             ]
             await asked(store, len(calls))
@@ -108,8 +108,8 @@ async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(
         answers = await asyncio.gather(*calls, return_exceptions=True)
         assert {type(answer) for answer in answers} == {told}
         with disk.failing(sync=error), pytest.raises(told):
-            await store.remember("a", "c")
-        assert await store.recall("a") is None
+            await store.write_metadata("a", "c")
+        assert await store.read_metadata("a") is None
         assert await store.facts(task.id, None) is None
         assert await store.last_event() == events
         # What this process remembered of the task must not be what was rolled back.

@@ -35,7 +35,7 @@ def a_history(number: int) -> Change:
     task = a_task(owner=OWNERS[number % len(OWNERS)])
     runs = [_a_run(task, number, place) for place in range(6)]
     due = NOON + timedelta(minutes=number % 7)
-    return a_new_task(task, entries=[an_entry(task, due=due)])._replace(born=tuple(runs))
+    return a_new_task(task, entries=[an_entry(task, due=due)])._replace(new_runs=tuple(runs))
 
 
 def _a_run(task: Task, number: int, place: int) -> Run:
@@ -87,7 +87,7 @@ async def test_what_comes_next_is_the_same_by_way_of_tasks_and_among_all(
 async def test_a_share_in_all_makes_an_owner_large(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         await store.add([a_new_task(a_task(owner="ada" if number else "bob")) for number in range(100)])
-        large = {owner: await store._readers.do(partial(_asked, owner=owner)) for owner in ("ada", "bob")}
+        large = {owner: await store._readers.run(partial(_asked, owner=owner)) for owner in ("ada", "bob")}
         assert large == {"ada": True, "bob": False}
 
 

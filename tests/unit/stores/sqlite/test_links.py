@@ -28,6 +28,6 @@ async def test_both_ways_lead_to_the_same_store(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to("real.db")
 
     async with opened(tmp_path / "link.db") as one:
-        await one.remember("who", "one")
+        await one.write_metadata("who", "one")
     async with opened(tmp_path / "real.db") as other:
-        assert await other.recall("who") == "one"
+        assert await other.read_metadata("who") == "one"

@@ -41,7 +41,7 @@ async def test_nothing_is_compiled_again_because_of_what_is_bound(
 
     async with new_store(tmp_path) as store:
         await store.join(a_node())
-        await store._writer.do(watch)
+        await store._writer.submit(watch)
         await one_round(store)
         assert "agenda" in compiled
         await one_round(store)

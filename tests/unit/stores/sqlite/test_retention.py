@@ -29,7 +29,7 @@ async def trim(store: SQLiteStore, after: str | None, before: int = 100) -> str 
 
 async def tell(store: SQLiteStore, task: Task, *runs: Run) -> None:
     told = tuple(Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, task.id, run.id) for run in runs)
-    await store.change(task.id, None, saying(Change(born=runs, events=told)))
+    await store.change(task.id, None, saying(Change(new_runs=runs, events=told)))
 
 
 def runs_of(task: Task, count: int, first: int = 0) -> list[Run]:
@@ -79,10 +79,10 @@ async def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
         task = a_task()
         over = Standing(TaskState.COMPLETED, ended=NOON - 200 * DAY)
         await store.add([a_new_task(task, standing=over, entries=[])])
-        found = await retention.Search(store._readers, NOON, KEEP, LIMIT).look(None)
+        found = await retention.Search(store._readers, NOON, KEEP, LIMIT).find(None)
         assert len(found.tasks) == 1
-        await store.change(task.id, None, saying(Change(standing=Standing())))
-        removed = await store._writer.do(lambda link: retention.remove(link, found, NOON))
+        await store.change(task.id, None, saying(Change(status=Standing())))
+        removed = await store._writer.submit(lambda link: retention.remove(link, found, NOON))
         assert removed.tasks == 0
         assert await store.facts(task.id, None) is not None
 

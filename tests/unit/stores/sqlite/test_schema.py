@@ -57,7 +57,7 @@ async def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
     files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
     modes: dict[str, str] = {}
     async with opened(path) as store:
-        await store.remember("a", "b")
+        await store.write_metadata("a", "b")
         modes.update({file.name: oct(file.stat().st_mode & 0o777) for file in files})
     assert modes == dict.fromkeys(["horae.db", "horae.db-wal", "horae.db-shm"], "0o600")
     assert [file.name for file in tmp_path.iterdir()] == ["horae.db"]
@@ -129,10 +129,10 @@ async def test_a_folder_that_is_not_there_is_told_as_such_and_may_be_made(tmp_pa
     with pytest.raises(StoreUnavailable):
         await store.open()
     with pytest.raises(StoreUnavailable):
-        await store.recall("a")
+        await store.read_metadata("a")
     folder.mkdir()
     await store.open()
-    await store.remember("a", "b")
+    await store.write_metadata("a", "b")
     await store.close()
 
 
@@ -157,7 +157,7 @@ async def test_many_processes_may_open_a_new_file_at_once(tmp_path: Path) -> Non
     path = tmp_path / "horae.db"
     assert opened_by_processes(path, 6) == [0] * 6
     async with opened(path) as store:
-        assert await store.recall("who") in set(map(str, range(6)))
+        assert await store.read_metadata("who") in set(map(str, range(6)))
         assert await store.check() == ()
 
 
@@ -165,9 +165,9 @@ async def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(tmp_pa
     store = SQLiteStore(tmp_path / "horae.db")
     await store.open()
     await store.open()
-    await store.remember("a", "b")
+    await store.write_metadata("a", "b")
     await store.close()
     await store.close()
-    for call in (store.remember("a", "c"), store.recall("a"), store.open()):
+    for call in (store.write_metadata("a", "c"), store.read_metadata("a"), store.open()):
         with pytest.raises(StoreUnavailable):
             await call

@@ -67,7 +67,7 @@ def test_an_unknown_statement_is_an_error() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 127, 128, 129, 1_000])
 def test_a_large_statement_takes_every_row_once(count: int) -> None:
     width = 6
-    parts = list(Bulk("insert_events", width).parts(count * width))
+    parts = list(Bulk("insert_events", width).split(count * width))
     assert [start for _, start, _ in parts] == [0, *(end for _, _, end in parts)][: len(parts)]
     assert sum(end - start for _, start, end in parts) == count * width
     assert all(text.count("?") == end - start for text, start, end in parts)
@@ -78,7 +78,7 @@ def test_a_large_statement_takes_every_row_once(count: int) -> None:
 )
 def test_a_few_rows_are_one_statement(count: int, statements: int) -> None:
     bulk = Bulk("insert_events", 6)
-    assert len(list(bulk.parts(count * 6))) == statements
+    assert len(list(bulk.split(count * 6))) == statements
 
 
 WIDTHS = {"drop_entries": 2, "drop_records": 3}

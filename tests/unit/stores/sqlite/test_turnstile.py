@@ -48,9 +48,9 @@ def test_who_waits_is_next_however_often_the_other_begins(tmp_path: Path) -> Non
 def test_somebody_who_stays_in_the_gate_stops_nobody(tmp_path: Path) -> None:
     path = str(tmp_path / "horae.db")
     stuck, other = Turnstile(path), Turnstile(path)
-    with stuck.passing(), other.passing(), other.passing():
+    with stuck.hold(), other.hold(), other.hold():
         pass
-    with other.passing():
+    with other.hold():
         pass
     other.close()
     stuck.close()
@@ -58,6 +58,6 @@ def test_somebody_who_stays_in_the_gate_stops_nobody(tmp_path: Path) -> None:
 
 def test_where_there_is_no_folder_nobody_waits() -> None:
     nowhere = Turnstile("/nonexistent/folder/horae.db")
-    with nowhere.passing():
+    with nowhere.hold():
         pass
     nowhere.close()

@@ -172,7 +172,7 @@ async def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path
                 await store.add([a_new_task(task)])
             for hour in range(24):
                 run = an_ended_run(task, planned=NOON + (24 * day + hour) * HOUR)
-                await store.change(task.id, None, saying(a_new_task(task)._replace(task=None, put=(), born=(run,))))
+                await store.change(task.id, None, saying(a_new_task(task)._replace(task=None, put=(), new_runs=(run,))))
     rows = apsw.Connection(str(path)).execute("SELECT hour, name FROM tallies WHERE owner = '' AND hour > 0").fetchall()
     last = hour_of(NOON + (5 * 24 - 1) * HOUR)
     assert {hour for hour, name in rows if name == OUTCOME + "succeeded"} == set(range(last - KEPT_HOURS + 1, last + 1))

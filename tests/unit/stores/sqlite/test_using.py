@@ -189,7 +189,7 @@ async def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_p
         connection.execute("INSERT INTO notes VALUES ('7')")
         with caller_connection.borrowed(connection, str(path)) as link:
             add_all(link, Familiar(), [a_new_task(task)])
-            with pytest.raises(Conflict) as refusal, link.all_or_nothing():
+            with pytest.raises(Conflict) as refusal, link.savepoint():
                 add_all(link, Familiar(), [a_new_task(a_task()), a_new_task(a_task(key="report"))])
             add_all(link, Familiar(), [a_new_task(other)])
         assert refusal.value.code == "key_taken"

@@ -35,7 +35,7 @@ async def held_up(store: SQLiteStore) -> AsyncIterator[None]:
         loop.call_soon_threadsafe(busy.set)
         go_on.wait()
 
-    waiting = asyncio.create_task(store._writer.do(wait))
+    waiting = asyncio.create_task(store._writer.submit(wait))
     await busy.wait()
     try:
         yield
@@ -66,11 +66,11 @@ async def test_requests_that_come_together_share_one_transaction(tmp_path: Path)
     async with new_store(tmp_path) as store:
         before = store.transactions
         async with held_up(store):
-            several = [asyncio.create_task(store.remember(f"fact {number}", "known")) for number in range(50)]
+            several = [asyncio.create_task(store.write_metadata(f"fact {number}", "known")) for number in range(50)]
             await asked(store, 50)
         await asyncio.gather(*several)
         assert store.transactions == before + 1, "they came while one was being made"
-        assert [await store.recall(f"fact {number}") for number in range(50)] == ["known"] * 50
+        assert [await store.read_metadata(f"fact {number}") for number in range(50)] == ["known"] * 50
 
 
 async def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
@@ -82,13 +82,13 @@ async def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
                 asyncio.create_task(store.change(run.task_id, None, cancelling([run], Reason.QUOTA))),
                 asyncio.create_task(store.change(run.task_id, None, fail)),
                 asyncio.create_task(settle(store, run, decide=fail)),
-                asyncio.create_task(store.remember("still", "here")),
+                asyncio.create_task(store.write_metadata("still", "here")),
             ]
             await asked(store, len(calls))
         answers = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(answer) is PlannedFailure for answer in answers] == [False, True, True, False]
         assert store.transactions == before + 1
-        assert await store.recall("still") == "here"
+        assert await store.read_metadata("still") == "here"
         kept = await store.run(run.id, None)
         assert kept is not None
         assert kept.cancel is Reason.QUOTA
@@ -100,12 +100,12 @@ async def test_the_first_of_a_group_may_fail_as_well(tmp_path: Path) -> None:
         async with held_up(store):
             calls = [
                 asyncio.create_task(settle(store, run, decide=fail)),
-                asyncio.create_task(store.remember("still", "here")),
+                asyncio.create_task(store.write_metadata("still", "here")),
             ]
             await asked(store, len(calls))
         answers = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(answer) for answer in answers] == [PlannedFailure, type(None)]
-        assert await store.recall("still") == "here"
+        assert await store.read_metadata("still") == "here"
         assert await settle(store, run) == frozenset()
 
 
@@ -115,7 +115,7 @@ async def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
         before = store.transactions
         async with held_up(store):
             calls = [
-                asyncio.create_task(store._writer.do(partial(note, done, name), urgent="settle" in name))
+                asyncio.create_task(store._writer.submit(partial(note, done, name), urgent="settle" in name))
                 for name in ("add 1", "add 2", "settle 1", "add 3", "settle 2")
             ]
             await asked(store, len(calls))
@@ -132,7 +132,7 @@ async def test_patience_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         async with held_up(store):
             names = ("add", *(f"settle {number}" for number in range(20)))
             calls = [
-                asyncio.create_task(store._writer.do(partial(note, done, name), urgent="settle" in name))
+                asyncio.create_task(store._writer.submit(partial(note, done, name), urgent="settle" in name))
                 for name in names
             ]
             await asked(store, len(calls))
@@ -160,10 +160,10 @@ async def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: P
             link.raw.set_commit_hook(None)
             return link.query("SELECT renewals FROM nodes")
 
-        await store._writer.do(extend, autocommit=True)
+        await store._writer.submit(extend, autocommit=True)
         with pytest.raises(StoreError):
             await other
-        assert await store._writer.do(renewals) == [(1,)]
+        assert await store._writer.submit(renewals) == [(1,)]
 
 
 async def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ async def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None
             raise StopIteration
 
         async with held_up(store):
-            calls = [asyncio.create_task(store._writer.do(work)) for work in (ran_out, lambda _: "done")]
+            calls = [asyncio.create_task(store._writer.submit(work)) for work in (ran_out, lambda _: "done")]
             await asked(store, len(calls))
         answers = await asyncio.gather(*calls, return_exceptions=True)
         assert isinstance(answers[0], RuntimeError)
@@ -218,13 +218,13 @@ async def test_any_thread_with_a_loop_of_its_own_may_ask(tmp_path: Path) -> None
 async def test_who_stopped_waiting_is_not_missed(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         async with held_up(store):
-            impatient = asyncio.create_task(store.remember("asked", "and gone"))
+            impatient = asyncio.create_task(store.write_metadata("asked", "and gone"))
             await asked(store, 1)
             impatient.cancel()
         with pytest.raises(asyncio.CancelledError):
             await impatient
-        await store.remember("next", "one")
-        assert await store.recall("asked") == "and gone"
+        await store.write_metadata("next", "one")
+        assert await store.read_metadata("asked") == "and gone"
 
 
 async def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ async def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
         closing = asyncio.create_task(store.close())
         await asked(store, len(tasks) + 1)
         with pytest.raises(StoreUnavailable):
-            await store.remember("too", "late")
+            await store.write_metadata("too", "late")
     await asyncio.gather(*adding, closing)
     async with opened(tmp_path / "horae.db") as again:
         await again.join(a_node())
@@ -297,7 +297,7 @@ async def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_canno
         seats = [(Writing(Record("seat", seat, "o", "{}")),) for seat in ("1", "2", "3", "taken", "2")]
         async with held_up(store):
             asking = [
-                asyncio.create_task(store.add([a_new_task(task)._replace(beside=seat)]))
+                asyncio.create_task(store.add([a_new_task(task)._replace(attached=seat)]))
                 for task, seat in zip(tasks, seats, strict=True)
             ]
             await asked(store, len(asking))
@@ -319,7 +319,7 @@ async def test_what_can_be_prepared_is_prepared_before_anybody_waits_for_the_fil
             seen.append(("prepared", link[0].in_transaction))
             return lambda link: seen.append((",".join(given), link.in_transaction))
 
-        await store._writer.do(link.append)
+        await store._writer.submit(link.append)
         async with held_up(store):
             asking = [asyncio.create_task(_shared(store, Share(prepare, (name,)))) for name in "abc"]
             await asked(store, len(asking))
@@ -357,4 +357,4 @@ async def test_many_that_were_written_at_once_are_committed_before_others_come_a
 
 
 async def _shared(store: SQLiteStore, share: Share) -> None:
-    await store._writer.do(share.alone, urgent=False, batchable=share)
+    await store._writer.submit(share.write_alone, urgent=False, batchable=share)

@@ -60,7 +60,7 @@ class Scene:
 async def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
     scene = Scene({})
     outcome, invocation = await scene.carry(spec, payload)
-    assert outcome == Succeeded('{"delivered": 1, "to": {"process": 1}}', tells=spec.get("topic", TOPIC))
+    assert outcome == Succeeded('{"delivered": 1, "to": {"process": 1}}', triggered_topic=spec.get("topic", TOPIC))
     ((topic, body),) = scene.published
     return topic, body, invocation
 
@@ -131,7 +131,7 @@ async def test_redis_is_told_too() -> None:
         scene = Scene({"redis": server.url, "channel": "due"})
         for _ in range(2):
             outcome, _ = await scene.carry({"say": "é"})
-            assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "redis": 1}}', tells="task.triggered")
+            assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "redis": 1}}', triggered_topic="task.triggered")
         await scene.target.aclose()
         bodies = [json.loads(body) for channel, body in await server.heard(2) if channel == "due"]
     assert bodies == [dict(body) for _, body in scene.published]
@@ -170,7 +170,7 @@ async def test_a_webhook_is_posted_and_signed() -> None:
         scene = Scene({"webhook": endpoint.url, "webhook_secret": secret, "allow_networks": LOOPBACK})
         outcome, _ = await scene.carry({"say": "now"})
         await scene.target.aclose()
-    assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "webhook": 1}}', tells="task.triggered")
+    assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "webhook": 1}}', triggered_topic="task.triggered")
     (headers,), (body,) = endpoint.headers, endpoint.bodies
     assert json.loads(body) == dict(scene.published[0][1])
     assert headers["content-type"] == "application/json"

@@ -22,21 +22,21 @@ _EMPTY_PAYLOADS: Final = frozenset({"{}", "null", ""})
 class Binding(NamedTuple):
     """Converters of the arguments, `rest` of `**kwargs`; `needs_nothing` means that no argument is required."""
 
-    parts: Mapping[str, Part]
-    leading: tuple[Parameter, ...]
+    fields: Mapping[str, Part]
+    positional_only: tuple[Parameter, ...]
     rest: Converter | None
     context: str | None
-    bare: bool
+    needs_nothing: bool
 
     def read(self, payload: str) -> dict[str, Any]:
         """Return the arguments by name; raises `Mismatch`."""
         if payload in _EMPTY_PAYLOADS:
-            return {} if self.bare else read_parts(self.parts, {}, self.rest)
-        return read_parts(self.parts, _object(payload), self.rest)
+            return {} if self.needs_nothing else read_parts(self.fields, {}, self.rest)
+        return read_parts(self.fields, _object(payload), self.rest)
 
     def adapt(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap the function so that all arguments can be passed by name."""
-        leading = self.leading
+        leading = self.positional_only
 
         def by_name(**arguments: Any) -> Any:
             positional = [arguments.pop(each.name, each.default) for each in leading]
@@ -70,11 +70,11 @@ def bind(name: str, call: Callable[..., Any]) -> Binding:
         (_part(name, each, hints[each.name]) for each in parameters if each.kind is Parameter.VAR_KEYWORD), None
     )
     return Binding(
-        parts=parts,
-        leading=tuple(each for each in parameters if each.kind is Parameter.POSITIONAL_ONLY),
+        fields=parts,
+        positional_only=tuple(each for each in parameters if each.kind is Parameter.POSITIONAL_ONLY),
         rest=None if rest is None else rest.converter,
         context=context,
-        bare=not any(part.required for part in parts.values()),
+        needs_nothing=not any(part.required for part in parts.values()),
     )
 
 
@@ -128,11 +128,11 @@ def _hint(owner: Any, annotation: Any) -> Any:
 def told(mismatch: Mismatch, function: str) -> str:
     """Describe a mismatch in one sentence: the argument, the value, and the expected type."""
     argument = f"argument '{mismatch.path}' of {function}"
-    if mismatch.came is MISSING:
-        return f"{argument} is missing; wanted: {mismatch.wanted}"
+    if mismatch.value is MISSING:
+        return f"{argument} is missing; wanted: {mismatch.expected}"
     if isinstance(mismatch, UnknownArgument):
         return f"{argument} is not known; its arguments are: {mismatch.known or 'none'}"
-    return f"{argument} cannot be {shown(mismatch.came)}; wanted: {mismatch.wanted}"
+    return f"{argument} cannot be {shown(mismatch.value)}; wanted: {mismatch.expected}"
 
 
 def shown(value: object) -> str:

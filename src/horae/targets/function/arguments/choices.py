@@ -15,7 +15,7 @@ def union(parts: tuple[Any, ...], build: Build) -> Converter:
     members = [build(part) for part in parts]
     if FLOAT in members and INTEGER in members:
         members.sort(key=lambda member: member is FLOAT)
-    wanted = " or ".join(member.wanted for member in members)
+    wanted = " or ".join(member.expected for member in members)
 
     def read(value: Any) -> Any:
         inner: Mismatch | None = None

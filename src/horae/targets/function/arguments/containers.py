@@ -58,7 +58,7 @@ def _read_each(values: list[Any], item: Converter) -> list[Any]:
         try:
             items.append(item.read(value))
         except Mismatch as mismatch:
-            raise mismatch.inside(f"[{index}]") from None
+            raise mismatch.prepend_path(f"[{index}]") from None
     return items
 
 
@@ -80,7 +80,7 @@ def _mapping(wanted: str, key: Converter, item: Converter) -> Converter:
             try:
                 items[_read_key(key, name)] = item.read(each)
             except Mismatch as mismatch:
-                raise mismatch.inside(f"[{name!r}]") from None
+                raise mismatch.prepend_path(f"[{name!r}]") from None
         return items
 
     return Converter(wanted, read, _OBJECT)
@@ -94,4 +94,4 @@ def _read_key(key: Converter, name: str) -> Any:
         try:
             return key.read(json.loads(name))
         except ValueError:
-            raise Mismatch(key.wanted, name) from None
+            raise Mismatch(key.expected, name) from None

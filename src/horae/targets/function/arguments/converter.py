@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 class Converter(NamedTuple):
     """`expected` describes the type in messages; `read` converts a value or raises `Mismatch`."""
 
-    wanted: str
+    expected: str
     read: Callable[[Any], Any]
     accepts: frozenset[str] | None = None
     """JSON types outside of which no value can fit; None where that is not known."""
@@ -32,11 +32,11 @@ class Mismatch(Exception):  # noqa: N818 - always converted to a refusal or a fa
 
     def __init__(self, wanted: str, came: object, path: str = "") -> None:
         super().__init__(wanted, came)
-        self.wanted = wanted
-        self.came = came
+        self.expected = wanted
+        self.value = came
         self.path = path
 
-    def inside(self, step: str) -> Mismatch:
+    def prepend_path(self, step: str) -> Mismatch:
         self.path = f"{step}{self.path}"
         return self
 

@@ -22,7 +22,7 @@ def read_parts(parts: Mapping[str, Part], given: Mapping[str, Any], rest: Conver
         if name in given:
             values[name] = _read_part(name, part.converter, given[name])
         elif part.required:
-            raise Mismatch(part.converter.wanted, MISSING, name)
+            raise Mismatch(part.converter.expected, MISSING, name)
     if len(values) < len(given):
         for name in given.keys() - values.keys():
             if rest is None:
@@ -37,7 +37,7 @@ def _read_part(name: str, converter: Converter, value: Any) -> Any:
     except Mismatch as mismatch:
         if mismatch.path and not mismatch.path.startswith("["):
             name += "."
-        raise mismatch.inside(name) from None
+        raise mismatch.prepend_path(name) from None
 
 
 Known: TypeAlias = dict[Any, Converter]

@@ -18,7 +18,7 @@ from horae.model.run import RunState
 from horae.model.task import PauseCause, TaskState
 from horae.settings import SETTINGS, Setting
 from horae.typography import full_width
-from horae.wire.problems import ANSWERS, Exit
+from horae.wire.problems import ERROR_MAPPINGS, ExitCode
 
 PLACE: Final = Path(__file__).with_suffix(".md")
 INTRODUCTION: Final = """\
@@ -33,17 +33,17 @@ then the default. In a file a setting stands under its path: `targets.http.mode`
 targets that are not listed here are on the pages of the targets.
 """
 EXITS: Final = {
-    Exit.OK: "It was done.",
-    Exit.FAILED: "Something failed; or a check found something wrong.",
-    Exit.USAGE: "The command was not understood, or needs a confirmation that nobody could give.",
-    Exit.NOT_FOUND: "There is no such task, run or file.",
-    Exit.NOT_ALLOWED: "Not allowed.",
-    Exit.CONFLICT: "It is there, but its state does not allow this now.",
-    Exit.INVALID: "The schedule, task or value was refused.",
-    Exit.UNREACHABLE: "The store cannot be reached, or is damaged.",
-    Exit.TIMED_OUT: "What was waited for did not end in time.",
-    Exit.RUN_FAILED: "The run that was waited for has failed.",
-    Exit.INTERRUPTED: "Somebody pressed Ctrl-C.",
+    ExitCode.OK: "It was done.",
+    ExitCode.FAILED: "Something failed; or a check found something wrong.",
+    ExitCode.USAGE: "The command was not understood, or needs a confirmation that nobody could give.",
+    ExitCode.NOT_FOUND: "There is no such task, run or file.",
+    ExitCode.NOT_ALLOWED: "Not allowed.",
+    ExitCode.CONFLICT: "It is there, but its state does not allow this now.",
+    ExitCode.INVALID: "The schedule, task or value was refused.",
+    ExitCode.UNREACHABLE: "The store cannot be reached, or is damaged.",
+    ExitCode.TIMED_OUT: "What was waited for did not end in time.",
+    ExitCode.RUN_FAILED: "The run that was waited for has failed.",
+    ExitCode.INTERRUPTED: "Somebody pressed Ctrl-C.",
 }
 TASK_STATES: Final = {
     TaskState.ACTIVE: "Its schedule leads to something.",
@@ -149,12 +149,12 @@ def _setting(setting: Setting) -> tuple[str, ...]:
 
 
 def _exits() -> Iterator[tuple[str, ...]]:
-    for code in Exit:
+    for code in ExitCode:
         yield str(code.value), f"`{code.name}`", EXITS[code]
 
 
 def _errors() -> Iterator[tuple[str, ...]]:
-    for kind, answer in ANSWERS.items():
+    for kind, answer in ERROR_MAPPINGS.items():
         yield f"`{kind.__name__}`", str(answer.exit.value), str(answer.status), answer.title, answer.title_zh
 
 

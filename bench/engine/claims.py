@@ -15,9 +15,9 @@ from bench.results import Bar, Row, times_faster
 from bench.results import timed as timed_row
 from horae import Horae
 from horae.lifecycle.fire import fire
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.limits import CLAIM_SLICE
-from horae.ports.store import STANDARD_TERMS, Node
+from horae.ports.store import DEFAULT_TERMS, Node
 
 NODE: Final = "nod_bench"
 _ROOM: Final = 10_000
@@ -60,7 +60,7 @@ async def join(app: Horae) -> None:
 
 async def claim_once(app: Horae, now: datetime) -> float:
     """Seconds of one claim that finds something."""
-    decide = partial(fire, claim=Claimant(NODE, now, STANDARD_TERMS.poll_ceiling))
+    decide = partial(fire, claim=ClaimContext(NODE, now, DEFAULT_TERMS.poll_ceiling))
     started = perf_counter()
     claim = await app.store.claim_due(now, NODE, _ROOM, decide)
     seconds = perf_counter() - started

@@ -14,7 +14,7 @@ from typing import Any, Final
 from bench.engine import work
 from bench.engine.stopwatch import Stopwatch
 from horae import Horae
-from horae.model.page import LARGEST_PAGE
+from horae.model.page import MAX_PAGE_SIZE
 from horae.model.run import RunState
 from horae.ports.store import RunFilter
 
@@ -82,7 +82,7 @@ async def recorded(place: Path | str) -> int:
     wanted = RunFilter(states=frozenset({RunState.SUCCEEDED}))
     async with Horae(address(place), engine=False) as app:
         while True:
-            page = await app.store.runs(wanted, after, LARGEST_PAGE)
+            page = await app.store.runs(wanted, after, MAX_PAGE_SIZE)
             found, after = found + len(page.items), page.after
             if after is None:
                 return found

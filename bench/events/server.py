@@ -9,10 +9,10 @@ import sys
 from horae.api.app import make_app
 from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
-from horae.runtime.http_server import listening, serving
+from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
-from horae.runtime.target_kinds import Kinds
+from horae.runtime.target_kinds import TargetKinds
 from horae.settings import read_settings
 from horae.web.request_context import WebSettings
 
@@ -20,11 +20,11 @@ from horae.web.request_context import WebSettings
 async def serve(url: str) -> None:
     store, clock = make_store(url), SystemClock()
     await store.open()
-    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))
     token = await service.tokens.make_first()
     app = make_app(service, clock, WebSettings(expects_engine=False, max_streams=10_000))
-    with listening("127.0.0.1", 0) as line:
-        async with serving(app, line) as base:
+    with open_listener("127.0.0.1", 0) as line:
+        async with serve_app(app, line) as base:
             sys.stdout.write(json.dumps({"base": base, "token": token}) + "\n")
             sys.stdout.flush()
             await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

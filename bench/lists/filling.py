@@ -15,12 +15,12 @@ import apsw
 
 import horae
 from horae.clock import SystemClock
-from horae.model.counts import LATE, NO_HOUR, OUTCOME, STATE, bucket_of
-from horae.model.entry import NEXT_SLOT, Entry, EntryKind, Stand
-from horae.model.ids import microseconds, named, run_id
-from horae.model.policy import ORDINARY
-from horae.model.task import FRESH, Pause, PauseCause, Standing, Target, Task, TaskState
-from horae.stores.codec.rows import entry_values, standing_values, task_values
+from horae.model.counts import LATENESS_PREFIX, NO_HOUR, OUTCOME_PREFIX, STATE_PREFIX, bucket_of
+from horae.model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
+from horae.model.ids import make_id, run_id, to_microseconds
+from horae.model.policy import DEFAULT_POLICIES
+from horae.model.task import NEW_TASK_STATUS, Pause, PauseCause, Target, Task, TaskState, TaskStatus
+from horae.stores.codec.rows import encode_entry, encode_status, encode_task
 from horae.stores.sqlite import SQLiteStore
 
 SMALL_OWNER: Final = "group:small"
@@ -76,7 +76,7 @@ def fill(path: str, tasks: int, runs_each: int) -> int:
         with _without_indexes(connection), connection:
             _add_tasks(connection, tasks, now)
             for number in range(runs_each):
-                back = microseconds(now) - microseconds(_created(now)) - (runs_each - number) * 3_600_000_000
+                back = to_microseconds(now) - to_microseconds(_created(now)) - (runs_each - number) * 3_600_000_000
                 connection.execute(_RUNS, {"back": back, "step": 3_500_000_000 // tasks})
             _add_live_runs(connection, min(_LIVE, tasks), now)
             _add_counts(connection, now)
@@ -118,18 +118,18 @@ def _add_tasks(connection: apsw.Connection, tasks: int, now: datetime) -> None:
     entries: list[tuple[Any, ...]] = []
     created = _created(now)
     for number in range(1, tasks + 1):
-        task_id = named("tsk", created, number.to_bytes(10))
+        task_id = make_id("tsk", created, number.to_bytes(10))
         task = Task(
-            task_id, _owner(number, tasks), _name(number, tasks), schedule, _TARGET, _PAYLOAD, ORDINARY, created
+            task_id, _owner(number, tasks), _name(number, tasks), schedule, _TARGET, _PAYLOAD, DEFAULT_POLICIES, created
         )
-        rows.append((number, *task_values(task._replace(labels=_labels(number, tasks)))))
+        rows.append((number, *encode_task(task._replace(labels=_labels(number, tasks)))))
         standing = _standing(number, now)
-        standings.append(standing_values(number, 1, standing))
+        standings.append(encode_status(number, 1, standing))
         if standing.state in (TaskState.ACTIVE, TaskState.PAUSED):
             due = now + _HOUR + timedelta(microseconds=number * 3_500_000_000 // tasks)
-            stand = Stand.TIMED if standing.pause is None else Stand.ASLEEP
+            stand = EntryState.TIMED if standing.pause is None else EntryState.ASLEEP
             entries.append(
-                entry_values(number, Entry(task_id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner, state=stand))
+                encode_entry(number, Entry(task_id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner, state=stand))
             )
     for table, values in (("tasks", rows), ("standings", standings), ("agenda", entries)):
         marks = ", ".join("?" * len(values[0]))
@@ -159,8 +159,8 @@ def _labels(number: int, tasks: int) -> tuple[tuple[str, str], ...]:
     return (*usual, RARE_LABEL) if _is_rare(number, tasks) else usual
 
 
-def _standing(number: int, now: datetime) -> Standing:
-    usual = FRESH._replace(counted=50, last_end=now - _HOUR, last_result='{"rows":7}')
+def _standing(number: int, now: datetime) -> TaskStatus:
+    usual = NEW_TASK_STATUS._replace(counted=50, last_end=now - _HOUR, last_result='{"rows":7}')
     match number % 100:
         case 1:
             return usual._replace(state=TaskState.FAILED, failures=10, ended=now - _HOUR)
@@ -174,7 +174,7 @@ def _standing(number: int, now: datetime) -> Standing:
 
 def _add_live_runs(connection: apsw.Connection, many: int, now: datetime) -> None:
     """On a node that has just renewed; the tasks know the numbers of what goes on."""
-    at = microseconds(now)
+    at = to_microseconds(now)
     connection.execute(
         "INSERT INTO nodes (id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining)"
         " VALUES ('nod_1', 'here', '1', ?, ?, 1, 'here', 0, 512, 0, 0)",
@@ -195,11 +195,11 @@ def _add_counts(connection: apsw.Connection, now: datetime) -> None:
     counts: Counter[tuple[str, int, str]] = Counter()
     states = "SELECT owner, state, count(*) FROM tasks JOIN standings ON task = seq GROUP BY 1, 2"
     for owner, state, many in connection.execute(states):
-        counts[owner, NO_HOUR, STATE + state] += many
-    for owner, hour, state, reason, late, many in connection.execute(_ENDED, (microseconds(now - 48 * _HOUR),)):
-        counts[owner, hour, OUTCOME + state + ("" if late is not None else f":{reason}")] += many
+        counts[owner, NO_HOUR, STATE_PREFIX + state] += many
+    for owner, hour, state, reason, late, many in connection.execute(_ENDED, (to_microseconds(now - 48 * _HOUR),)):
+        counts[owner, hour, OUTCOME_PREFIX + state + ("" if late is not None else f":{reason}")] += many
         if late is not None:
-            counts[owner, hour, f"{LATE}{bucket_of(timedelta(microseconds=late))}"] += many
+            counts[owner, hour, f"{LATENESS_PREFIX}{bucket_of(timedelta(microseconds=late))}"] += many
     for (_, hour, name), many in tuple(counts.items()):
         counts["", hour, name] += many
     connection.executemany("INSERT INTO tallies VALUES (?, ?, ?, ?)", [(*key, many) for key, many in counts.items()])

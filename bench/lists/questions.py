@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from bench.lists.filling import COMMON_LABEL, LARGE_OWNER, RARE_LABEL, RARE_TEXT, SMALL_OWNER
 from horae import Horae
 from horae.model.accounts.principal import Principal
-from horae.model.run import LIVE, RunState
+from horae.model.run import LIVE_STATES, RunState
 from horae.model.task import TaskState
 from horae.ports.store import RunFilter, TaskFilter
 
@@ -104,7 +104,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "runs, skipped": runs(RunFilter(states=frozenset({RunState.SKIPPED}))),
     "runs, cancelled, of which there are none": runs(RunFilter(states=frozenset({RunState.CANCELLED}))),
     "runs, skipped in the last two hours": _skipped_lately,
-    "runs, live": runs(RunFilter(states=LIVE)),
+    "runs, live": runs(RunFilter(states=LIVE_STATES)),
     "runs of one task": _runs_of_one,
     "runs of a small owner": runs(RunFilter(), _SMALL),
     "runs of a large owner": runs(RunFilter(), _LARGE),

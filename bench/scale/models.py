@@ -13,12 +13,12 @@ from horae.lifecycle import control
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
-from horae.model.ids import named
+from horae.lifecycle.start import ClaimContext
+from horae.model.ids import make_id
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
-from horae.model.policy import ORDINARY
+from horae.model.policy import DEFAULT_POLICIES
 from horae.model.task import Target
-from horae.ports.store import STANDARD_TERMS, Node
+from horae.ports.store import DEFAULT_TERMS, Node
 from horae.schedule import Every
 from horae.stores.postgres import PostgresStore
 
@@ -37,7 +37,7 @@ _WENT_WRONG: Final = Failed("api.example.com answered 503 Service Unavailable: t
 
 async def write_models(store: PostgresStore, created: datetime) -> None:
     """Made at that instant; each has run once, a day later, and all but the one that failed are planned for the next."""
-    names = {number: named("tsk", created, number.to_bytes(10)) for number in MODELS}
+    names = {number: make_id("tsk", created, number.to_bytes(10)) for number in MODELS}
     await store.add([plan(_draft(number), name, created) for number, name in names.items()])
     first = created + DAY
     await _run_once(store, first, {names[FAILED]: _WENT_WRONG})
@@ -45,17 +45,17 @@ async def write_models(store: PostgresStore, created: datetime) -> None:
 
 
 def _draft(number: int) -> Draft:
-    policies = replace(ORDINARY, give_up_after=1) if number == FAILED else ORDINARY
+    policies = replace(DEFAULT_POLICIES, give_up_after=1) if number == FAILED else DEFAULT_POLICIES
     labels = {"source": "api", "team": "0"}
     return Draft(LARGE_OWNER, f"model {number}", Every(DAY), _TARGET, _PAYLOAD, policies, labels=labels)
 
 
 async def _run_once(store: PostgresStore, due: datetime, outcomes: Mapping[str, Outcome]) -> None:
     now = due + _LATE
-    node = named("nod", due, b"\1" * 10)
+    node = make_id("nod", due, b"\1" * 10)
     await store.join(Node(node, "bench", "0", now, now))
     claim = await store.claim_due(
-        now, node, len(MODELS), partial(fire, claim=Claimant(node, now, STANDARD_TERMS.poll_ceiling))
+        now, node, len(MODELS), partial(fire, claim=ClaimContext(node, now, DEFAULT_TERMS.poll_ceiling))
     )
     reports = [
         Settlement(run.id, run.token, outcomes.get(run.task_id, _WENT_WELL), now, now + _TOOK) for _, run in claim.runs

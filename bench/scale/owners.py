@@ -21,10 +21,10 @@ from bench.scale.singles import timed as timing
 from horae import Horae
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.limits import CLAIM_SLICE
 from horae.model.outcome import Settlement, Succeeded
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 from tests.servers.postgres import PostgresServer
 
 _GIVEN_AWAY: Final = "UPDATE horae.tasks SET owner = 'user:' || seq % $1"
@@ -94,7 +94,7 @@ async def _slice_by_slice(url: str) -> Seconds:
         await join(app)
         while await app.store.next_due() is not None:
             now = work.now()
-            decide = partial(fire, claim=Claimant(NODE, now, STANDARD_TERMS.poll_ceiling))
+            decide = partial(fire, claim=ClaimContext(NODE, now, DEFAULT_TERMS.poll_ceiling))
             claim = await timing(seen[CLAIM], app.store.claim_due(now, NODE, CLAIM_SLICE, decide))
             ended = work.now()
             reports = [Settlement(each.run.id, each.run.token, Succeeded(), now, ended) for each in claim.runs]

@@ -17,9 +17,9 @@ from horae import Horae
 from horae.engine.settings import EngineSettings
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.outcome import Settlement, Succeeded
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 
 T = TypeVar("T")
 Seconds = dict[str, list[float]]
@@ -68,7 +68,7 @@ async def _alone(url: str, times: int) -> Seconds:
 async def _carried(app: Horae, seen: Seconds) -> None:
     now = await app.store.next_due()
     assert now is not None
-    decide = partial(fire, claim=Claimant(NODE, now, STANDARD_TERMS.poll_ceiling))
+    decide = partial(fire, claim=ClaimContext(NODE, now, DEFAULT_TERMS.poll_ceiling))
     claim = await timed(seen[CLAIM], app.store.claim_due(now, NODE, 1, decide))
     ((_, begun),) = claim.runs
     report = Settlement(begun.id, begun.token, Succeeded(), now, now)

@@ -34,7 +34,7 @@ _COUNTED: Final = re.compile(
 _PRONOUN: Final = re.compile(rf"\b(?:{'|'.join(PRONOUNS)})\b")
 
 
-def agree(template: str, facts: Mapping[str, object]) -> str:
+def apply_number_agreement(template: str, facts: Mapping[str, object]) -> str:
     """Return the English template with singular nouns and verbs after every placeholder whose fact is the number 1."""
     ones = frozenset(name for name, fact in facts.items() if type(fact) is int and fact == 1)
     return _apply_agreement(template, ones) if ones else template

@@ -9,18 +9,18 @@ from typing import Any, Final, cast
 from .choices import Fold, Gap, Language
 from .clock import SystemClock
 from .schedule import Calendar, Cron, Every, Now, Once, RRule
-from .schedule.canonical import from_wish
-from .schedule.evaluate import Occurrences, Question, answer, plain_question
+from .schedule.canonical import from_request
+from .schedule.evaluate import NextSecond, Occurrences, find_fast_path, next_by_fast_path
 from .schedule.refusals import refuse
-from .schedule.text import read
+from .schedule.text import parse_text
 from .schedule.value import Past, Schedule, check_choices
 from .schedule.zones import find_zone
 
-MOST_FIRES: Final = 1_000_000
+MAX_FIRES: Final = 1_000_000
 _MAX_CACHED_TEXTS: Final = 1024
 _SCHEDULE_CLASSES: Final = frozenset({Now, Once, Every, Cron, Calendar, RRule})
 _parsed_texts: dict[tuple[str, str | None], Schedule] = {}
-_questions: dict[str, dict[tuple[str | None, str, str], Question]] = {}
+_questions: dict[str, dict[tuple[str | None, str, str], NextSecond]] = {}
 
 
 def parse(
@@ -39,7 +39,7 @@ def parse(
     if isinstance(text_or_mapping, Schedule):
         return text_or_mapping.with_defaults(_known_zone(zone))
     if isinstance(text_or_mapping, Mapping):
-        return from_wish(text_or_mapping).with_defaults(_known_zone(zone))
+        return from_request(text_or_mapping).with_defaults(_known_zone(zone))
     raise refuse("bad_input", value=type(text_or_mapping).__name__)
 
 
@@ -62,7 +62,7 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
         # Fast path: a cron that was previewed before, as a value or as text, is one cache look-up without checks.
         try:
             cached = schedule_or_text._cache if schedule_or_text.__class__ is Cron else _questions[schedule_or_text]  # type: ignore[index]  # noqa: SLF001
-            instant = answer(cached[zone, gap, fold], after)
+            instant = next_by_fast_path(cached[zone, gap, fold], after)
         except (KeyError, TypeError):
             pass
         else:
@@ -73,10 +73,10 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     # Comparing the class is cheaper than isinstance() with an abstract class.
     known = schedule_or_text.__class__ in _SCHEDULE_CLASSES
     schedule = cast("Schedule", schedule_or_text) if known else parse(schedule_or_text, zone=zone, now=after)
-    if limit == 1 and until is None and (question := plain_question(schedule, zone, gap, fold)) is not None:
+    if limit == 1 and until is None and (question := find_fast_path(schedule, zone, gap, fold)) is not None:
         if schedule_or_text.__class__ is str and (schedule_or_text, zone) in _parsed_texts:
             _questions.setdefault(schedule_or_text, {})[zone, gap, fold] = question
-        instant = answer(question, after)
+        instant = next_by_fast_path(question, after)
         return [] if instant is None else [instant]
     check_choices(gap, fold)
     if until is not None:
@@ -94,13 +94,15 @@ def describe(
     """Return one sentence in English (`en`) or Chinese (`zh`) that says when a schedule fires; `parse` accepts it."""
     if language not in ("en", "zh"):
         raise refuse("bad_choice", name="language", value=language, allowed="en, zh")
-    from .schedule.describe import sentence  # noqa: PLC0415 - the words load on first use
+    from .schedule.describe import describe_schedule  # noqa: PLC0415 - the words load on first use
 
-    return sentence(parse(schedule_or_text, zone=zone, now=now), language)
+    return describe_schedule(parse(schedule_or_text, zone=zone, now=now), language)
 
 
 def _parse_text(text: str, zone: str | None, now: datetime | None) -> Schedule:
-    reading = read(text, zone=_known_zone(zone), now=SystemClock().now() if now is None else _check_instant("now", now))
+    reading = parse_text(
+        text, zone=_known_zone(zone), now=SystemClock().now() if now is None else _check_instant("now", now)
+    )
     if not reading.relative:
         if len(_parsed_texts) >= _MAX_CACHED_TEXTS:
             _parsed_texts.clear()
@@ -112,9 +114,9 @@ def _parse_text(text: str, zone: str | None, now: datetime | None) -> Schedule:
 def _preview(schedule: Schedule, after: datetime, until: datetime | None, limit: int | None) -> list[datetime]:
     if limit is None and until is None:
         raise refuse("limit_missing")
-    max_fires = MOST_FIRES if limit is None else limit
-    if type(max_fires) is not int or not 0 <= max_fires <= MOST_FIRES:
-        raise refuse("bad_limit", value=limit, most=MOST_FIRES)
+    max_fires = MAX_FIRES if limit is None else limit
+    if type(max_fires) is not int or not 0 <= max_fires <= MAX_FIRES:
+        raise refuse("bad_limit", value=limit, most=MAX_FIRES)
     fires = Occurrences(schedule, Past(anchor=after), schedule.setting()).between(after, until)
     return [each for _, each in zip(range(max_fires), fires, strict=False)]
 

@@ -342,7 +342,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
 _BY_PATH: Final = {setting.path: setting for setting in SETTINGS}
 
 
-class Chosen(NamedTuple):
+class SettingValue(NamedTuple):
     """Value of a setting and its origin: `flag`, the name of a variable, or the path of a file."""
 
     value: Any
@@ -353,7 +353,7 @@ class Chosen(NamedTuple):
 class Settings:
     """Settings that differ from their defaults, by path; includes `[targets.…]` tables of third-party packages."""
 
-    overrides: Mapping[str, Chosen]
+    overrides: Mapping[str, SettingValue]
 
     def value(self, path: str) -> Any:
         """Return the chosen value, else the default of the setting."""
@@ -363,7 +363,9 @@ class Settings:
     def target(self, kind: str) -> dict[str, Any]:
         """Return the chosen settings of one kind of target, without defaults."""
         prefix = f"targets.{kind}."
-        return {path.removeprefix(prefix): each.value for path, each in self.overrides.items() if path.startswith(prefix)}
+        return {
+            path.removeprefix(prefix): each.value for path, each in self.overrides.items() if path.startswith(prefix)
+        }
 
 
 class BadSettings(Exception):  # noqa: N818 - the name says what is bad
@@ -382,18 +384,18 @@ def read_settings(
 
     `files` go from the lowest to the highest precedence; a missing file is skipped. Raises `BadSettings`.
     """
-    chosen: dict[str, Chosen] = {}
+    chosen: dict[str, SettingValue] = {}
     for file in files:
-        chosen |= {path: Chosen(value, str(file)) for path, value in _read_file(file).items()}
+        chosen |= {path: SettingValue(value, str(file)) for path, value in _read_file(file).items()}
     for setting in SETTINGS:
         for variable in setting.variables:
             value = environment.get(variable, "").strip()
             if value:
-                chosen[setting.path] = Chosen(_parse_value(setting, value), variable)
+                chosen[setting.path] = SettingValue(_parse_value(setting, value), variable)
                 break
     for path, value in (flags or {}).items():
         if value is not None:
-            chosen[path] = Chosen(value, "flag")
+            chosen[path] = SettingValue(value, "flag")
     return Settings(chosen)
 
 
@@ -453,7 +455,7 @@ OUTPUTS: Final = ("text", "json")
 WAKES: Final = ("precise", "poll")
 
 
-def precise_wake(settings: Settings, environment: Mapping[str, str]) -> bool | None:
+def is_precise_wake(settings: Settings, environment: Mapping[str, str]) -> bool | None:
     """Return whether the node sleeps to the next due instant (True) or polls (False).
 
     The source is `HORAE_WAKE`, its legacy name `USE_PRIORITY_QUEUE_SCHEDULER`, or a file; None for an unknown value.

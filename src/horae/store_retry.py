@@ -11,13 +11,13 @@ from .errors import HoraeError, StoreFull
 
 TRANSIENT_ERRORS: Final = (HoraeError, OSError)
 """Errors of a store or of the network to it: the same call may succeed later. Any other error is a defect."""
-FIRST_PAUSE: Final = 0.5
-LONGEST_PAUSE: Final = 5.0
-REMIND_AFTER: Final = 60.0
+INITIAL_BACKOFF: Final = 0.5
+MAX_BACKOFF: Final = 5.0
+FULL_STORE_LOG_INTERVAL: Final = 60.0
 """Seconds between two log lines about a store that is full."""
-QUIET_AFTER: Final = 5.0
+LOG_COOLDOWN: Final = 5.0
 """Seconds after a log line within which another episode is not logged: a connection that flaps must not fill the log."""
-RESTART_PAUSE: Final = 1.0
+RESTART_DELAY: Final = 1.0
 LOG: Final = logging.getLogger("horae")
 
 
@@ -33,8 +33,8 @@ class StoreRetry:
         activity: str,
         clock: Clock,
         *,
-        initial: float = FIRST_PAUSE,
-        max_backoff: float = LONGEST_PAUSE,
+        initial: float = INITIAL_BACKOFF,
+        max_backoff: float = MAX_BACKOFF,
         level: int = logging.WARNING,
     ) -> None:
         self._activity = activity
@@ -58,7 +58,7 @@ class StoreRetry:
             self._failing_since, self._pause = now, self._first
             self._is_announced = False
         is_full = isinstance(error, StoreFull)
-        is_quiet = now - self._logged_at < (REMIND_AFTER if is_full else QUIET_AFTER)
+        is_quiet = now - self._logged_at < (FULL_STORE_LOG_INTERVAL if is_full else LOG_COOLDOWN)
         if not is_quiet and (is_full or not self._is_announced):
             self._log(error, now)
         seconds, self._pause = self._pause, min(2 * self._pause, self._longest)
@@ -84,7 +84,7 @@ class StoreRetry:
         )
 
 
-async def keep_going(name: str, run: Callable[[], Awaitable[None]], clock: Clock) -> None:
+async def restart_on_error(name: str, run: Callable[[], Awaitable[None]], clock: Clock) -> None:
     """Run a loop until it returns or is cancelled; restart it after an unexpected error.
 
     A loop keeps its state outside of itself, so a restart is safe. A loop that fails each time is logged once a minute.
@@ -94,15 +94,15 @@ async def keep_going(name: str, run: Callable[[], Awaitable[None]], clock: Clock
         try:
             await run()
         except Exception:
-            if clock.steady() - logged_at >= REMIND_AFTER:
+            if clock.steady() - logged_at >= FULL_STORE_LOG_INTERVAL:
                 logged_at = clock.steady()
-                LOG.exception("the %s failed unexpectedly, and begins again in %g s", name, RESTART_PAUSE)
-            await clock.pause(RESTART_PAUSE)
+                LOG.exception("the %s failed unexpectedly, and begins again in %g s", name, RESTART_DELAY)
+            await clock.pause(RESTART_DELAY)
         else:
             return
 
 
-async def repeat(step: Callable[[], Awaitable[float]], retry: StoreRetry, clock: Clock) -> None:
+async def repeat_with_backoff(step: Callable[[], Awaitable[float]], retry: StoreRetry, clock: Clock) -> None:
     """Call `step` until cancelled; sleep as many seconds as it returns, or the back-off of `retry` after an error.
 
     A defect (an error that is not the store's) is logged with its traceback and retried like any other.

@@ -15,10 +15,10 @@ from yarl import URL
 from horae.api.app import make_app
 from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, Role
-from horae.runtime.http_server import listening, serving
+from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
-from horae.runtime.target_kinds import Kinds
+from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.web.request_context import WebSettings
@@ -104,11 +104,11 @@ async def served(url: str = "memory://", settings: WebSettings | None = None) ->
     clock = SystemClock()
     store = make_store(url)
     await store.open()
-    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))
     app = make_app(service, clock, settings or WebSettings(expects_engine=False, callbacks=True))
     try:
-        with listening("127.0.0.1", 0) as line:
-            async with serving(app, line) as base, aiohttp.ClientSession() as session:
+        with open_listener("127.0.0.1", 0) as line:
+            async with serve_app(app, line) as base, aiohttp.ClientSession() as session:
                 api = Api(base, app, service, session)
                 api.tokens = await people(service)
                 yield api

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.outcome import Settlement, Waiting
 from horae.outgoing.callbacks import callback_token
 from horae.ports.store import Node
@@ -210,7 +210,7 @@ async def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_othe
         store, clock = api.service.store, api.app.state.context.clock
         now = clock.now()
         await store.join(Node("nod_1", "here/1", "1", now, now))
-        claimant = Claimant("nod_1", now, timedelta(seconds=10))
+        claimant = ClaimContext("nod_1", now, timedelta(seconds=10))
         claimed = await store.claim_due(
             now, "nod_1", 10, lambda facts, entry, token: fire(facts, entry, token, claimant)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from horae.model.accounts.principal import LOCAL
-from horae.web.rate_limit import Buckets
+from horae.web.rate_limit import TokenBuckets
 from tests.api.served import served
 
 
@@ -30,7 +30,7 @@ class StandingClock:
 
 def test_a_bucket_empties_with_each_and_fills_again_within_a_minute() -> None:
     clock = StandingClock()
-    buckets = Buckets(60, clock)
+    buckets = TokenBuckets(60, clock)
     assert [buckets.take("ada").remaining for _ in range(60)] == list(range(59, -1, -1))
     assert buckets.take("ada").retry_after == 1
     assert buckets.take("bob").remaining == 59
@@ -42,7 +42,7 @@ def test_a_bucket_empties_with_each_and_fills_again_within_a_minute() -> None:
 
 
 def test_no_number_of_callers_fills_the_memory() -> None:
-    buckets = Buckets(10, StandingClock())
+    buckets = TokenBuckets(10, StandingClock())
     for number in range(25_000):
         buckets.take(f"caller {number}")
     assert len(buckets._buckets) == 10_000

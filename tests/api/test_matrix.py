@@ -8,7 +8,7 @@ from typing import Final
 
 from horae.api.app import route_table
 from horae.lifecycle.fire import fire
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.ports.store import Node
 from tests.api.rights import RIGHTS, Row, Subject
 from tests.api.served import TASK, Api, Reply, served
@@ -158,6 +158,6 @@ async def a_run(api: Api) -> str:
     store = api.service.store
     if not await store.nodes():
         await store.join(Node("nod_1", "here/1", "1", now, now))
-    claimant = Claimant("nod_1", now, timedelta(seconds=10))
+    claimant = ClaimContext("nod_1", now, timedelta(seconds=10))
     claim = await store.claim_due(now, "nod_1", 100, lambda facts, entry, token: fire(facts, entry, token, claimant))
     return max((each.run for each in claim.runs), key=lambda run: run.planned).id

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from horae.api.resources.bulk_tasks import MOST_AT_ONCE
+from horae.api.resources.bulk_tasks import MAX_SYNCHRONOUS
 from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, Reply, served
 from tests.api.test_document import validator
@@ -83,17 +83,17 @@ async def test_whoever_prefers_it_is_answered_at_once_and_looks_how_far_it_is() 
 
 async def test_many_go_on_after_the_answer_and_few_are_done_in_it() -> None:
     async with served() as api:
-        await many(api, MOST_AT_ONCE)
+        await many(api, MAX_SYNCHRONOUS)
         done = await api.post("/v1/tasks/actions", PAUSE)
-        assert (done.status, done.json["done"]) == (200, MOST_AT_ONCE)
+        assert (done.status, done.json["done"]) == (200, MAX_SYNCHRONOUS)
         await many(api, 1)
         tried = await api.post("/v1/tasks/actions?dry_run=true", PAUSE, headers=ASYNC)
-        assert (tried.status, tried.json["matched"]) == (200, MOST_AT_ONCE + 1)
+        assert (tried.status, tried.json["matched"]) == (200, MAX_SYNCHRONOUS + 1)
         assert (await api.get("/v1/operations")).json["items"] == []
         begun = await api.post("/v1/tasks/actions", {**PAUSE, "action": "cancel", "arguments": {}})
         assert begun.status == 202
         assert "preference-applied" not in begun.headers
-        assert (await ended(api, begun))["done"] == MOST_AT_ONCE + 1
+        assert (await ended(api, begun))["done"] == MAX_SYNCHRONOUS + 1
 
 
 async def test_what_is_wrong_with_the_wish_is_refused_and_begins_nothing() -> None:

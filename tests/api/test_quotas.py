@@ -160,7 +160,7 @@ async def _bytes_are_counted_again(api: Api) -> None:
     await _limited(api, stored_bytes=100_000)
     assert (await api.post("/v1/tasks?dry_run=true", TASK)).status == 200
     assert (await api.post("/v1/tasks", _large(30_000))).code == "too_many_bytes"
-    record = await api.service.store.get_record(task_quota.SEATS, "ada")
+    record = await api.service.store.get_record(task_quota.QUOTA_KIND, "ada")
     assert record is not None
     assert '"bytes": 9' in record.body
     for each in early[1:]:
@@ -296,7 +296,7 @@ async def test_idempotency_keys_of_an_owner_are_limited_for_a_day() -> None:
 
 
 async def _budget_is_shared(api: Api) -> None:
-    await _limited(api, idempotency_keys=key_budget.BLOCK + 10)
+    await _limited(api, idempotency_keys=key_budget.BLOCK_SIZE + 10)
     who = await api.service.tokens.authenticate(api.tokens["ada"], via="http")
     processes = [key_budget.KeyBudget(api.service.store, api.app.state.context.clock) for _ in range(3)]
 
@@ -309,7 +309,7 @@ async def _budget_is_shared(api: Api) -> None:
         return True
 
     taken = await asyncio.gather(*(take(number) for number in range(120)))
-    assert sum(taken) <= key_budget.BLOCK + 10
+    assert sum(taken) <= key_budget.BLOCK_SIZE + 10
 
 
 async def test_budget_of_keys_is_never_exceeded_by_several_processes(tmp_path: Path) -> None:

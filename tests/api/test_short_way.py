@@ -15,12 +15,12 @@ from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, Role
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
-from horae.runtime.target_kinds import Kinds
+from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
 from horae.settings import read_settings
-from horae.web.fast_routes import ShortWay
+from horae.web.fast_routes import FastRouter
 from horae.web.request_context import WebSettings
-from horae.web.routers import Guarded
+from horae.web.routers import AuthenticatedRoute
 
 _PATHS: Final = (
     "/v1/tasks",
@@ -98,7 +98,7 @@ async def _asked(
 async def _made() -> tuple[Service, str]:
     store, clock = make_store("memory://"), SystemClock()
     await store.open()
-    service = make_service("memory://", store, clock, "UTC", Kinds(read_settings({})))
+    service = make_service("memory://", store, clock, "UTC", TargetKinds(read_settings({})))
     await service.accounts.put(LOCAL, "ada", role=Role.MEMBER)
     return service, (await service.tokens.make(LOCAL, owner="ada", name="test"))[1]
 
@@ -111,7 +111,7 @@ def _apps(service: Service) -> tuple[FastAPI, FastAPI]:
 
 
 def _without_short_way(app: FastAPI) -> list[Middleware]:
-    return [each for each in app.user_middleware if getattr(each.cls, "__name__", "") != ShortWay.__name__]
+    return [each for each in app.user_middleware if getattr(each.cls, "__name__", "") != FastRouter.__name__]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "POST", "OPTIONS"])
@@ -151,9 +151,9 @@ async def test_what_is_asked_most_goes_the_short_way() -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
-    routes = [route for route in app.router.routes if isinstance(route, Guarded)]
+    routes = [route for route in app.router.routes if isinstance(route, AuthenticatedRoute)]
     app.user_middleware = _without_short_way(app)
-    way = ShortWay(long_way, routes)
+    way = FastRouter(long_way, routes)
     app.add_middleware(lambda _app: way)
     app.user_middleware.append(app.user_middleware.pop(0))
     for path in ("/v1/tasks", "/v1/tasks?limit=50&state=active", "/v1/tasks/tsk_absent", "/v1/runs?limit=1"):

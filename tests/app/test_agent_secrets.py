@@ -13,8 +13,8 @@ from horae.mcp_server.local import local_agent
 from horae.model.accounts.principal import LOCAL
 from horae.model.run import Run, RunState
 from horae.service.accounts.approval_policy import digest_of
-from horae.service.tasks.task_request import Wish
-from horae.wire.tasks import short_target
+from horae.service.tasks.task_request import TaskRequest
+from horae.wire.tasks import target_from_shorthand
 
 
 @pytest.mark.parametrize("place", ["headers", "body", "payload"])
@@ -39,7 +39,7 @@ async def revoked_after_approval(place: str) -> None:
         reference = {"secret": "tok"}
         spec = {"url": str(server.make_url("/")), **({} if place == "payload" else {place: {"X-Token": reference}})}
         payload = '{"key": {"secret": "tok"}}' if place == "payload" else "{}"
-        wish = Wish("hook", "every 1h, 3 times", short_target("http", spec), payload, zone="UTC")
+        wish = TaskRequest("hook", "every 1h, 3 times", target_from_shorthand("http", spec), payload, zone="UTC")
         task = await service.tasks.create(local_agent("helper", "UTC"), wish)
         await service.approvals.approve(LOCAL, task.id, digest_of(task))
         first = await run_once(app, task.id)

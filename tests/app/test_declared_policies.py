@@ -11,9 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae import Horae
-from horae.model.policy import GUARANTEES, MISSED_MODES, ORDINARY, OVERLAPS, RETRY_JITTERS, Missed, Policies, Retry
+from horae.model.policy import (
+    DEFAULT_POLICIES,
+    GUARANTEES,
+    MISSED_MODES,
+    OVERLAPS,
+    RETRY_JITTERS,
+    Missed,
+    Policies,
+    Retry,
+)
 from horae.service.tasks.function_records import options_json, read_options
-from horae.service.tasks.task_request import Options, chosen_policies, explicit
+from horae.service.tasks.task_request import Options, apply_options, explicit_options
 from horae.wire.policies import policies_json
 from tests.api.served import served
 from tests.cli.driving import Cli
@@ -66,20 +75,24 @@ def declaring(url: str) -> Horae:
 
 
 def test_declaration_of_this_test_leaves_no_field_at_its_default() -> None:
-    for policy, usual in ((EXPECTED, ORDINARY), (EXPECTED.retry, ORDINARY.retry), (EXPECTED.missed, ORDINARY.missed)):
+    for policy, usual in (
+        (EXPECTED, DEFAULT_POLICIES),
+        (EXPECTED.retry, DEFAULT_POLICIES.retry),
+        (EXPECTED.missed, DEFAULT_POLICIES.missed),
+    ):
         assert [each.name for each in fields(policy) if getattr(policy, each.name) == getattr(usual, each.name)] == []
 
 
 @given(policies)
 def test_registered_policies_are_read_as_they_were_declared(declared: Policies) -> None:
-    read = read_options(options_json(explicit(declared)))
-    assert chosen_policies(ORDINARY, read) == declared
+    read = read_options(options_json(explicit_options(declared)))
+    assert apply_options(DEFAULT_POLICIES, read) == declared
 
 
 @given(policies)
 def test_registered_policies_win_over_those_of_a_task_that_fires_once(declared: Policies) -> None:
-    read = Options().merged_with(read_options(options_json(explicit(declared))))
-    assert chosen_policies(EXPECTED, read) == declared
+    read = Options().merged_with(read_options(options_json(explicit_options(declared))))
+    assert apply_options(EXPECTED, read) == declared
 
 
 async def test_task_made_by_the_command_line_has_every_declared_policy(tmp_path: Path) -> None:

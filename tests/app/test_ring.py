@@ -6,14 +6,14 @@ import asyncio
 import socket
 from pathlib import Path
 
-from horae.stores.sqlite.wakeup import SUFFIX, SocketRing
+from horae.stores.sqlite.wakeup import SUFFIX, SocketNotifier
 
 PATIENCE = 60
 
 
 class Listener:
     def __init__(self, path: Path) -> None:
-        self.ring = SocketRing(str(path))
+        self.ring = SocketNotifier(str(path))
         self.heard = asyncio.Event()
         self.ring.listen(self.heard.set)
 
@@ -31,7 +31,7 @@ async def test_everybody_else_hears_it(tmp_path: Path) -> None:
     async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
         one, two = Listener(path), Listener(path)
-        mute = SocketRing(str(path))
+        mute = SocketNotifier(str(path))
         mute.notify()
         await one.hears()
         await two.hears()
@@ -66,7 +66,7 @@ async def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as dead:
                 dead.bind(f"{path}{SUFFIX}/{name}")
         assert len(names(path)) == 3
-        other = SocketRing(str(path))
+        other = SocketNotifier(str(path))
         other.notify()
         await one.hears()
         assert len(names(path)) == 1
@@ -81,7 +81,7 @@ async def test_somebody_who_cannot_be_called_does_not_keep_the_others_from_heari
         # Neither a socket nor something that could be swept away.
         (Path(f"{path}{SUFFIX}") / "0-folder").mkdir()
         (Path(f"{path}{SUFFIX}") / "0-loop").symlink_to("0-loop")
-        other = SocketRing(str(path))
+        other = SocketNotifier(str(path))
         other.notify()
         await one.hears()
         one.ring.close()
@@ -92,7 +92,7 @@ async def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> N
     async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
         one = Listener(path)
-        other = SocketRing(str(path))
+        other = SocketNotifier(str(path))
         heard = 0
 
         def count() -> None:
@@ -113,7 +113,7 @@ async def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> N
 
 
 def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
-    ring = SocketRing(str(tmp_path / "horae.db"))
+    ring = SocketNotifier(str(tmp_path / "horae.db"))
     ring.notify()
     ring.close()
     ring.close()
@@ -121,7 +121,7 @@ def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
 
 
 async def test_where_no_socket_can_be_made_polling_carries_alone(tmp_path: Path) -> None:
-    ring = SocketRing(str(tmp_path / "missing" / "horae.db"))
+    ring = SocketNotifier(str(tmp_path / "missing" / "horae.db"))
     ring.listen(lambda: None)
     ring.notify()
     ring.close()
@@ -130,7 +130,7 @@ async def test_where_no_socket_can_be_made_polling_carries_alone(tmp_path: Path)
 async def test_the_same_ring_listens_again_after_its_close(tmp_path: Path) -> None:
     async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
-        one, other = Listener(path), SocketRing(str(path))
+        one, other = Listener(path), SocketNotifier(str(path))
         one.ring.close()
         one.ring.close()
         one.ring.listen(one.heard.set)
@@ -148,7 +148,7 @@ async def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> N
     async with asyncio.timeout(PATIENCE):
         path = tmp_path / ("a" * 120) / "horae.db"
         path.parent.mkdir()
-        first, speaker = Listener(path), SocketRing(str(path))
+        first, speaker = Listener(path), SocketNotifier(str(path))
         speaker.notify()
         await first.hears()
         first.ring.close()

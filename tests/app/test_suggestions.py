@@ -12,10 +12,10 @@ import pytest
 from horae import Horae, InvalidTask, Refusal, RunHandle, TaskHandle
 from horae.app import suggestions
 from horae.app.declared_function import TaskFunction
-from horae.app.lifespan import Running
-from horae.app.policy_arguments import Chosen
+from horae.app.lifespan import AppLifespan
+from horae.app.policy_arguments import PolicyArguments
 
-KEYWORDS = {*Chosen.__annotations__, *inspect.signature(Horae.schedule).parameters, "isolate"}
+KEYWORDS = {*PolicyArguments.__annotations__, *inspect.signature(Horae.schedule).parameters, "isolate"}
 WAYS = {
     "option": suggestions.OPTIONS,
     "app option": suggestions.APP_OPTIONS,
@@ -202,7 +202,7 @@ def test_each_suggestion_is_whole_and_exists(kind: str) -> None:
         assert len(way.en) <= 80, name
         assert len(way.zh) <= 80, name
         words = {*re.findall(r"(?<![\w.])(\w+)=(?!=)", way.en)} - {"attempts", "backoff", "after", "seconds"}
-        known = {*inspect.signature(Running.__init__).parameters} if kind == "app option" else KEYWORDS | {"when"}
+        known = {*inspect.signature(AppLifespan.__init__).parameters} if kind == "app option" else KEYWORDS | {"when"}
         assert words <= known, name
         for owner, method in re.findall(r"(\{name\}|app|await app\.get\(…\)\))\.(\w+)", way.en):
             wanted = owners.get(method) or {"app": Horae, "handle": TaskHandle, "run": RunHandle}.get(kind, Horae)
@@ -212,7 +212,7 @@ def test_each_suggestion_is_whole_and_exists(kind: str) -> None:
 
 def test_no_suggestion_hides_a_name_that_exists() -> None:
     assert not KEYWORDS & suggestions.OPTIONS.keys() - {"when"}
-    assert not {*inspect.signature(Running.__init__).parameters} & suggestions.APP_OPTIONS.keys()
+    assert not {*inspect.signature(AppLifespan.__init__).parameters} & suggestions.APP_OPTIONS.keys()
     for kind, ways in (
         (TaskFunction, suggestions.FUNCTION_NAMES),
         (Horae, suggestions.APP_NAMES),

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, scoped_session, sessionmaker
 
 from horae import Conflict, Horae, Refusal
-from horae.stores.sqlite.caller_connection import one_library
+from horae.stores.sqlite.caller_connection import shares_library
 from tests.app import apsw_dbapi
 from tests.docs.pages import sections
 from tests.servers.postgres import PostgresServer
@@ -226,7 +226,7 @@ async def _over_sqlite3(url: str) -> str:
         engine.dispose()
 
 
-@pytest.mark.skipif(one_library(), reason="sqlite3 and apsw share one SQLite here, so the session is accepted")
+@pytest.mark.skipif(shares_library(), reason="sqlite3 and apsw share one SQLite here, so the session is accepted")
 async def test_session_over_another_copy_of_sqlite_is_refused(tmp_path: Path) -> None:
     assert (await _over_sqlite3(f"sqlite:///{tmp_path}/shop.db")) == "another_library"
     assert sqlite3.sqlite_version

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from horae import Conflict, Fail, Horae, NotFound
-from horae.app.wait import Waiting
+from horae.app.wait import RunWaiters
 from horae.model.run import RunState
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
@@ -197,7 +197,7 @@ async def test_an_occurrence_that_ends_during_the_first_look_is_not_missed(clock
         await clock.pause(3_590)
         door = Door(app.store)
         door.shut("facts")
-        waiting = asyncio.ensure_future(Waiting().wait_for_end(lambda: as_store(door), handle.id, None))
+        waiting = asyncio.ensure_future(RunWaiters().wait_for_end(lambda: as_store(door), handle.id, None))
         await clock.pause(20)
         door.open_again()
         assert (await waiting).planned == NOON + HOUR
@@ -208,8 +208,10 @@ async def test_those_who_wait_for_others_do_not_look_when_one_has_ended(clock: V
     app.task(name="quick")(lambda: None)
     async with app:
         handles = await app.schedule_many([("quick", NOON + HOUR, None)] * 20)
-        door, waiting = Door(app.store), Waiting()
-        waiters = [asyncio.ensure_future(waiting.wait_for_end(lambda: as_store(door), each.id, None)) for each in handles]
+        door, waiting = Door(app.store), RunWaiters()
+        waiters = [
+            asyncio.ensure_future(waiting.wait_for_end(lambda: as_store(door), each.id, None)) for each in handles
+        ]
         await clock.pause(0.01)
         assert door.count("facts") == 20
         waiting.notify_ended({handles[3].id, "tsk_nobody"})

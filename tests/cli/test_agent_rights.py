@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 
 from .driving import Cli
 
@@ -26,7 +26,7 @@ def import_task(cli: Cli, name: str, **target: Any) -> dict[str, Any]:
     task = {"name": name, "key": name, "when": "every 1h", "zone": "UTC", "labels": labels, **target}
     file.write_text(json.dumps({"tasks": [task]}))
     done = cli("apply", "--file", str(file), "--yes", "--json")
-    assert done.code == Exit.OK, done.err
+    assert done.code == ExitCode.OK, done.err
     shown: dict[str, Any] = cli("show", name, "--json").json["task"]
     return shown
 
@@ -37,7 +37,7 @@ def test_function_of_an_agent_waits_for_approval_unless_the_operator_allows_it(c
     (cli.directory / "horae.toml").write_text('agent_functions = ["mail"]\n')
     assert import_task(cli, "mail", function="mail")["state"] == "active"
     assert import_task(cli, "other", function="mailer")["pause"]["cause"] == "awaiting_approval"
-    assert cli("approve", "report", "--yes").code == Exit.OK
+    assert cli("approve", "report", "--yes").code == ExitCode.OK
     assert cli("show", "report", "--json").json["task"]["state"] == "active"
 
 
@@ -45,7 +45,7 @@ def test_approving_again_says_that_it_is_approved_and_asks_nothing(cli: Cli) -> 
     import_task(cli, "report", function="report")
     assert "may run as it is" in cli("approve", "report", "--yes").out
     again = cli("approve", "report")
-    assert (again.code, again.err) == (Exit.OK, "")
+    assert (again.code, again.err) == (ExitCode.OK, "")
     assert "report is approved already as it is" in again.out
     cli("edit", "report", "--when", "every 2h")
     assert cli("approve", "report", "--json", "--yes").json["state"] == "active"
@@ -77,5 +77,5 @@ def test_revoking_the_last_token_of_an_agent_pauses_its_tasks_and_why_says_so(cl
     assert refused.problem["code"] == "agent_revoked"
     for command in [part.strip() for part in refused.problem["hint"].replace(" then:", "").split(";")]:
         words = command[command.index("horae ") :].split()[1:]
-        assert cli(*words).code == Exit.OK, command
+        assert cli(*words).code == ExitCode.OK, command
     assert cli("show", "look", "--json").json["task"]["state"] == "active"

@@ -20,9 +20,9 @@ from horae.cli.messages.help_language import in_chinese
 from horae.cli.messages.messages import Words
 from horae.cli.output.formatting import fine, in_sentence, state_of_run
 from horae.cli.output.printer import Out
-from horae.mcp_server.messages import Words as ToolWords
-from horae.model.reason import Reason, reason_phrase, sentence
-from horae.model.refusals import Entry
+from horae.mcp_server.messages import Message as ToolWords
+from horae.model.reason import Reason, describe_reason, reason_phrase
+from horae.model.refusals import RefusalEntry
 from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.testing.factories import a_run, a_task
@@ -69,7 +69,7 @@ def every_sentence() -> Iterator[tuple[str, str]]:
 def chinese_in(value: object) -> Iterator[str]:
     if isinstance(value, Words | ToolWords):
         yield value.zh
-    elif isinstance(value, Entry):
+    elif isinstance(value, RefusalEntry):
         yield from (full_width(value.message_zh), full_width(value.hint_zh))
     elif isinstance(value, dict):
         for each in value.values():
@@ -109,7 +109,7 @@ def test_chinese_sentences_have_chinese_punctuation() -> None:
     assert len(found) > 500
     wrong = [(place, text) for place, text in found if HALF_WIDTH.search(re.sub(r"`[^`]*`|\"[^\"]*\"|{\w+}", "", text))]
     assert wrong == []
-    assert [each for each in Reason if HALF_WIDTH.search(sentence(each, "zh"))] == []
+    assert [each for each in Reason if HALF_WIDTH.search(describe_reason(each, "zh"))] == []
 
 
 def test_fragments_and_bracketed_lists_have_chinese_punctuation() -> None:

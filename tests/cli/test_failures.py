@@ -10,26 +10,26 @@ import pytest
 
 from horae.cli.messages.messages import Words
 from horae.cli.messages.refusals import CATALOGUE
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
 
 ENDINGS = [
-    (Exit.OK, ["ls"], ""),
-    (Exit.FAILED, ["add", "every 5m", "--say", "x", "--payload", "@nowhere.json"], "system_error"),
-    (Exit.USAGE, ["ls", "--nonsense"], "usage"),
-    (Exit.USAGE, ["nonsense"], "usage"),
-    (Exit.USAGE, ["rm", "tick"], "needs_yes"),
-    (Exit.NOT_FOUND, ["show", "nothing"], "no_such_task"),
-    (Exit.CONFLICT, ["edit", "tick", "--name", "x", "--if-version", "9"], "stale_version"),
-    (Exit.INVALID, ["add", "every day at 9", "--say", "x"], "ambiguous_hour"),
-    (Exit.TIMED_OUT, ["run", "tick", "--wait", "--timeout", "0.01s"], "wait_timed_out"),
+    (ExitCode.OK, ["ls"], ""),
+    (ExitCode.FAILED, ["add", "every 5m", "--say", "x", "--payload", "@nowhere.json"], "system_error"),
+    (ExitCode.USAGE, ["ls", "--nonsense"], "usage"),
+    (ExitCode.USAGE, ["nonsense"], "usage"),
+    (ExitCode.USAGE, ["rm", "tick"], "needs_yes"),
+    (ExitCode.NOT_FOUND, ["show", "nothing"], "no_such_task"),
+    (ExitCode.CONFLICT, ["edit", "tick", "--name", "x", "--if-version", "9"], "stale_version"),
+    (ExitCode.INVALID, ["add", "every day at 9", "--say", "x"], "ambiguous_hour"),
+    (ExitCode.TIMED_OUT, ["run", "tick", "--wait", "--timeout", "0.01s"], "wait_timed_out"),
 ]
 
 
 @pytest.mark.parametrize(("ending", "arguments", "code"), ENDINGS, ids=[each[2] or "ok" for each in ENDINGS])
 def test_every_ending_has_its_exit_code_and_its_problem(
-    cli: Cli, ending: Exit, arguments: list[str], code: str
+    cli: Cli, ending: ExitCode, arguments: list[str], code: str
 ) -> None:
     cli("add", "every 5m", "--say", "tick", "--overlap", "queue_all")
     told = cli(*arguments)

@@ -17,7 +17,7 @@ from horae.cli.command_table import ALIASES, COMMANDS, PANELS
 from horae.cli.main import app
 from horae.cli.messages.help_topics import TOPICS
 from horae.version import __version__
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.test_schemas import DAILY
 
@@ -51,7 +51,7 @@ def test_a_topic_is_explained_in_both_languages(cli: Cli) -> None:
         assert f"horae help {topic}\n" in listed
         assert cli("help", topic).out == TOPICS[topic].en
         assert cli("help", topic, "--lang", "zh").out == TOPICS[topic].zh
-    assert {str(each.value) for each in Exit} <= set(re.findall(r"^\d+", TOPICS["exit-codes"].en, re.MULTILINE))
+    assert {str(each.value) for each in ExitCode} <= set(re.findall(r"^\d+", TOPICS["exit-codes"].en, re.MULTILINE))
     for said in re.findall(r"^\d+", TOPICS["exit-codes"].en, re.MULTILINE):
         assert f"| `{said}` |" in MANUAL
     assert "--missed" in cli("help", "resume").out
@@ -112,7 +112,7 @@ def test_the_manual_has_every_command_and_option(name: str) -> None:
 
 
 def test_the_manual_has_every_exit_code() -> None:
-    for code in Exit:
+    for code in ExitCode:
         assert re.search(rf"^\| `{code.value}` \|", MANUAL, re.MULTILINE), code
 
 

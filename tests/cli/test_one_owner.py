@@ -12,7 +12,7 @@ import pytest
 from horae import Horae
 from horae.model.accounts.account import Owner, owner_record
 from horae.model.accounts.principal import Role, Scope
-from horae.model.record import Writing
+from horae.model.record import RecordWrite
 from tests.cli.driving import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.servers.ports import ReservedPort
@@ -29,7 +29,7 @@ def old_deployment(cli: Cli) -> Cli:
 async def _as_before(url: str) -> None:
     async with Horae(url, engine=False, zone="UTC") as app:
         account = Owner("admin", Role.ADMIN, app.clock.now())
-        assert await app.store.write_records([Writing(owner_record(account))])
+        assert await app.store.write_records([RecordWrite(owner_record(account))])
         await app.service.tokens.make(app.who, owner="admin", name="first", scopes=list(Scope))
 
 

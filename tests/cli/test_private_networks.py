@@ -20,8 +20,8 @@ from horae.clock import SystemClock
 from horae.outgoing.refusals import refuse_address
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
-from horae.runtime.target_kinds import Kinds
-from horae.service.events.webhook_dispatcher import Courier
+from horae.runtime.target_kinds import TargetKinds
+from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.settings import read_settings
 from tests.cli.driving import Cli
 
@@ -231,9 +231,9 @@ async def deliver(url: str) -> None:
     """Deliver what is due once, as a node that allows public addresses only."""
     store, clock = make_store(url), SystemClock()
     await store.open()
-    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))
     try:
-        await Courier(store, service.webhooks.client, service.event_encoder, clock).step()
+        await WebhookDispatcher(store, service.webhooks.client, service.event_encoder, clock).step()
     finally:
         await service.webhooks.close()
         await store.close()

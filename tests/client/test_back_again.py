@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from horae.choices import Language
 from horae.model.change import Facts
-from horae.model.entry import Entry, EntryKind, Stand, slot_for
-from horae.model.events.event import EventKind, Numbered
+from horae.model.entry import Entry, EntryKind, EntryState, slot_for
+from horae.model.events.event import EventKind, NumberedEvent
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason
-from horae.model.run import LIVE, Origin, Run, RunState, Span
-from horae.model.task import Pause, PauseCause, Standing, Task, TaskState
+from horae.model.run import LIVE_STATES, Origin, Run, RunState, Span
+from horae.model.task import Pause, PauseCause, Task, TaskState, TaskStatus
 from horae.ports.journal import Line, NumberedLine
-from horae.service.tasks.edits import KEEP, Edits, edited_task
-from horae.service.tasks.task_request import NEVER, MissedWish, Options, RetryWish, Wish, wish_of
+from horae.service.tasks.edits import KEEP, Edits, apply_edits
+from horae.service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest, TaskRequest, request_of
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_node, a_run, a_task, an_event
 from horae.wire.agenda import agenda_json
 from horae.wire.overview import (
@@ -36,7 +36,7 @@ from horae.wire.overview import (
 )
 from horae.wire.runs import line_json, read_line, read_run, run_json
 from horae.wire.task_facts import read_definition, read_facts
-from horae.wire.task_requests import edits_json, options_json, wish_json
+from horae.wire.task_requests import edits_json, options_json, task_request_json
 from horae.wire.tasks import read_edits, read_task, task_json
 from tests.unit.service.stage import ROOT, House
 from tests.unit.wire.imagined import json_values, made, tasks, words
@@ -79,9 +79,9 @@ def runs(draw: st.DrawFn, task: Task, states: tuple[RunState, ...] = tuple(RunSt
 
 
 @st.composite
-def standings(draw: st.DrawFn) -> Standing:
+def standings(draw: st.DrawFn) -> TaskStatus:
     pause = st.builds(Pause, instants, st.sampled_from(list(PauseCause)), texts, maybe)
-    return Standing(
+    return TaskStatus(
         state=draw(st.sampled_from(list(TaskState))),
         counted=draw(st.integers(0, 99)),
         failures=draw(st.integers(0, 9)),
@@ -105,7 +105,7 @@ def entries(draw: st.DrawFn, task: Task) -> Entry:
         planned,
         task.owner,
         priority=draw(st.integers(-9, 9)),
-        state=draw(st.sampled_from(Stand)),
+        state=draw(st.sampled_from(EntryState)),
         origin=origin,
         attempt=draw(st.integers(1, 9)),
         through=draw(maybe),
@@ -124,7 +124,7 @@ def all_facts(draw: st.DrawFn) -> Facts:
         task,
         draw(standings()),
         tuple(draw(st.lists(entries(task), max_size=3))),
-        tuple(draw(st.lists(runs(task, tuple(LIVE)), max_size=2))),
+        tuple(draw(st.lists(runs(task, tuple(LIVE_STATES)), max_size=2))),
         tuple(draw(st.lists(st.builds(LaneUse, words, st.integers(0, 9), st.integers(0, 9)), max_size=2))),
         draw(reasons),
     )
@@ -158,7 +158,7 @@ def test_a_task_without_its_agenda_tells_the_same_of_itself(facts: Facts, data: 
 
 
 def test_what_a_newer_server_says_beside_is_let_pass() -> None:
-    facts = Facts(a_task(), Standing())
+    facts = Facts(a_task(), TaskStatus())
     told = travelled(task_json(facts))
     assert read_facts(told | {"surprise": [1]}) == read_facts(told)
 
@@ -177,7 +177,7 @@ def test_lines_events_lanes_and_nodes_come_back() -> None:
     line = NumberedLine(7, Line("run_1", NOON, "info", "浇花"))
     assert read_line(travelled(line_json(line))) == line
     for kind in EventKind:
-        event = Numbered(9, an_event(a_task(), kind=kind, run_id="run_1", detail="because"))
+        event = NumberedEvent(9, an_event(a_task(), kind=kind, run_id="run_1", detail="because"))
         assert read_event(travelled(event_json(event))) == event
     lane = LaneUse("press", 3, 1)
     assert read_lane(travelled(lane_json(lane))) == lane
@@ -202,23 +202,23 @@ async def test_an_overview_comes_back_as_it_is_shown() -> None:
 @PATIENT
 @given(tasks())
 def test_a_wish_means_the_same_on_the_other_side(task: Task) -> None:
-    wish = wish_of(task)
-    assert made(read_task(travelled(wish_json(wish))), task) == task
+    wish = request_of(task)
+    assert made(read_task(travelled(task_request_json(wish))), task) == task
 
 
 def test_a_wish_that_names_no_zone_gets_that_of_whoever_asks() -> None:
-    wish = Wish("water", "every day at 9:00", a_task().target)
-    assert wish_json(wish, "Asia/Tokyo")["zone"] == "Asia/Tokyo"
-    assert wish_json(wish._replace(zone="Europe/Berlin"), "Asia/Tokyo")["zone"] == "Europe/Berlin"
-    assert wish_json(wish._replace(when=NOON))["when"] == {"kind": "once", "at": "2026-03-01T12:00:00Z"}
-    assert wish_json(wish)["payload"] == {}
+    wish = TaskRequest("water", "every day at 9:00", a_task().target)
+    assert task_request_json(wish, "Asia/Tokyo")["zone"] == "Asia/Tokyo"
+    assert task_request_json(wish._replace(zone="Europe/Berlin"), "Asia/Tokyo")["zone"] == "Europe/Berlin"
+    assert task_request_json(wish._replace(when=NOON))["when"] == {"kind": "once", "at": "2026-03-01T12:00:00Z"}
+    assert task_request_json(wish)["payload"] == {}
 
 
 def test_options_are_told_part_by_part() -> None:
     chosen = Options(
-        missed=MissedWish("latest", NEVER),
+        missed=MissedRequest("latest", NEVER),
         retries=NEVER,
-        retry=RetryWish(backoff=SECOND),
+        retry=RetryRequest(backoff=SECOND),
         timeout="2m",
         max_duration=NEVER,
         give_up_after=3,
@@ -253,7 +253,7 @@ def test_an_edit_does_the_same_on_the_other_side() -> None:
         options=Options(timeout=SECOND),
     )
     there = read_edits(travelled(edits_json(edits)))
-    assert edited_task(task, there, None, NOON) == edited_task(task, edits, None, NOON)
+    assert apply_edits(task, there, None, NOON) == apply_edits(task, edits, None, NOON)
     assert edits_json(Edits()) == {}
     assert read_edits(edits_json(Edits(lane=None))).lane is None
     assert read_edits(edits_json(Edits(name="x"))).lane is KEEP

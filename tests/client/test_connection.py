@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.client.connection import Connection, checked_address, segment
+from horae.client.connection import Connection, check_address, path_segment
 from horae.client.problems import error_from
 from horae.client.refusals import CATALOGUE
 from horae.client.service import RemoteService
@@ -17,8 +17,8 @@ from horae.clock import SystemClock
 from horae.errors import Conflict, HoraeError, InvalidTask, NotFound, Refusal, ServerUnreachable, StoreFull
 from horae.model.accounts.principal import LOCAL
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.task_request import Wish
-from horae.wire.problems import ANSWERS, problem_json
+from horae.service.tasks.task_request import TaskRequest
+from horae.wire.problems import ERROR_MAPPINGS, problem_json
 from horae.wire.tasks import read_task
 from tests.cli.remote.served import Opened, Server
 from tests.client.cutting import Cutting
@@ -103,7 +103,7 @@ async def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: Opened) 
     async with cut_connection(opened) as (service, door):
         del door
         for number, key in enumerate(("a/b", "../x", "a?b=c", "a%2Fb", "键 & space", "#x", "a;b", "tsk_/")):
-            wish: Wish = WISH._replace(name=f"name {number} {key}", key=key)
+            wish: TaskRequest = WISH._replace(name=f"name {number} {key}", key=key)
             task = await service.tasks.declare(LOCAL, wish)
             assert task.key == key
             before, after = await service.tasks.preview_declaration(LOCAL, wish)
@@ -116,15 +116,15 @@ async def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: Opened) 
 
 
 def test_parts_of_a_path_are_spelled_so_that_they_stay_parts() -> None:
-    assert segment("a/b c?d#e%f") == "a%2Fb%20c%3Fd%23e%25f"
-    assert segment("tsk_0.-~:@") == "tsk_0.-~:@"
+    assert path_segment("a/b c?d#e%f") == "a%2Fb%20c%3Fd%23e%25f"
+    assert path_segment("tsk_0.-~:@") == "tsk_0.-~:@"
 
 
-@pytest.mark.parametrize("kind", [each for each in ANSWERS if each is not HoraeError])
+@pytest.mark.parametrize("kind", [each for each in ERROR_MAPPINGS if each is not HoraeError])
 def test_every_error_comes_back_as_what_it_was(kind: type[HoraeError]) -> None:
     """By what a server says of it, in either language."""
     for language in ("en", "zh"):
-        answer = ANSWERS[kind]
+        answer = ERROR_MAPPINGS[kind]
         title = answer.title if language == "en" else answer.title_zh
         found = error_from(answer.status, {"title": title, "code": "x", "detail": "no", "hint": "yes"})
         assert type(found) is kind
@@ -146,7 +146,7 @@ def test_an_error_of_no_known_kind_is_told_by_its_status() -> None:
     "address", ["https://h.example", "http://127.0.0.1:4672", "https://h.example/horae", "http://[::1]:1"]
 )
 def test_addresses_are_taken_without_their_last_slash(address: str) -> None:
-    assert checked_address(f"{address}/") == checked_address(address) == address
+    assert check_address(f"{address}/") == check_address(address) == address
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_addresses_are_taken_without_their_last_slash(address: str) -> None:
 )
 def test_what_is_no_address_is_refused_without_its_secret(address: str) -> None:
     with pytest.raises(InvalidTask) as caught:
-        checked_address(address)
+        check_address(address)
     assert caught.value.code == "bad_server_address"
     assert "u:p" not in str(caught.value)
 

@@ -21,15 +21,15 @@ from horae.api.app import make_app
 from horae.api.resources.documentation import document
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import LOCAL, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
 from horae.model.run import Run
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 from horae.runtime.service_factory import make_service
-from horae.runtime.target_kinds import Kinds
+from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.stores.memory import MemoryStore
@@ -40,7 +40,7 @@ from horae.web.request_context import WebSettings
 ORCHESTRATOR: Final = "http://127.0.0.1:9"
 """Nobody listens there: most tests end their runs by hand."""
 LOOPBACK: Final = {"targets.http.allow_networks": ("127.0.0.0/8",)}
-KINDS: Final = Kinds(read_settings({}, flags=LOOPBACK))
+KINDS: Final = TargetKinds(read_settings({}, flags=LOOPBACK))
 NOW: Final = NOON
 """A Sunday, 2026-03-01 at noon UTC."""
 
@@ -145,7 +145,7 @@ class Stage(NamedTuple):
     async def claim(self) -> list[Run]:
         """What a node does that sees what is due now."""
         await self.node()
-        claimant = Claimant(NODE, self.clock.now(), STANDARD_TERMS.poll_ceiling)
+        claimant = ClaimContext(NODE, self.clock.now(), DEFAULT_TERMS.poll_ceiling)
 
         def decide(facts: Facts, entry: Entry, token: int) -> Change:
             return fire(facts, entry, token, claimant)

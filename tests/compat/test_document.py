@@ -11,7 +11,7 @@ from horae.api.compat.labels import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFAC
 from horae.api.compat.refusals import CATALOGUE
 from horae.model.refusals import CATALOGUE as OF_TASKS
 from horae.schedule.compat import Note
-from horae.schedule.compat.notes import codes
+from horae.schedule.compat.notes import note_codes
 from horae.web.refusals import CATALOGUE as OF_REQUESTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "compatibility.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def test_every_code_is_named_and_none_is_taken() -> None:
     assert notes
     for code in {*CATALOGUE, *notes}:
         assert f"`{code}`" in PAGE, code
-        assert code not in {*OF_TASKS, *OF_REQUESTS, *codes()}
+        assert code not in {*OF_TASKS, *OF_REQUESTS, *note_codes()}
 
 
 def test_every_label_is_named() -> None:

@@ -13,7 +13,7 @@ import pytest
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
 from horae.model.task import Target
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from horae.settings import read_settings
 from tests.compat.stage import stage
 
@@ -344,7 +344,9 @@ async def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
         ada = Principal("ada", actor="test")
         target = Target("event", '{"topic":"task.triggered"}')
         for when in ("every 90s", "every weekday at 9am"):
-            await here.service.tasks.create(ada, Wish(when, when, target, payload='"text"', zone="Europe/Berlin"))
+            await here.service.tasks.create(
+                ada, TaskRequest(when, when, target, payload='"text"', zone="Europe/Berlin")
+            )
         weekly, often = sorted((await here.ada.get(PATH)).body, key=lambda each: str(each["schedule_type"]))
         assert (often["schedule_type"], often["schedule_expr"]) == ("interval", "90")
         assert (weekly["schedule_type"], weekly["timezone"]) == ("calendar", "Europe/Berlin")

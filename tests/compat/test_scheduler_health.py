@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from horae.lifecycle.fire import fire
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.task import Target
-from horae.ports.store import STANDARD_TERMS
-from horae.service.tasks.task_request import Wish
+from horae.ports.store import DEFAULT_TERMS
+from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import NODE
 from tests.compat.stage import stage
 
@@ -99,10 +99,10 @@ async def test_to_an_agent_it_says_only_whether_it_runs() -> None:
 async def _entries_without_a_node(here: Stage) -> None:
     await here.node()
     for number in range(2):
-        wish = Wish(f"report {number}", "now", Target("function", '{"name": "jobs.report"}'))
+        wish = TaskRequest(f"report {number}", "now", Target("function", '{"name": "jobs.report"}'))
         await here.service.tasks.create(Principal("ada"), wish)
     listed = await made(here, scheduledTime="2026-03-01T13:00:00Z")
-    claimant = Claimant(NODE, here.clock.now(), STANDARD_TERMS.poll_ceiling, frozenset())
+    claimant = ClaimContext(NODE, here.clock.now(), DEFAULT_TERMS.poll_ceiling, frozenset())
 
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
         return fire(facts, entry, token, claimant)
@@ -121,7 +121,7 @@ async def test_what_no_node_can_run_is_counted_beside_the_queue() -> None:
 async def _entries_without_a_seat(here: Stage) -> None:
     await here.service.lanes.limit(Principal("ada"), "printer", 1)
     for number in range(3):
-        wish = Wish(f"print {number}", "now", Target("event", "{}"), lane="printer")
+        wish = TaskRequest(f"print {number}", "now", Target("event", "{}"), lane="printer")
         await here.service.tasks.create(Principal("ada"), wish)
     await here.claim()
     told = (await here.ada.get(PATH)).body["scheduler"]

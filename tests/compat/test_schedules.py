@@ -7,7 +7,7 @@ from typing import Any, Final
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed
 from horae.model.task import Target
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from tests.compat.stage import stage
 
 from .stage import Answer, Stage
@@ -363,7 +363,7 @@ async def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
     async with stage() as here:
         ada = Principal("ada", actor="test")
         target = Target("event", '{"topic":"task.triggered"}')
-        task = await here.service.tasks.create(ada, Wish("often", "every 90s", target, zone="UTC"))
+        task = await here.service.tasks.create(ada, TaskRequest("often", "every 90s", target, zone="UTC"))
         told = (await here.ada.get(f"{PATH}/{task.id}")).task
         assert (told["recurrence"]["type"], told["recurrence"]["description"]) == ("CUSTOM", "every 90 seconds, UTC")
         assert told["scheduledTime"] == told["nextScheduledAt"] == "2026-03-01T12:01:30.000Z"

@@ -7,7 +7,7 @@ from typing import Final
 from horae.model.task import Task
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.labels import Label, Labels, Numbered
-from horae.stores.memory.sorted_keys import Ordered
+from horae.stores.memory.sorted_keys import SortedKeys
 
 
 class _Kept(Labels):
@@ -32,7 +32,7 @@ class _Added(Labels):
 
 
 class _FirstOfAll(Labels):
-    def tasks_with_rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
+    def tasks_with_rarest(self, owner: str | None, labels: tuple[Label, ...]) -> SortedKeys[Numbered]:
         """Of one owner, what the first who had the label has."""
         others = [each for (whose, label), each in self._tasks.items() if label == labels[0] and whose is not None]
         return super().tasks_with_rarest(owner, labels) if owner is None or not others else others[0]

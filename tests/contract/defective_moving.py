@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from horae.model.change import Facts
-from horae.model.events.event import Numbered
+from horae.model.events.event import NumberedEvent
 from horae.model.page import Page
 from horae.model.run import Run
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
-from horae.ports.transfer import Parcel, Part, Tally, only
+from horae.ports.transfer import CounterValue, Part, TransferItem, require_type
 from horae.stores.memory import MemoryStore
 
 
 class LeavesLiveRunsBehind(MemoryStore):
-    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[TransferItem]:
         page = await super().export_page(part, after, limit)
         return page._replace(
             items=tuple(each._replace(live=()) if isinstance(each, Facts) else each for each in page.items)
@@ -24,29 +24,29 @@ class LeavesLiveRunsBehind(MemoryStore):
 
 
 class LeavesDeadNodesBehind(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         if part is not Part.NODES:
             await super().import_page(part, parcels)
 
 
 class ForgetsTheLastNumbers(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         if part is not Part.MARKS:
             await super().import_page(part, parcels)
 
 
 class NumbersEventsAnew(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         if part is not Part.EVENTS:
             await super().import_page(part, parcels)
             return
         with self._data.transaction():
-            for told in only(Numbered, parcels):
+            for told in require_type(NumberedEvent, parcels):
                 self._data.events.append(told.event)
 
 
 class ShowsItsQueues(MemoryStore):
-    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[TransferItem]:
         if part is not Part.TASKS:
             return await super().export_page(part, after, limit)
         page = await self.tasks(TaskFilter(), after, limit)
@@ -54,7 +54,7 @@ class ShowsItsQueues(MemoryStore):
 
 
 class LosesWhatIsBetweenPages(MemoryStore):
-    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[TransferItem]:
         page = await super().export_page(part, after, limit)
         return page if page.after is None or limit == 1 else page._replace(items=page.items[:-1])
 
@@ -62,7 +62,7 @@ class LosesWhatIsBetweenPages(MemoryStore):
 class TellsLinesOfEachRunOnce(MemoryStore):
     """A page of lines that ends within a run goes on with the next run."""
 
-    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[TransferItem]:
         page = await super().export_page(part, after, limit)
         if part is not Part.LINES or page.after is None:
             return page
@@ -72,7 +72,7 @@ class TellsLinesOfEachRunOnce(MemoryStore):
 class KeepsWhatIsReplaced(MemoryStore):
     """The task is new, what was live of it before is still there."""
 
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         live = [run for facts in parcels if isinstance(facts, Facts) for run in self._data.runs.live(facts.task.id)]
         await super().import_page(part, parcels)
         with self._data.transaction():
@@ -83,19 +83,19 @@ class KeepsWhatIsReplaced(MemoryStore):
 class KeepsTheFirst(MemoryStore):
     """A task that is there stays as it is."""
 
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         new = [each for each in parcels if not (isinstance(each, Facts) and each.task.id in self._data.tasks)]
         await super().import_page(part, new)
 
 
 class PutsTasksInOrderOfTheirNames(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        tasks = sorted(only(Facts, parcels), key=lambda facts: facts.task.id) if part is Part.TASKS else []
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
+        tasks = sorted(require_type(Facts, parcels), key=lambda facts: facts.task.id) if part is Part.TASKS else []
         await super().import_page(part, tasks or parcels)
 
 
 class CountsWhatArrives(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         new = [each for each in parcels if isinstance(each, Facts) and each.task.id not in self._data.tasks]
         await super().import_page(part, parcels)
         with self._data.transaction():
@@ -104,29 +104,29 @@ class CountsWhatArrives(MemoryStore):
 
 
 class AddsUpTallies(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         if part is not Part.COUNTERS:
             await super().import_page(part, parcels)
             return
         with self._data.transaction():
-            for owner, hour, name, number in only(Tally, parcels):
+            for owner, hour, name, number in require_type(CounterValue, parcels):
                 before = self._data.counters.get((owner, hour, name)) or 0
                 self._data.counters.write((owner, hour, name), before + number)
 
 
 class BeginsVersionsAnew(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         first = [each._replace(version=1) if isinstance(each, Record) else each for each in parcels]
         await super().import_page(part, first)
 
 
 class TakesRunsOfNobody(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         if part is not Part.RUNS:
             await super().import_page(part, parcels)
             return
         with self._data.transaction():
-            for run in only(Run, parcels):
+            for run in require_type(Run, parcels):
                 self._data.runs.write(run.id, run)
 
 

@@ -10,8 +10,8 @@ from horae.errors import Conflict
 from horae.model.change import Change, ControlDecision, Facts
 from horae.model.page import Page
 from horae.model.reason import Reason
-from horae.model.record import Record, Writing
-from horae.ports.transfer import Parcel, Part
+from horae.model.record import Record, RecordWrite
+from horae.ports.transfer import Part, TransferItem
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.data import Data
 from horae.testing.factories import MICROSECOND
@@ -20,7 +20,7 @@ from horae.testing.factories import MICROSECOND
 class WritesThemBeforeItKnows(MemoryStore):
     """Each in a transaction of its own: what comes after it may fail."""
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         return all([await super(WritesThemBeforeItKnows, self).write_records([each]) for each in writings])
 
 
@@ -28,7 +28,7 @@ class WritesThemAfterwards(MemoryStore):
     """The change is there, and then somebody else may have been faster with the record."""
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        beside: list[Writing] = []
+        beside: list[RecordWrite] = []
 
         def without(facts: Facts) -> Change:
             change = decide(facts)
@@ -46,7 +46,7 @@ class OverlooksThatOneWasFaster(MemoryStore):
 
 
 class _Trusting(Data):
-    def attach_records(self, writings: Sequence[Writing]) -> None:
+    def attach_records(self, writings: Sequence[RecordWrite]) -> None:
         for writing in writings:
             self.records.write_if_unchanged(writing)
 
@@ -70,12 +70,14 @@ class ForgetsThemForNewTasks(MemoryStore):
 
 
 class BarsWithoutARecord(MemoryStore):
-    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def block_owner(
+        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
+    ) -> None:
         await super().block_owner(owner, reason, attached_records=() if reason is None else attached_records)
 
 
 class RecordsWhatDidNotHappen(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         await self.write_records(attached_records)
         return await super().drain(node, draining=draining)
 
@@ -129,7 +131,7 @@ class TurnsPagesTheOldWay(MemoryStore):
 
 
 class CarriesThemForEver(MemoryStore):
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         lasting = [each._replace(expires=None) if isinstance(each, Record) else each for each in parcels]
         await super().import_page(part, lasting)
 

@@ -9,15 +9,15 @@ from typing import Final
 
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from horae.model.counts import Counts
-from horae.model.entry import Entry, Stand
+from horae.model.entry import Entry, EntryState
 from horae.model.lane import LaneUse
 from horae.model.page import Page
-from horae.model.run import LIVE, Run
+from horae.model.run import LIVE_STATES, Run
 from horae.ports.journal import Line
-from horae.ports.records import Record, Writing
-from horae.ports.store import Claim, Extension, RunFilter, TaskFilter, Trimmed, Waiting
+from horae.ports.records import Record, RecordWrite
+from horae.ports.store import Claim, LeaseRenewal, RunFilter, TaskFilter, TrimResult, WaitingCounts
 from horae.stores.memory import MemoryStore
-from horae.stores.memory.counts import Tallies
+from horae.stores.memory.counts import Counters
 from horae.stores.memory.data import Data
 from horae.stores.memory.entries import Entries, key_of
 from horae.stores.memory.events import Events
@@ -116,7 +116,7 @@ class ClaimsWhatSleeps(MemoryStore):
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         with self._data.transaction():
             for entry in list(self._data.entries):
-                self._data.entries.write(key_of(entry), entry._replace(state=Stand.TIMED))
+                self._data.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
         return await super().claim_due(now, node, room, decide)
 
 
@@ -127,26 +127,26 @@ class RecoversTheLiving(MemoryStore):
 
 
 class ForgetsWhatANodeSays(MemoryStore):
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:  # noqa: ARG002
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:  # noqa: ARG002
         return await super().extend(node, now)
 
 
 class DrainsUntilTheNextRenewal(MemoryStore):
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         answer = await super().extend(node, now, load, offset)
         await self.drain(node, draining=False)
         return answer
 
 
 class DrainsEverybody(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         for each in list(self._data.nodes):
             await super().drain(each.id, draining=draining, attached_records=attached_records)
         return node in self._data.nodes
 
 
 class TakesADrainForARenewal(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         known = self._data.nodes.get(node)
         if known is not None:
             await self.extend(node, known.renewed, known.load, known.offset)
@@ -154,7 +154,7 @@ class TakesADrainForARenewal(MemoryStore):
 
 
 class DrainsWhoeverIsNamed(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         await super().drain(node, draining=draining, attached_records=attached_records)
         return True
 
@@ -170,7 +170,7 @@ class DecidesOnStaleFacts(MemoryStore):
 
 
 class ForgetsTooMuch(MemoryStore):
-    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         return await super().trim(before + DAY, keep_runs, limit, after)
 
 
@@ -191,7 +191,7 @@ class AdmitsWhoeverIsParked(MemoryStore):
     """Doors and full lanes are the same to it."""
 
     async def admit(self, routes: Collection[str]) -> int:
-        lanes = {entry.lane for entry in self._data.entries if entry.state is Stand.PARKED and entry.lane}
+        lanes = {entry.lane for entry in self._data.entries if entry.state is EntryState.PARKED and entry.lane}
         return await super().admit(lanes if routes else ())
 
 
@@ -209,13 +209,13 @@ class MakesWhatItAdmitsDueAnew(MemoryStore):
 
 
 class TakesDoorsForLanes(MemoryStore):
-    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
+    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         overdue, parked, stranded = await super().waiting(owner, now)
-        return Waiting(overdue, parked + stranded, 0)
+        return WaitingCounts(overdue, parked + stranded, 0)
 
 
 class CountsWhatIsStillToCome(MemoryStore):
-    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
+    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         return await super().waiting(owner, now + DAY)
 
 
@@ -288,7 +288,7 @@ class CountsAStretchOnce(MemoryStore):
         self._data.counters = _OneByOne(self._data._transaction)
 
 
-class _OneByOne(Tallies):
+class _OneByOne(Counters):
     def add(self, owner: str, added: Iterable[tuple[int, str, int]]) -> None:
         super().add(owner, ((hour, name, max(-1, min(1, number))) for hour, name, number in added))
 
@@ -299,7 +299,7 @@ class RemembersEveryHour(MemoryStore):
         self._data.counters = _Endless(self._data._transaction)
 
 
-class _Endless(Tallies):
+class _Endless(Counters):
     def _delete_hours(self, until: int) -> None:
         pass
 
@@ -336,7 +336,7 @@ class LooksAtNoKind(MemoryStore):
 
 class ListsLiveRunsOfEverybody(MemoryStore):
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
-        live = wanted.states is not None and wanted.states <= LIVE
+        live = wanted.states is not None and wanted.states <= LIVE_STATES
         return await super().runs(wanted._replace(owner=None) if live else wanted, after, limit)
 
 

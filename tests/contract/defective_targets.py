@@ -13,7 +13,7 @@ from typing import Any, Final
 from horae.errors import InvalidTask, Refusal, Sentence
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.ports.target import Invocation, Tools
-from horae.targets.secret_references import SecretMissing, fill
+from horae.targets.secret_references import SecretMissing, resolve_secrets
 
 REFUSAL: Final = InvalidTask("no_such_deed", {"en": Sentence("No.", "Try."), "zh": Sentence("不行。", "请重试。")})
 DEEDS: Final = ("succeed", "fail", "wait")
@@ -52,7 +52,7 @@ class Deeds:
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
             spec = self._kind.check(json.loads(invocation.task.target.spec), None, {})
-            filled = await fill(dict(spec), invocation.task.owner, self._tools.secrets)
+            filled = await resolve_secrets(dict(spec), invocation.task.owner, self._tools.secrets)
         except SecretMissing as missing:
             return missing.outcome
         except (Refusal, ValueError, RecursionError) as error:

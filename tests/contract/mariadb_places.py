@@ -8,7 +8,7 @@ from typing import Final
 
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.address import Address
-from horae.stores.mysql.connection_factory import MySQLDoor
+from horae.stores.mysql.connection_factory import MySQLConnectionFactory
 from tests.servers.mariadb import MariaDBServer
 
 _KEPT: Final = frozenset({"horae_migrations", "horae_numbering", "horae_folding"})
@@ -40,7 +40,7 @@ class Places:
 
 
 async def _wipe(url: str) -> None:
-    connection = await MySQLDoor(Address.parse(url)).open_raw()
+    connection = await MySQLConnectionFactory(Address.parse(url)).open_raw()
     try:
         async with connection.cursor() as cursor:
             await cursor.execute("SHOW TABLES")

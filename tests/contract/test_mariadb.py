@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.stores.mysql import MySQLStore
-from horae.stores.sql.store import SLICE
+from horae.stores.sql.store import MAX_CLAIM_SLICE
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
 from tests.contract.mariadb_places import Places, opened
 from tests.servers.mariadb import MariaDBServer
@@ -20,7 +20,7 @@ def places(mariadb_server: MariaDBServer) -> Places:
 
 
 class TestMySQLStore(StoreContract, RecordsContract, JournalContract):
-    slice_size = SLICE
+    slice_size = MAX_CLAIM_SLICE
     _places: Places
 
     @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.stores.postgres import PostgresStore
-from horae.stores.postgres.store import SLICE
+from horae.stores.postgres.store import MAX_CLAIM_SLICE
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
 from tests.contract.postgres_places import Places, opened
 from tests.servers.postgres import PostgresServer
@@ -20,7 +20,7 @@ def places(postgres_server: PostgresServer) -> Places:
 
 
 class TestPostgresStore(StoreContract, RecordsContract, JournalContract):
-    slice_size = SLICE
+    slice_size = MAX_CLAIM_SLICE
     _places: Places
 
     @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from horae.errors import Refusal, StoreUnavailable
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
-from horae.stores.postgres.shared_transactions import channel
+from horae.stores.postgres.shared_transactions import notification_channel
 from horae.testing.contracts import Guest, UsingContract, WholeStore
 from horae.testing.factories import a_new_task, a_task
 from tests.contract.postgres_places import opened
@@ -171,7 +171,7 @@ async def test_all_who_listen_hear_of_the_commit_and_not_before(postgres_server:
     async with store_and_connection(postgres_server) as (store, connection):
         listener = await asyncpg.connect(store.address.dsn)
         heard: asyncio.Queue[str] = asyncio.Queue()
-        await listener.add_listener(channel(store.address.schema), lambda *_: heard.put_nowait("ring"))
+        await listener.add_listener(notification_channel(store.address.schema), lambda *_: heard.put_nowait("ring"))
         await connection.execute("BEGIN")
         await add(store, connection, a_task())
         await connection.execute("ROLLBACK")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from horae.errors import InvalidTask
 from horae.model.outcome import Outcome, Succeeded
-from horae.model.refusals import Entry, refusal
+from horae.model.refusals import RefusalEntry, build_refusal
 from horae.ports.target import Invocation, TargetKind, Tools
 from horae.targets.command.kind import COMMAND
 from horae.targets.event.kind import EVENT
@@ -141,14 +141,14 @@ class FunctionKind:
 
     def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
         if not isinstance(spec, Mapping) or spec.keys() != {"name"} or str(spec["name"]) not in NAMES:
-            raise refusal("not_a_function", _NOT_A_FUNCTION, {})
+            raise build_refusal("not_a_function", _NOT_A_FUNCTION, {})
         return spec
 
     def open(self, tools: Tools) -> _Functions:  # noqa: ARG002
         return _Functions()
 
 
-_NOT_A_FUNCTION = Entry(InvalidTask, "There is none.", "Give a name.", "没有该函数。", "请给出名称。")
+_NOT_A_FUNCTION = RefusalEntry(InvalidTask, "There is none.", "Give a name.", "没有该函数。", "请给出名称。")
 
 
 class _Functions:

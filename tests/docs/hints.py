@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import horae
-from horae.schedule.text.moment import read_stretch
+from horae.schedule.text.moment import read_time_span
 
 PACKAGE = Path(horae.__file__).parent
 # Text that is written for other programs, or that holds patterns and not sentences.
@@ -124,7 +124,7 @@ def is_understood(example: str) -> bool:
 
 
 def _is_moment(example: str) -> bool:
-    return read_stretch(example, "Asia/Shanghai", NOW) is not None
+    return read_time_span(example, "Asia/Shanghai", NOW) is not None
 
 
 def _fillings(example: str) -> Iterator[str]:

@@ -11,8 +11,8 @@ import pytest
 import horae
 from horae import Context, Horae, RunHandle, TaskFunction, TaskHandle
 from horae.app import BlockingHorae, BlockingTask, Happening
-from horae.app.lifespan import Running
-from horae.app.policy_arguments import Chosen
+from horae.app.lifespan import AppLifespan
+from horae.app.policy_arguments import PolicyArguments
 from horae.testing import TimeTravel
 from tests.docs.pages import DOCS, text_of
 
@@ -20,13 +20,13 @@ LIBRARY = text_of("python.md") + text_of("testing.md")
 INSIDE = frozenset(
     {
         # what the parts of an app say to each other, or to tests of Horae itself
-        (Running, "begin"), (Running, "end"), (Running, "crash"), (Running, "surround"), (Running, "engine"),
+        (AppLifespan, "begin"), (AppLifespan, "end"), (AppLifespan, "crash"), (AppLifespan, "surround"), (AppLifespan, "engine"),
         (Horae, "argument_names"), (Horae, "run_id_of"), (Horae, "wait_for"),
         (TimeTravel, "store"), (TimeTravel, "settings"), (TimeTravel, "home"), (TimeTravel, "is_gone"),
         (TimeTravel, "functions"), (TimeTravel, "store_url"), (TimeTravel, "key_url"), (TimeTravel, "opened"),
     }
 )  # fmt: skip
-CLASSES = (Running, Horae, TaskHandle, RunHandle, TaskFunction, Context, BlockingHorae, BlockingTask, TimeTravel)
+CLASSES = (AppLifespan, Horae, TaskHandle, RunHandle, TaskFunction, Context, BlockingHorae, BlockingTask, TimeTravel)
 MEMBERS = [
     (kind, name)
     for kind in CLASSES
@@ -55,7 +55,7 @@ def test_what_is_kept_inside_is_there_at_all() -> None:
     assert set(MEMBERS) >= INSIDE
 
 
-@pytest.mark.parametrize("name", [*Happening._fields, *Chosen.__annotations__])
+@pytest.mark.parametrize("name", [*Happening._fields, *PolicyArguments.__annotations__])
 def test_a_field_or_policy_is_told_of(name: str) -> None:
     assert is_mentioned(name)
 

@@ -15,7 +15,7 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import PauseCause, TaskState
 from horae.settings import SETTINGS
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.docs.pages import ROOT, text_of
 
 PAGE = text_of("reference.md")
@@ -52,7 +52,7 @@ def test_every_setting_has_its_line() -> None:
 
 def test_every_meaning_belongs_to_something() -> None:
     for meanings, names in (
-        (EXITS, Exit),
+        (EXITS, ExitCode),
         (TASK_STATES, TaskState),
         (RUN_STATES, RunState),
         (PAUSE_CAUSES, PauseCause),

@@ -7,10 +7,10 @@ import sys
 
 from horae.api.app import make_app
 from horae.clock import SystemClock
-from horae.runtime.http_server import listening, serving
+from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
-from horae.runtime.target_kinds import Kinds
+from horae.runtime.target_kinds import TargetKinds
 from horae.settings import read_settings
 from horae.web.request_context import WebSettings
 
@@ -18,10 +18,10 @@ from horae.web.request_context import WebSettings
 async def main(url: str, port: int) -> None:
     store, clock = make_store(url), SystemClock()
     await store.open()
-    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    service = make_service(url, store, clock, "UTC", TargetKinds(read_settings({})))
     app = make_app(service, clock, WebSettings(expects_engine=False))
-    with listening("127.0.0.1", port) as line:
-        async with serving(app, line) as base:
+    with open_listener("127.0.0.1", port) as line:
+        async with serve_app(app, line) as base:
             sys.stdout.write(f"{base}\n")
             sys.stdout.flush()
             await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

@@ -18,10 +18,10 @@ from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.task import Task
 from horae.ports.full_store import Keeping
-from horae.runtime.http_server import listening, serving
+from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
-from horae.runtime.target_kinds import Kinds
+from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_task, an_event
@@ -37,7 +37,7 @@ SECONDS: Final = 20
 async def house(url: str = "memory://", clock: Clock | None = None) -> AsyncIterator[Service]:
     store = make_store(url)
     await store.open()
-    service = make_service(url, store, clock or SystemClock(), "UTC", Kinds(read_settings(LOOPBACK)))
+    service = make_service(url, store, clock or SystemClock(), "UTC", TargetKinds(read_settings(LOOPBACK)))
     try:
         yield service
     finally:
@@ -49,8 +49,8 @@ async def house(url: str = "memory://", clock: Clock | None = None) -> AsyncIter
 async def served(url: str = "memory://") -> AsyncIterator[Api]:
     async with house(url) as service:
         app = make_app(service, SystemClock(), WebSettings(expects_engine=False))
-        with listening("127.0.0.1", 0) as line:
-            async with serving(app, line) as base, _session() as session:
+        with open_listener("127.0.0.1", 0) as line:
+            async with serve_app(app, line) as base, _session() as session:
                 api = Api(base, app, service, session)
                 api.tokens = await people(service)
                 yield api

@@ -7,8 +7,8 @@ from datetime import timedelta
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
 from horae.model.events.webhook import DeliveryState, Webhook
-from horae.service.events.delivery import Postman
-from horae.service.events.webhook_dispatcher import Courier
+from horae.service.events.delivery import WebhookClient
+from horae.service.events.webhook_dispatcher import WebhookDispatcher
 from horae.service.service import Service
 from horae.wire.webhooks import read_webhook, webhook_json
 
@@ -18,10 +18,10 @@ from .test_webhooks import ADA, NOON
 LOOPBACK = ("127.0.0.0/8",)
 
 
-def strict_courier(service: Service, clock: HandClock) -> Courier:
+def strict_courier(service: Service, clock: HandClock) -> WebhookDispatcher:
     """The courier of a node that allows public addresses only."""
     secrets = service.webhooks.client._secrets
-    return Courier(service.store, Postman(secrets, clock), service.event_encoder, clock)
+    return WebhookDispatcher(service.store, WebhookClient(secrets, clock), service.event_encoder, clock)
 
 
 async def deliveries(service: Service, webhook: Webhook) -> list[DeliveryState]:
@@ -70,7 +70,7 @@ async def sent_after_restart() -> None:
         assert len(waiting) > 4
         assert set(waiting) == {DeliveryState.PENDING}
         await strict._release()
-        allowed = Courier(service.store, service.webhooks.client, service.event_encoder, clock)
+        allowed = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
         for _ in range(len(waiting)):
             await allowed.step()
         assert set(await deliveries(service, webhook)) == {DeliveryState.DELIVERED}
@@ -96,7 +96,7 @@ async def another_failure_unblocks() -> None:
         assert (await service.webhooks.get(ADA, moved.id)).blocked == LOOPBACK
         assert (await service.webhooks.edit(ADA, moved.id, url=box.base + "/c")).blocked == ()
         await strict._release()
-        allowed = Courier(service.store, service.webhooks.client, service.event_encoder, clock)
+        allowed = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
         for _ in range(2):
             await allowed.step()
         found = await service.webhooks.get(ADA, webhook.id)

@@ -13,13 +13,13 @@ import pytest
 from horae.clock import SystemClock
 from horae.errors import Refusal, StoreUnavailable
 from horae.model.change import Change
-from horae.model.entry import EntryKind, Stand
-from horae.model.events.event import EventKind, Numbered
+from horae.model.entry import EntryKind, EntryState
+from horae.model.events.event import EventKind, NumberedEvent
 from horae.model.route import route_of
 from horae.outgoing.addresses import read_networks
-from horae.service.events.background_work import Watches, read_watches, watch
-from horae.service.events.heartbeat_ping import LAG_SECONDS, Ping
-from horae.service.runs.missed_run_alarm import MOST_AT_ONCE, Overdue
+from horae.service.events.background_work import WatchSettings, read_watch_settings, run_background_work
+from horae.service.events.heartbeat_ping import MAX_LAG_SECONDS, Ping
+from horae.service.runs.missed_run_alarm import MAX_BATCH, MissedRunAlarm
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_node, a_task, an_entry, an_extra_entry
@@ -34,9 +34,9 @@ SECOND = timedelta(seconds=1)
 class Scene(NamedTuple):
     service: Service
     clock: HandClock
-    overdue: Overdue
+    overdue: MissedRunAlarm
 
-    async def alarms(self) -> list[Numbered]:
+    async def alarms(self) -> list[NumberedEvent]:
         events = await self.service.store.events(0)
         return [each for each in events if each.event.kind is EventKind.TASK_OVERDUE]
 
@@ -45,7 +45,7 @@ class Scene(NamedTuple):
 async def scene() -> AsyncIterator[Scene]:
     clock = HandClock(NOON)
     async with house(clock=clock) as service:
-        yield Scene(service, clock, Overdue(service.store, clock, GRACE))
+        yield Scene(service, clock, MissedRunAlarm(service.store, clock, GRACE))
 
 
 async def test_what_was_due_and_did_not_start_is_told_of_once() -> None:
@@ -59,7 +59,7 @@ async def test_what_was_due_and_did_not_start_is_told_of_once() -> None:
         assert (alarm.event.task_id, alarm.event.owner) == (task.id, "ada")
         assert alarm.event.detail == NOON.isoformat()
         on.clock.move(timedelta(hours=5))
-        another_process = Overdue(on.service.store, on.clock, GRACE)
+        another_process = MissedRunAlarm(on.service.store, on.clock, GRACE)
         assert await another_process.step() == 0
 
 
@@ -68,7 +68,7 @@ async def test_many_who_look_at_once_tell_once() -> None:
         for _ in range(20):
             await added(on.service.store)
         on.clock.move(2 * GRACE)
-        watchers = [Overdue(on.service.store, on.clock, GRACE) for _ in range(5)]
+        watchers = [MissedRunAlarm(on.service.store, on.clock, GRACE) for _ in range(5)]
         await asyncio.gather(*(each.step() for each in watchers))
         assert len(await on.alarms()) == 20
 
@@ -87,7 +87,7 @@ async def test_the_next_occurrence_is_another_one() -> None:
 
 async def test_who_waits_by_the_rules_is_not_late_but_who_waits_for_a_node_is() -> None:
     async with scene() as on:
-        for stand, lane in ((Stand.HELD, None), (Stand.PARKED, "narrow"), (Stand.ASLEEP, None)):
+        for stand, lane in ((EntryState.HELD, None), (EntryState.PARKED, "narrow"), (EntryState.ASLEEP, None)):
             task = a_task(lane=lane)
             await on.service.store.add([a_new_task(task, entries=[an_entry(task, stand=stand, lane=lane)])])
         for kind in (EntryKind.RESUME, EntryKind.DEADLINE):
@@ -95,7 +95,7 @@ async def test_who_waits_by_the_rules_is_not_late_but_who_waits_for_a_node_is() 
             other = an_extra_entry(task, kind=kind, slot=kind.value)
             await on.service.store.add([a_new_task(task, entries=[other])])
         stranded = a_task()
-        door = an_entry(stranded, stand=Stand.PARKED, lane=route_of(stranded.target))
+        door = an_entry(stranded, stand=EntryState.PARKED, lane=route_of(stranded.target))
         await on.service.store.add([a_new_task(stranded, entries=[door])])
         on.clock.move(2 * GRACE)
         await on.overdue.step()
@@ -104,16 +104,18 @@ async def test_who_waits_by_the_rules_is_not_late_but_who_waits_for_a_node_is() 
 
 async def test_nobody_is_forgotten_however_many_are_late() -> None:
     async with scene() as on:
-        tasks = [await added(on.service.store) for _ in range(3 * MOST_AT_ONCE + 5)]
+        tasks = [await added(on.service.store) for _ in range(3 * MAX_BATCH + 5)]
         on.clock.move(2 * GRACE)
         told = [await on.overdue.step() for _ in range(5)]
-        assert told == [MOST_AT_ONCE, MOST_AT_ONCE, MOST_AT_ONCE, 5, 0]
+        assert told == [MAX_BATCH, MAX_BATCH, MAX_BATCH, 5, 0]
         assert {alarm.event.task_id for alarm in await on.alarms()} == {task.id for task in tasks}
 
 
 async def test_the_alarm_reaches_those_who_listen_while_no_engine_lives() -> None:
     async with served() as api, reading(api, "?types=task.overdue") as reader:
-        going = asyncio.ensure_future(watch(api.service, SystemClock(), Watches(grace=timedelta(seconds=1))))
+        going = asyncio.ensure_future(
+            run_background_work(api.service, SystemClock(), WatchSettings(grace=timedelta(seconds=1)))
+        )
         task = await added(api.service.store)
         frame = await reader.frame()
         assert frame is not None
@@ -126,7 +128,7 @@ async def test_the_alarm_reaches_those_who_listen_while_no_engine_lives() -> Non
 
 
 async def a_ping(service: Service, clock: HandClock, box: Inbox, path: str = "/beat?key=1") -> Ping:
-    watches = Watches(GRACE, box.base + path, GRACE, read_networks(["127.0.0.0/8"]))
+    watches = WatchSettings(GRACE, box.base + path, GRACE, read_networks(["127.0.0.0/8"]))
     return Ping(service.store, clock, watches)
 
 
@@ -136,7 +138,7 @@ async def test_the_heartbeat_says_what_is_wrong_and_nothing_when_all_is_well() -
         await ping.step()
         await on.service.store.join(a_node(joined=NOON, renewed=NOON))
         await ping.step()
-        await ping.step(lag=2 * LAG_SECONDS)
+        await ping.step(lag=2 * MAX_LAG_SECONDS)
         await added(on.service.store)
         await ping.step()
         on.clock.move(2 * GRACE)
@@ -168,8 +170,8 @@ async def test_a_store_that_does_not_answer_is_bad_news_too(monkeypatch: pytest.
 
 async def test_beside_a_server_the_heartbeat_goes_on_and_on() -> None:
     async with house() as service, inbox() as box:
-        watches = Watches(GRACE, box.base + "/beat", timedelta(seconds=0.05), read_networks(["127.0.0.0/8"]))
-        going = asyncio.ensure_future(watch(service, SystemClock(), watches))
+        watches = WatchSettings(GRACE, box.base + "/beat", timedelta(seconds=0.05), read_networks(["127.0.0.0/8"]))
+        going = asyncio.ensure_future(run_background_work(service, SystemClock(), watches))
         await box.until(3)
         going.cancel()
         await asyncio.gather(going, return_exceptions=True)
@@ -188,11 +190,13 @@ async def test_beside_a_server_the_heartbeat_goes_on_and_on() -> None:
 )
 def test_settings_that_could_never_work_are_refused(environment: dict[str, str], code: str) -> None:
     with pytest.raises(Refusal) as refused:
-        read_watches(read_settings(environment))
+        read_watch_settings(read_settings(environment))
     assert refused.value.code == code
 
 
 def test_settings_as_they_are_usually() -> None:
-    assert read_watches(read_settings({})) == Watches()
-    chosen = read_watches(read_settings({"HORAE_OVERDUE_GRACE": "90", "HORAE_PING_URL": "http://[::1]/a", **LOOPBACK}))
+    assert read_watch_settings(read_settings({})) == WatchSettings()
+    chosen = read_watch_settings(
+        read_settings({"HORAE_OVERDUE_GRACE": "90", "HORAE_PING_URL": "http://[::1]/a", **LOOPBACK})
+    )
     assert (chosen.grace, chosen.url) == (timedelta(seconds=90), "http://[::1]/a")

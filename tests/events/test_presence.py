@@ -9,7 +9,7 @@ import aiohttp
 
 from horae import Horae
 from horae.model.events.event import EventKind
-from horae.service.events.listeners import Announcer, Audience, Presence
+from horae.service.events.listeners import ListenerAnnouncer, ListenerKind, ListenerRegistry
 from horae.stores.memory import MemoryStore
 from tests.api.served import Api, served
 
@@ -84,9 +84,9 @@ async def test_listener_of_a_process_that_died_is_forgotten() -> None:
 async def _expired() -> None:
     store, clock = MemoryStore(), Clock()
     await store.open()
-    presence, announcer = Presence(store, clock), Announcer(store, clock)  # type: ignore[arg-type]
-    await announcer.join(Audience("stream", "ada"))
-    await announcer.join(Audience("stream", "ada", "tsk_2"))
+    presence, announcer = ListenerRegistry(store, clock), ListenerAnnouncer(store, clock)  # type: ignore[arg-type]
+    await announcer.join(ListenerKind("stream", "ada"))
+    await announcer.join(ListenerKind("stream", "ada", "tsk_2"))
     assert (await presence.reach("ada", "tsk_1", "task.triggered")).streams == 1
     assert (await presence.reach("ada", "tsk_2", "task.triggered")).streams == 2
     assert (await presence.reach("bob", "tsk_1", "task.triggered")).total == 0

@@ -99,10 +99,10 @@ async def _write(store: Keeping, task: Task, number: int) -> None:
 async def test_history_is_paged_and_then_goes_on_live() -> None:
     async with served() as api:
         task = await added(api.service.store)
-        await many_happen(api.service.store, task, [f"{number}" for number in range(3 * tails.PAGE + 7)])
+        await many_happen(api.service.store, task, [f"{number}" for number in range(3 * tails.PAGE_SIZE + 7)])
         async with reading(api, "?after=0") as reader:
-            old = await reader.details(3 * tails.PAGE + 8)
-            assert old[1:] == [f"{number}" for number in range(3 * tails.PAGE + 7)]
+            old = await reader.details(3 * tails.PAGE_SIZE + 8)
+            assert old[1:] == [f"{number}" for number in range(3 * tails.PAGE_SIZE + 7)]
             await happens(api.service.store, task, detail="new")
             assert await reader.details(1) == ["new"]
 
@@ -168,7 +168,7 @@ async def test_a_token_that_is_revoked_ends_its_streams_and_no_others() -> None:
 
 def test_a_stream_ends_within_a_second_of_its_token() -> None:
     """At worst a token was remembered just before it was revoked, and forgotten just after a look."""
-    assert CACHED_SECONDS + event_streams.LOOK_SECONDS < 1
+    assert CACHED_SECONDS + event_streams.CHECK_SECONDS < 1
 
 
 async def test_a_position_that_the_log_no_longer_has_is_told_and_the_rest_follows() -> None:

@@ -11,13 +11,13 @@ from horae import Horae
 from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
 from horae.model.task import Target
-from horae.service.events.event_bodies import Telling
+from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.owner_sequence import OwnerEvents
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from horae.testing import TimeTravel
 
 PAYLOAD = {"sourceType": "reminder", "sourceId": "r-7", "text": "water"}
-WISH = Wish(
+WISH = TaskRequest(
     "water the plants",
     "every 1h",
     Target("event", '{"topic":"garden.thirsty","say":"time to water"}'),
@@ -28,7 +28,7 @@ WISH = Wish(
 
 async def told(app: Horae, *kinds: EventKind) -> list[dict[str, Any]]:
     events = await OwnerEvents(app.store).after(None, 0, 1_000)
-    told = await Telling(app.store).encode([each for each in events if each.event.kind in kinds])
+    told = await EventEncoder(app.store).encode([each for each in events if each.event.kind in kinds])
     return [json.loads(each.body) for each in told]
 
 

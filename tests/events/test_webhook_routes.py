@@ -7,7 +7,7 @@ import asyncio
 from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, Scope
 from horae.outgoing.signatures import verify
-from horae.service.events.background_work import Watches, watch
+from horae.service.events.background_work import WatchSettings, run_background_work
 from tests.api.served import Api
 
 from .stage import SECONDS, added, inbox, served
@@ -65,7 +65,7 @@ async def test_a_rehearsal_of_rotating_and_removing_is_refused_as_they_would_be_
 
 async def test_the_courier_beside_a_server_brings_what_happens_and_it_can_be_looked_at() -> None:
     async with served() as api, inbox() as box:
-        going = asyncio.ensure_future(watch(api.service, SystemClock(), Watches()))
+        going = asyncio.ensure_future(run_background_work(api.service, SystemClock(), WatchSettings()))
         webhook = (await api.post("/v1/webhooks", {"url": f"{box.base}/a"})).json
         task = await added(api.service.store)
         await box.until(1)

@@ -15,10 +15,10 @@ from horae.clock import SystemClock
 from horae.errors import Refusal, StoreError
 from horae.model.accounts.principal import LOCAL, Principal
 from horae.model.events.event import EventKind
-from horae.model.events.webhook import RETRIES, Delivery, DeliveryState, Disabled, Webhook
+from horae.model.events.webhook import RETRY_WAITS, Delivery, DeliveryState, DisabledCause, Webhook
 from horae.outgoing.signatures import verify
-from horae.service.events.webhook_dispatcher import LEASE, Courier
-from horae.service.events.webhooks import MOST_WEBHOOKS
+from horae.service.events.webhook_dispatcher import LEASE, WebhookDispatcher
+from horae.service.events.webhooks import MAX_WEBHOOKS
 from horae.service.service import Service
 
 from .stage import HandClock, Inbox, added, happens, house, inbox
@@ -32,7 +32,7 @@ class Scene(NamedTuple):
     service: Service
     clock: HandClock
     inbox: Inbox
-    courier: Courier
+    courier: WebhookDispatcher
 
     async def hook(self, path: str = "/a", who: Principal = ADA, **more: Any) -> tuple[Webhook, str]:
         return await self.service.webhooks.create(who, self.inbox.base + path, **more)
@@ -40,16 +40,18 @@ class Scene(NamedTuple):
     async def deliveries(self, webhook: Webhook) -> tuple[Delivery, ...]:
         return (await self.service.webhooks.deliveries(LOCAL, webhook.id)).items
 
-    def another_courier(self) -> Courier:
+    def another_courier(self) -> WebhookDispatcher:
         service = self.service
-        return Courier(service.store, service.webhooks.client, service.event_encoder, self.clock)
+        return WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, self.clock)
 
 
 @asynccontextmanager
 async def scene(url: str = "memory://") -> AsyncIterator[Scene]:
     clock = HandClock(NOON)
     async with house(url, clock) as service, inbox() as box:
-        yield Scene(service, clock, box, Courier(service.store, service.webhooks.client, service.event_encoder, clock))
+        yield Scene(
+            service, clock, box, WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
+        )
 
 
 async def test_what_happens_is_sent_signed_and_told_once() -> None:
@@ -90,7 +92,7 @@ async def test_it_is_tried_again_over_three_days_under_one_name_and_then_no_more
         webhook, secret = await on.hook()
         await added(on.service.store)
         await on.courier.step()
-        for wait in RETRIES:
+        for wait in RETRY_WAITS:
             tried = len(on.inbox.posts)
             await on.courier.step()
             assert len(on.inbox.posts) == tried, "not before its time"
@@ -98,9 +100,9 @@ async def test_it_is_tried_again_over_three_days_under_one_name_and_then_no_more
             await on.courier.step()
         on.clock.move(2 * DAY)
         await on.courier.step()
-        assert len(on.inbox.posts) == 1 + len(RETRIES)
+        assert len(on.inbox.posts) == 1 + len(RETRY_WAITS)
         assert {post.headers["webhook-id"] for post in on.inbox.posts} == {"evt_1"}
-        assert len({post.headers["webhook-timestamp"] for post in on.inbox.posts}) == 1 + len(RETRIES)
+        assert len({post.headers["webhook-timestamp"] for post in on.inbox.posts}) == 1 + len(RETRY_WAITS)
         (delivery,) = await on.deliveries(webhook)
         assert (delivery.state, delivery.due, len(delivery.attempts)) == (DeliveryState.FAILED, None, 10)
         assert 2.5 * DAY < delivery.attempts[-1].at - delivery.attempts[0].at < 4 * DAY
@@ -192,8 +194,8 @@ async def test_who_rotates_at_the_same_time_is_shown_what_signs(url: str, tmp_pa
 async def test_however_many_are_made_at_once_there_are_never_more_than_there_may_be(url: str, tmp_path: Path) -> None:
     async with scene(url.format(tmp_path)) as on:
         await asyncio.gather(*(on.hook(f"/{number}") for number in range(30)), return_exceptions=True)
-        assert len((await on.service.webhooks.page(ADA)).items) == MOST_WEBHOOKS
-        assert len((await on.service.store.records("secret")).items) == MOST_WEBHOOKS
+        assert len((await on.service.webhooks.page(ADA)).items) == MAX_WEBHOOKS
+        assert len((await on.service.store.records("secret")).items) == MAX_WEBHOOKS
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ async def test_an_address_that_is_gone_is_disabled_at_once_and_others_are_told()
         for _ in range(3):
             await on.courier.step()
         found = await on.service.webhooks.get(ADA, gone.id)
-        assert (found.enabled, found.disabled, found.disabled_at) == (False, Disabled.GONE, NOON)
+        assert (found.enabled, found.disabled, found.disabled_at) == (False, DisabledCause.GONE, NOON)
         (post,) = on.inbox.at("/other")
         assert post.json["data"] | {"number": 0} == {
             "number": 0,
@@ -260,7 +262,7 @@ async def test_five_days_of_nothing_but_failure_disable_it_and_a_success_between
         for _ in range(4):
             assert (await a_day_passes()).enabled
         found = await a_day_passes()
-        assert (found.enabled, found.disabled) == (False, Disabled.FAILING)
+        assert (found.enabled, found.disabled) == (False, DisabledCause.FAILING)
         status = 200
         again = await on.service.webhooks.edit(ADA, webhook.id, enabled=True)
         assert (again.enabled, again.failing_since) == (True, None)
@@ -275,7 +277,7 @@ async def test_an_address_that_does_not_answer_holds_up_nobody_else() -> None:
         box.hold["/slow"] = asyncio.Event()
         for path in ("/slow", "/quick"):
             await service.webhooks.create(ADA, box.base + path)
-        courier = Courier(service.store, service.webhooks.client, service.event_encoder, SystemClock())
+        courier = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, SystemClock())
         going = asyncio.ensure_future(courier.run())
         task = await added(service.store)
         for number in range(20):

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 from horae.engine import dispatcher, keeper, process_identity, settler
-from horae.engine.active_run import Carried
+from horae.engine.active_run import ActiveRun
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts, SettleDecision
 from horae.model.entry import NEXT_SLOT, Entry, EntryKind
 from horae.model.outcome import Settlement
@@ -38,13 +38,13 @@ def planted(name: str | None) -> AbstractContextManager[None]:
     return nullcontext() if name is None else swapped(*DEFECTS[name])
 
 
-def _fire_forgets_the_next(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _fire_forgets_the_next(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     change = fire(facts, entry, token, claim)
     kept = tuple(each for each in change.put if each.kind is not EntryKind.NEXT)
     return change._replace(put=kept, dropped=(*change.dropped, entry.slot))
 
 
-def _fire_again(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _fire_again(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """What was claimed stays on the agenda, as another attempt."""
     change = fire(facts, entry, token, claim)
     again = entry._replace(slot=f"again/{entry.slot}", kind=EntryKind.RETRY, attempt=entry.attempt + 1)
@@ -65,7 +65,7 @@ def _recover_in_silence(facts: Facts, run: Run, now: datetime) -> Change:
     return change._replace(updated_runs=tuple(each._replace(reason=None) for each in change.updated_runs))
 
 
-class _EarlyClaimant(Claimant):
+class _EarlyClaimant(ClaimContext):
     """Who believes that it is later than it is."""
 
     def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta, routes: frozenset[str] | None = None) -> Self:
@@ -83,7 +83,7 @@ async def _stale_settle_is_written(
     return stale
 
 
-def _key_of_the_attempt(carried: Carried) -> str:
+def _key_of_the_attempt(carried: ActiveRun) -> str:
     return f"{carried.run.id}/{carried.run.attempt}"
 
 
@@ -97,6 +97,6 @@ DEFECTS: Final[dict[str, Defect]] = {
     "the recovery forgets the retry": (keeper, "recover", _recover_forgets_the_retry),
     "the recovery gives no reason": (keeper, "recover", _recover_in_silence),
     "the living are taken for dead": (process_identity, "_started", lambda _process: "0"),
-    "each attempt has a key of its own": (Carried, "key", property(_key_of_the_attempt)),
+    "each attempt has a key of its own": (ActiveRun, "key", property(_key_of_the_attempt)),
     "a stale settlement is written": (StoppingStore, "settle_at_last", _stale_settle_is_written),
 }

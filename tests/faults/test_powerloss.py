@@ -19,17 +19,17 @@ from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.recover import recover
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.outcome import Settlement, Succeeded
-from horae.model.policy import ORDINARY
+from horae.model.policy import DEFAULT_POLICIES
 from horae.model.run import RunState
 from horae.model.task import Target
 from horae.ports.store import Node, TaskFilter
 from horae.schedule import Every
 from horae.stores.sqlite import SQLiteStore, checkpoints
-from horae.stores.sqlite.connection import Link
+from horae.stores.sqlite.connection import SqliteConnection
 from tests.faults.powerloss import LossyVFS, Power, PowerLost
 
 LOSSES: Final = 30
@@ -91,7 +91,7 @@ class Workload:
         self.acknowledged.tasks += names
 
     async def _work(self, now: datetime) -> None:
-        claim = await self._store.claim_due(now, NODE, 100, partial(fire, claim=Claimant(NODE, now, 10 * SECOND)))
+        claim = await self._store.claim_due(now, NODE, 100, partial(fire, claim=ClaimContext(NODE, now, 10 * SECOND)))
         self._power.acknowledge()
         runs = [run for _, run in claim.runs]
         self.acknowledged.claimed.update((run.id, run.token) for run in runs)
@@ -103,14 +103,14 @@ class Workload:
 
 def _new_task(name: str, now: datetime, chance: random.Random) -> Change:
     payload = f'"{"x" * chance.choice([1, 100, 9_000])}"'
-    draft = Draft("ada", "tick", Every(interval=SECOND), Target("function", "{}"), payload, ORDINARY)
+    draft = Draft("ada", "tick", Every(interval=SECOND), Target("function", "{}"), payload, DEFAULT_POLICIES)
     return plan(draft, name, now)
 
 
 class Careless(SQLiteStore):
     """Answers before what it has written is on the disk."""
 
-    def _open_writer_connection(self) -> Link:
+    def _open_writer_connection(self) -> SqliteConnection:
         link = super()._open_writer_connection()
         link.query("PRAGMA synchronous = NORMAL")
         return link
@@ -179,7 +179,7 @@ async def _does_not_go_on(store: SQLiteStore, known: Acknowledged) -> AsyncItera
     await store.join(Node("nod_2", "elsewhere/2/2", "1.0", later, later))
     for node in (await store.extend("nod_2", later)).nodes:
         await store.recover(node.id, node.renewals, partial(recover, now=later), 1_000)
-    claim = await store.claim_due(later, "nod_2", 1_000, partial(fire, claim=Claimant("nod_2", later, 10 * SECOND)))
+    claim = await store.claim_due(later, "nod_2", 1_000, partial(fire, claim=ClaimContext("nod_2", later, 10 * SECOND)))
     if claim.runs and known.claimed and claim.runs[0].run.token <= max(known.claimed.values()):
         yield "lost: the last token"
     if known.anything and not claim.runs:

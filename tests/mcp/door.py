@@ -19,8 +19,8 @@ from horae.clock import SystemClock
 from horae.encryption import Key
 from horae.mcp_server.http import PATH, mount
 from horae.model.accounts.principal import LOCAL, Role
-from horae.runtime.http_server import serving
-from horae.service.accounts.secrets import SecretBox
+from horae.runtime.http_server import serve_app
+from horae.service.accounts.secrets import SecretVault
 from horae.service.service import Service
 from horae.stores.memory import MemoryStore
 from horae.web.request_context import WebSettings
@@ -95,9 +95,9 @@ def called(tool: str, **arguments: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def opened(settings: WebSettings | None = None) -> AsyncIterator[Door]:
     store, clock = MemoryStore(), Watched()
-    service = Service(store, clock, "UTC", SecretBox(store, Key.random(), clock))
+    service = Service(store, clock, "UTC", SecretVault(store, Key.random(), clock))
     app = make_app(service, clock, settings)
     # It listens before the server is there: whoever comes early waits, and nobody has to look whether it has begun.
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        async with mount(app, service, clock), serving(app, listening) as address:
+        async with mount(app, service, clock), serve_app(app, listening) as address:
             yield Door(service, f"{address}{PATH}", clock)

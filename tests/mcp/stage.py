@@ -12,10 +12,10 @@ from mcp.client.session import ElicitationFnT
 from mcp_types import CallToolResult, TextContent
 
 from horae.choices import Language
-from horae.mcp_server.call import House as Room
+from horae.mcp_server.call import ToolContext as Room
 from horae.mcp_server.catalogue import TOOLS
-from horae.mcp_server.lines import MOST_BYTES
-from horae.mcp_server.local import local_agent, trusted
+from horae.mcp_server.lines import MAX_LINE_BYTES
+from horae.mcp_server.local import local_agent, local_owner
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import MEMBER_QUOTAS, Principal
 from tests.unit.service.stage import House
@@ -23,7 +23,7 @@ from tests.unit.service.stage import House
 ZONE = "Europe/Berlin"
 AGENT = local_agent("assistant", ZONE)
 PERSON = Principal("ada", actor="tok_ada", via="mcp", zone=ZONE, quotas=MEMBER_QUOTAS)
-BOSS = trusted(ZONE)
+BOSS = local_owner(ZONE)
 ERAS = ("auto", "legacy")
 
 
@@ -61,7 +61,7 @@ def text_of(result: CallToolResult) -> str:
     """The one line, which is never too long."""
     (content,) = result.content
     assert isinstance(content, TextContent)
-    assert len(content.text.encode()) <= MOST_BYTES < 1024
+    assert len(content.text.encode()) <= MAX_LINE_BYTES < 1024
     assert len(content.text.splitlines()) == 1
     return content.text
 

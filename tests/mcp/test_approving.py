@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.test_schemas import check
 from tests.mcp.process import desk_of
@@ -24,7 +24,7 @@ async def test_a_person_approves_what_an_agent_wants_and_an_edit_closes_it_again
         made = await desk("schedule_task", when="every 1h, 3 times", do=calling, name="hook")
         assert f"horae approve {made['task']['id']}" in made["warnings"][0]["message"]
         refused = await asyncio.to_thread(cli, "approve", "hook")
-        assert (refused.code, refused.out) == (Exit.USAGE, "")
+        assert (refused.code, refused.out) == (ExitCode.USAGE, "")
         for shown in ("https://example.com/hook", "helper", "every hour, 3 times"):
             assert shown in refused.err
         assert (await desk("get_task", id="hook"))["task"]["state"] == "paused"
@@ -45,7 +45,7 @@ async def test_a_person_approves_what_an_agent_wants_and_an_edit_closes_it_again
 
 def test_what_waits_for_nobody_cannot_be_approved(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "x", "--name", "mine")
-    assert cli("approve", "mine", "--yes").code == Exit.CONFLICT
-    assert cli("approve", "nothing", "--yes").code == Exit.NOT_FOUND
-    assert cli("agent", "stop", "no such agent").code == Exit.INVALID
-    assert cli("approve", "mine", "--yes", "--server", "http://127.0.0.1:1").code == Exit.NOT_ALLOWED
+    assert cli("approve", "mine", "--yes").code == ExitCode.CONFLICT
+    assert cli("approve", "nothing", "--yes").code == ExitCode.NOT_FOUND
+    assert cli("agent", "stop", "no such agent").code == ExitCode.INVALID
+    assert cli("approve", "mine", "--yes", "--server", "http://127.0.0.1:1").code == ExitCode.NOT_ALLOWED

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 import horae
 from horae.mcp_server import messages
-from horae.mcp_server.catalogue import TOOLS, listed
-from horae.mcp_server.messages import Words
+from horae.mcp_server.catalogue import TOOLS, list_tools
+from horae.mcp_server.messages import Message
 from horae.mcp_server.refusals import CATALOGUE
 from horae.mcp_server.server import INSTRUCTIONS
 
@@ -53,7 +53,7 @@ def test_the_page_tells_of_it_and_of_all_that_it_takes(name: str) -> None:
 
 
 def test_all_that_a_model_reads_before_its_first_call_is_short() -> None:
-    told = [each.model_dump_json(exclude={"output_schema"}, exclude_none=True) for each in listed()]
+    told = [each.model_dump_json(exclude={"output_schema"}, exclude_none=True) for each in list_tools()]
     assert sum(map(len, told)) < 10_000
     assert len(INSTRUCTIONS) < 600
 
@@ -71,9 +71,9 @@ def test_a_refusal_says_the_same_in_both_languages_is_raised_and_is_in_the_page(
     assert f"`{code}`" in PAGE
 
 
-def sentences() -> dict[str, Words]:
+def sentences() -> dict[str, Message]:
     found: dict[str, Any] = vars(messages)
-    return {name: value for name, value in found.items() if isinstance(value, Words)}
+    return {name: value for name, value in found.items() if isinstance(value, Message)}
 
 
 @pytest.mark.parametrize("name", sentences())

@@ -13,10 +13,10 @@ from horae.choices import Language
 from horae.errors import Refusal
 from horae.model.accounts.principal import AGENT_QUOTAS, Principal, Quotas
 from horae.schedule.durations import parse_duration
-from horae.schedule.text import read
+from horae.schedule.text import parse_text
 from horae.service.tasks.quotas import check_schedule
 from horae.testing.factories import NOON
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.operating.test_schemas import check
 from tests.mcp.process import desk_of
@@ -56,7 +56,7 @@ async def test_agent_limits_are_set_lifted_and_shown(cli: Cli) -> None:
     line = await refusal(cli, **said)
     assert line.startswith("interval_too_short")
     command = line[line.index("horae agent set") :].rstrip(".").split()
-    assert cli(*command[1:]).code == Exit.OK, command
+    assert cli(*command[1:]).code == ExitCode.OK, command
     assert (await schedule(cli, **said))["change"] == "new"
     lifted = cli("agent", "set", "helper", "--quota", "active_tasks=never", "--quota", "runs_per_day=none", "--json")
     check("agent-limits", lifted.json)
@@ -69,13 +69,13 @@ async def test_agent_limits_are_set_lifted_and_shown(cli: Cli) -> None:
 
 
 async def test_limits_of_all_agents_of_an_owner_count_where_none_was_set_for_one(cli: Cli) -> None:
-    assert cli("agent", "set", "--all", "--quota", "longest_life=7d", "--quota", "active_tasks=1").code == Exit.OK
+    assert cli("agent", "set", "--all", "--quota", "longest_life=7d", "--quota", "active_tasks=1").code == ExitCode.OK
     assert (await refusal(cli, when="every 1h", do="x")).startswith("life_too_long")
     cli("agent", "set", "helper", "--quota", "longest_life=never")
     assert (await schedule(cli, when="every 1h", do="x"))["change"] == "new"
     assert (await refusal(cli, when="every 2h", do="y")).startswith("too_many_tasks")
-    assert cli("agent", "set", "--quota", "active_tasks=1").code == Exit.USAGE
-    assert cli("agent", "set", "helper", "--all", "--quota", "active_tasks=1").code == Exit.USAGE
+    assert cli("agent", "set", "--quota", "active_tasks=1").code == ExitCode.USAGE
+    assert cli("agent", "set", "helper", "--all", "--quota", "active_tasks=1").code == ExitCode.USAGE
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -102,10 +102,10 @@ def check_example(who: Principal, found: Refusal, language: Language) -> None:
     hint = found.in_language(language).hint
     (example, *_) = QUOTED[language].findall(hint)
     assert ("every" in example) is (language == "en")
-    check_schedule(who, read(example, zone="Asia/Shanghai", now=NOON).schedule, NOON)
+    check_schedule(who, parse_text(example, zone="Asia/Shanghai", now=NOON).schedule, NOON)
 
 
 def refused(who: Principal, text: str) -> Refusal:
     with pytest.raises(Refusal) as found:
-        check_schedule(who, read(text, zone="UTC", now=NOON).schedule, NOON)
+        check_schedule(who, parse_text(text, zone="UTC", now=NOON).schedule, NOON)
     return found.value

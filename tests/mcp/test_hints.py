@@ -17,10 +17,10 @@ from horae.choices import Language
 from horae.mcp_server import messages
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.hints import HINTS
-from horae.mcp_server.messages import Words
+from horae.mcp_server.messages import Message
 from horae.mcp_server.server import PROBLEM
-from horae.model.refusals import Entry
-from horae.service.tasks.drafts import another_key
+from horae.model.refusals import RefusalEntry
+from horae.service.tasks.drafts import suggest_key
 from tests.cli.driving import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
 from tests.mcp.process import desk_of
@@ -57,20 +57,20 @@ NOT_FOR_TOOLS = re.compile(
 TOOL_LIKE = re.compile(r"\b(?:schedule|list|get|explain|update|pause|resume|cancel|run|preview|delete)_[a-z_]+\b")
 
 
-def entries() -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
+def entries() -> dict[str, RefusalEntry]:
+    found: dict[str, RefusalEntry] = {}
     for module in pkgutil.walk_packages(horae.__path__, "horae."):
         if module.name.split(".")[1] not in PACKAGES:
             continue
         for value in vars(importlib.import_module(module.name)).values():
             if isinstance(value, dict):
-                found |= {code: entry for code, entry in value.items() if isinstance(entry, Entry)}
+                found |= {code: entry for code, entry in value.items() if isinstance(entry, RefusalEntry)}
     return found
 
 
 def sentences() -> list[tuple[str, str]]:
     """Everything that tools answer, and the hints of refusals, in both languages."""
-    answers = [(name, value) for name, value in vars(messages).items() if isinstance(value, Words)]
+    answers = [(name, value) for name, value in vars(messages).items() if isinstance(value, Message)]
     hints = [(code, hint.words) for code, hint in HINTS.items()]
     return [(name, text) for name, pair in (*answers, *hints) for text in pair]
 
@@ -105,7 +105,7 @@ def test_calls_of_a_hint_fit_the_schemas_and_are_named_in_its_sentence(code: str
     for tool, arguments in hint.calls:
         properties = TOOLS[tool].input_schema["properties"]
         for name, value in arguments.items():
-            for each in value if isinstance(value, Words) else (value,):
+            for each in value if isinstance(value, Message) else (value,):
                 if each is not None and name in properties:
                     Draft202012Validator(properties[name]).validate(each)
         for text in hint.words:
@@ -143,7 +143,7 @@ async def test_suggested_calls_of_refusals_work_as_written() -> None:
         refused = await meet(desk, "schedule_task", **said, key="k")
         assert refused["code"] == "key_of_cancelled"
         (call,) = refused["suggested_calls"]
-        assert call == {"tool": "schedule_task", "arguments": {**said, "key": another_key("k", made["task"]["id"])}}
+        assert call == {"tool": "schedule_task", "arguments": {**said, "key": suggest_key("k", made["task"]["id"])}}
         assert (await desk(call["tool"], **call["arguments"]))["change"] == "new"
         for tool in ("pause_task", "resume_task", "run_task_now", "update_task"):
             more = {"name": "other"} if tool == "update_task" else {}
@@ -264,7 +264,7 @@ async def cancel_and_schedule_again(cli: Cli, language: Language) -> tuple[str, 
         refused = await desk.line("schedule_task", **said, key="clock")
         (named,) = re.findall(r'key "([^"]+)"', refused)
         again = await desk("schedule_task", **said, key=named)
-        assert another_key("clock", made["task"]["id"]) in cancelled
+        assert suggest_key("clock", made["task"]["id"]) in cancelled
         return refused, str(again["change"])
 
 

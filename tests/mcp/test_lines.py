@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from horae.choices import Language
-from horae.mcp_server.lines import MOST_BYTES, brief, listed, plain, whole
+from horae.mcp_server.lines import MAX_LINE_BYTES, join_rows, limit_line, shorten_line, to_single_line
 from horae.model.outcome import Failed, Succeeded
 from tests.mcp.stage import PERSON, desk_of, text_of, tools_for
 from tests.unit.service.stage import House
@@ -21,41 +21,41 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 
 
 def is_one_line(text: str) -> bool:
-    return len(text.encode()) <= MOST_BYTES and text.isprintable()
+    return len(text.encode()) <= MAX_LINE_BYTES and text.isprintable()
 
 
 @given(ANYTHING, LANGUAGES)
 def test_a_line_is_whole_or_says_how_much_is_missing(text: str, language: Language) -> None:
-    shown = whole(text, language)
+    shown = limit_line(text, language)
     assert is_one_line(shown)
-    if shown != plain(text):
+    if shown != to_single_line(text):
         kept = shown[: shown.rindex("…")]
-        left = len(plain(text)) - len(kept)
-        assert plain(text).startswith(kept)
+        left = len(to_single_line(text)) - len(kept)
+        assert to_single_line(text).startswith(kept)
         assert str(left) in shown[len(kept) :]
 
 
 @given(ANYTHING, st.integers(2, 100))
 def test_somebodys_words_are_cut_where_they_get_long(text: str, most: int) -> None:
-    shown = brief(text, most)
+    shown = shorten_line(text, most)
     assert len(shown) <= most
     assert shown.isprintable()
-    if len(plain(text)) <= most and len(text) <= 2 * most:
-        assert shown == plain(text)
+    if len(to_single_line(text)) <= most and len(text) <= 2 * most:
+        assert shown == to_single_line(text)
 
 
 @given(ANYTHING, st.lists(ANYTHING, max_size=40), LANGUAGES)
 def test_a_list_shows_what_fits_and_counts_the_rest(head: str, rows: list[str], language: Language) -> None:
-    assert is_one_line(listed(head, rows, language))
+    assert is_one_line(join_rows(head, rows, language))
 
 
 def test_a_list_that_does_not_fit_says_how_many_are_missing() -> None:
     rows = [f"row {number:02} " + "x" * 90 for number in range(20)]
-    shown = listed("All:", rows, "en")
+    shown = join_rows("All:", rows, "en")
     there = sum(f"row {number:02}" in shown for number in range(20))
     assert 5 < there < 20
     assert shown.endswith(f"; and {20 - there} more")
-    assert listed("All:", rows[:2], "en") == f"All: {rows[0]}; {rows[1]}"
+    assert join_rows("All:", rows[:2], "en") == f"All: {rows[0]}; {rows[1]}"
 
 
 @given(NAMES, ANYTHING, LANGUAGES)

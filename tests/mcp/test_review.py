@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.operating.test_schemas import check
 from tests.cli.terminal import Terminal
@@ -50,7 +50,7 @@ async def test_agent_cannot_reference_a_secret_before_it_is_granted(cli: Cli) ->
     refused = await refused_with(cli)
     assert refused == ("secret_not_granted", "horae secret grant tok --agent helper --owner local")
     # The hint works as written.
-    assert cli(*refused[1].split()[1:]).code == Exit.OK
+    assert cli(*refused[1].split()[1:]).code == ExitCode.OK
     made = await make_task(cli)
     assert made["awaiting_approval"] is True
 
@@ -76,11 +76,11 @@ def test_grants_are_listed_and_taken_back(cli: Cli) -> None:
     assert "helper" in cli("secret", "ls").out
     cli("secret", "set", "tok", "-", stdin="another")
     assert cli("secret", "ls", "--json").json[0]["agents"] == ["helper"], "a new value keeps its grants"
-    assert cli("secret", "rotate").code == Exit.OK
+    assert cli("secret", "rotate").code == ExitCode.OK
     assert cli("secret", "ls", "--json").json[0]["agents"] == ["helper"], "a new key keeps the grants"
     assert cli("secret", "revoke", "tok", "--agent", "helper", "--json").json["agents"] == []
-    assert cli("secret", "grant", "absent", "--agent", "helper").code == Exit.NOT_FOUND
-    assert cli("secret", "grant", "tok", "--agent", "no such name").code == Exit.INVALID
+    assert cli("secret", "grant", "absent", "--agent", "helper").code == ExitCode.NOT_FOUND
+    assert cli("secret", "grant", "tok", "--agent", "no such name").code == ExitCode.INVALID
 
 
 async def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli) -> None:
@@ -94,7 +94,7 @@ async def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli
         assert "\u202e" not in terminal.raw
         assert terminal.shown.index('SECRET "tok"') < terminal.shown.index("target.url")
         terminal.press("y\n")
-        assert terminal.ended() == Exit.OK
+        assert terminal.ended() == ExitCode.OK
     shown = cli("show", "hook").out
     for expected in EXPECTED:
         assert expected in shown
@@ -111,7 +111,7 @@ async def test_approval_is_refused_when_the_grant_was_taken_back(cli: Cli) -> No
     await make_task(cli)
     cli("secret", "revoke", "tok", "--agent", "helper")
     refused = cli("approve", "hook", "--yes", "--json")
-    assert (refused.code, refused.problem["code"]) == (Exit.NOT_ALLOWED, "secret_not_granted")
+    assert (refused.code, refused.problem["code"]) == (ExitCode.NOT_ALLOWED, "secret_not_granted")
 
 
 async def test_edit_cannot_bring_in_a_secret_without_a_grant(cli: Cli) -> None:
@@ -131,7 +131,7 @@ async def edit_scene(cli: Cli) -> None:
 def test_show_quotes_arguments_so_that_they_cannot_be_mistaken(cli: Cli) -> None:
     allowed = {"HORAE_COMMAND_ALLOW": "*"}
     done = cli("add", "every 1h", "--name", "args", "--command", "--", "echo", "a b", "c", "", **allowed)
-    assert done.code == Exit.OK, done.err
+    assert done.code == ExitCode.OK, done.err
     shown = cli("show", "args").out
     assert 'target.argv = ["echo", "a b", "c", ""]' in shown
     assert "echo 'a b' c ''" in shown

@@ -16,7 +16,7 @@ import pytest
 from horae import Horae
 from horae.mcp_server.catalogue import TOOLS
 from horae.model.accounts.principal import Role
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli
 from tests.cli.terminal import Terminal
 from tests.mcp.process import desk_of
@@ -155,10 +155,10 @@ def test_a_signal_ends_it_though_nobody_has_closed_its_input(cli: Cli, sent: sig
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--agent", "two words"], Exit.INVALID),
-        (["--agent", ""], Exit.INVALID),
+        (["--agent", "two words"], ExitCode.INVALID),
+        (["--agent", ""], ExitCode.INVALID),
         (["--store", "memory://"], None),
-        (["--server", "http://127.0.0.1:1"], Exit.USAGE),
+        (["--server", "http://127.0.0.1:1"], ExitCode.USAGE),
     ],
 )
 def test_what_cannot_be_is_told_before_anybody_talks(cli: Cli, options: list[str], code: int | None) -> None:
@@ -180,7 +180,7 @@ def test_without_the_library_it_says_what_to_install(cli: Cli) -> None:
         cwd=cli.directory,
         check=False,
     )
-    assert done.returncode == Exit.INVALID
+    assert done.returncode == ExitCode.INVALID
     assert "pip install 'horae[mcp]'" in done.stderr
     assert done.stdout == ""
 

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from horae.mcp_server.call import House as Room
+from horae.mcp_server.call import ToolContext as Room
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.accounts.principal import Principal

@@ -16,11 +16,11 @@ from horae import Context, Horae
 from horae.model.accounts.principal import LOCAL
 from horae.observe.observer import Observer
 from horae.observe.scrape_access import Policy
-from horae.observe.scrape_settings import Looking
+from horae.observe.scrape_settings import Observability
 from horae.observe.traces import Tracing
-from horae.runtime.api_service import api_of
-from horae.runtime.http_server import listening, serving
-from horae.runtime.observability import tell_of_engine, watched
+from horae.runtime.api_service import open_api
+from horae.runtime.http_server import open_listener, serve_app
+from horae.runtime.observability import register_engine_gauges, run_observer
 from horae.settings import Settings
 from tests.api.served import Api, Reply, people
 
@@ -94,12 +94,14 @@ async def staged(
     settings = Settings({})
     async with asyncio.timeout(TEST_SECONDS), app:
         assert app.engine is not None
-        tell_of_engine(observer, app.engine, app.settings.capacity)
-        with listening("127.0.0.1", 0) as line:
+        register_engine_gauges(observer, app.engine, app.settings.capacity)
+        with open_listener("127.0.0.1", 0) as line:
             async with (
-                watched(observer, app.clock),
-                api_of(app.service, app.clock, settings, engine=True, observability=Looking(observer, policy)) as api,
-                serving(api, line) as base,
+                run_observer(observer, app.clock),
+                open_api(
+                    app.service, app.clock, settings, engine=True, observability=Observability(observer, policy)
+                ) as api,
+                serve_app(api, line) as base,
                 aiohttp.ClientSession() as session,
             ):
                 there = Api(base, api, app.service, session)

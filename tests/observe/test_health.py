@@ -12,8 +12,8 @@ import pytest
 from horae.clock import SystemClock
 from horae.errors import StoreUnavailable
 from horae.model.record import Record
-from horae.observe.health import Readiness, condition
-from horae.observe.write_probe import Writes
+from horae.observe.health import Readiness, check_health
+from horae.observe.write_probe import WriteProbe
 from horae.ports.clock_steps import CLOCK_STEP, ClockStep
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
@@ -46,7 +46,7 @@ async def test_each_part_by_itself(node: object, late: timedelta | None, expecte
         await store.join(node._replace(joined=now, renewed=now))
     if late is not None:
         await keep(store, a_task(), due=now - late)
-    found = (await condition(store, clock, Writes(clock))).readiness
+    found = (await check_health(store, clock, WriteProbe(clock))).readiness
     await store.close()
     assert found == expected
     assert found.is_ready(engine=True) is (expected == GOOD)
@@ -58,9 +58,9 @@ async def test_a_node_that_has_not_renewed_in_time_does_not_count(tmp_path: Path
     await store.open()
     long_ago = clock.now() - timedelta(minutes=1)
     await store.join(a_node(joined=long_ago, renewed=long_ago))
-    assert not (await condition(store, clock, Writes(clock))).readiness.engine
+    assert not (await check_health(store, clock, WriteProbe(clock))).readiness.engine
     await store.close()
-    parts, problem, _ = await condition(store, clock, Writes(clock))
+    parts, problem, _ = await check_health(store, clock, WriteProbe(clock))
     assert (parts, type(problem)) == (Readiness(), StoreUnavailable)
 
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from horae.observe.log_context import bind
-from horae.observe.logs import begin_logging
+from horae.observe.log_context import bind_ids
+from horae.observe.logs import configure_logging
 from tests.cli.operating.deployment import Deployment
 
 PREFIX: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3} \+00:00 (DEBUG|INFO|WARNING|ERROR) (\| )?")
@@ -62,7 +62,7 @@ def _log_everywhere(said: str) -> None:
 
 
 async def _bound(said: str) -> None:
-    bind(task=said)
+    bind_ids(task=said)
     logging.getLogger("horae").warning("with an id")
 
 
@@ -75,7 +75,7 @@ def _check_lines(text: str) -> None:
 
 @pytest.mark.parametrize("said", HOSTILE)
 async def test_text_log_spells_out_what_could_forge_a_line_or_steer_a_terminal(heard: io.StringIO, said: str) -> None:
-    begin_logging("text", "debug", heard)
+    configure_logging("text", "debug", heard)
     _log_everywhere(said)
     await _bound(said)
     text = heard.getvalue()
@@ -84,7 +84,7 @@ async def test_text_log_spells_out_what_could_forge_a_line_or_steer_a_terminal(h
 
 
 def test_continuation_lines_repeat_the_prefix(heard: io.StringIO) -> None:
-    begin_logging("text", "info", heard)
+    configure_logging("text", "info", heard)
     try:
         fail("first\nsecond")
     except ValueError:
@@ -96,7 +96,7 @@ def test_continuation_lines_repeat_the_prefix(heard: io.StringIO) -> None:
 
 
 def test_plain_text_of_any_language_stays_as_it_is(heard: io.StringIO) -> None:
-    begin_logging("text", "info", heard)
+    configure_logging("text", "info", heard)
     said = "每天早上 9 点　提醒\tüber 10\u00a0€"
     logging.getLogger("horae").warning(said)
     assert said in heard.getvalue()
@@ -104,7 +104,7 @@ def test_plain_text_of_any_language_stays_as_it_is(heard: io.StringIO) -> None:
 
 @pytest.mark.parametrize("said", HOSTILE)
 def test_json_log_escapes_the_same_and_is_read_back_unchanged(heard: io.StringIO, said: str) -> None:
-    begin_logging("json", "debug", heard)
+    configure_logging("json", "debug", heard)
     _log_everywhere(said)
     text = heard.getvalue()
     assert all(sign.isprintable() for line in text.split("\n") for sign in line)

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.observe.log_context import bind
-from horae.observe.logs import begin_logging
-from horae.observe.secret_mask import masked_text, masked_value
+from horae.observe.log_context import bind_ids
+from horae.observe.logs import configure_logging
+from horae.observe.secret_mask import mask_text, mask_value
 from tests.api.served import served
 from tests.observe.stage import staged
 
@@ -58,7 +58,7 @@ def lines(heard: io.StringIO) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("said", "secret"), LEAKS)
 @pytest.mark.parametrize("manner", ["text", "json"])
 def test_no_secret_gets_out(heard: io.StringIO, manner: str, said: str, secret: str) -> None:
-    begin_logging(manner, "debug", heard)
+    configure_logging(manner, "debug", heard)
     log = logging.getLogger("horae.test")
     log.debug(said)
     log.info("%s", said)
@@ -79,17 +79,17 @@ def test_what_is_no_secret_stays() -> None:
         "req_8d7a0c7c4441000001 GET /v1/tokens failed",
         "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     ):
-        assert masked_text(said) == said
-    assert masked_value({"at": 3, "list": [1, None, True]}) == {"at": 3, "list": [1, None, True]}
+        assert mask_text(said) == said
+    assert mask_value({"at": 3, "list": [1, None, True]}) == {"at": 3, "list": [1, None, True]}
 
 
 async def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
-    begin_logging("json", "info", heard)
+    configure_logging("json", "info", heard)
 
     async def one(number: int) -> None:
-        bind(request=f"req_{number}")
+        bind_ids(request=f"req_{number}")
         await asyncio.sleep(0)  # noqa: TID251 - only to let the other one in between
-        bind(run=f"run_{number}")
+        bind_ids(run=f"run_{number}")
         logging.getLogger("horae").info("step %d", number)
 
     await asyncio.gather(one(1), one(2))
@@ -104,7 +104,7 @@ async def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
 
 
 async def test_lines_of_a_real_run_and_a_real_request(heard: io.StringIO, tmp_path: Path) -> None:
-    begin_logging("json", "debug", heard)
+    configure_logging("json", "debug", heard)
     async with staged() as stage, served(f"sqlite:///{tmp_path}/h.db") as other:
         _, run = await stage.ran("broken")
         await other.service.store.close()
@@ -125,7 +125,7 @@ async def test_lines_of_a_real_run_and_a_real_request(heard: io.StringIO, tmp_pa
 
 
 def test_libraries_say_little(heard: io.StringIO) -> None:
-    begin_logging("text", "debug", heard)
+    configure_logging("text", "debug", heard)
     logging.getLogger("some.library").debug("every byte that came")
     logging.getLogger("some.library").warning("something odd")
     logging.getLogger("horae.web").debug("ours")
@@ -137,14 +137,14 @@ def test_libraries_say_little(heard: io.StringIO) -> None:
 @pytest.mark.parametrize(("manner", "level"), [("xml", "info"), ("json", "loud"), ("", "info")])
 def test_a_word_that_nobody_knows_is_refused(manner: str, level: str) -> None:
     with pytest.raises(InvalidTask) as refused:
-        begin_logging(manner, level)
+        configure_logging(manner, level)
     assert refused.value.code == "bad_choice"
 
 
 def test_nothing_warns_of_the_way_lines_are_made(heard: io.StringIO) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        begin_logging("json", "debug", heard)
+        configure_logging("json", "debug", heard)
         logging.getLogger("horae").error("a %s", "b", extra={"more": {1, 2}})
     assert lines(heard)[0]["event"] == "a b"
 
@@ -154,13 +154,13 @@ def test_a_log_file_has_the_lines_of_standard_error_and_survives_rotation(
     heard: io.StringIO, tmp_path: Path, manner: str
 ) -> None:
     file = tmp_path / "horae.log"
-    begin_logging(manner, "info", heard, file=str(file))
+    configure_logging(manner, "info", heard, file=str(file))
     log = logging.getLogger("horae")
     log.warning("before %s", TOKEN)
     file.rename(tmp_path / "horae.log.1")
     log.warning("after")
 
-    begin_logging(manner, "info", heard)
+    configure_logging(manner, "info", heard)
     log.warning("to standard error alone")
 
     rotated, fresh = (tmp_path / "horae.log.1").read_text(), file.read_text()
@@ -172,5 +172,5 @@ def test_a_log_file_has_the_lines_of_standard_error_and_survives_rotation(
 
 def test_a_log_file_without_its_folder_is_refused(heard: io.StringIO, tmp_path: Path) -> None:
     with pytest.raises(InvalidTask) as refusal:
-        begin_logging("text", "info", heard, file=str(tmp_path / "absent" / "horae.log"))
+        configure_logging("text", "info", heard, file=str(tmp_path / "absent" / "horae.log"))
     assert refusal.value.code == "log_file_unusable"

@@ -11,7 +11,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.observe.catalogue import METRICS
-from horae.observe.counters import Figures
+from horae.observe.counters import MetricSet
 from horae.observe.observer import Observer
 from horae.observe.scrape_access import Policy
 from horae.observe.store import OPERATIONS
@@ -186,7 +186,7 @@ def test_every_call_of_a_store_has_a_name_that_can_be_timed() -> None:
 
 
 async def test_many_threads_may_look_while_one_counts() -> None:
-    figures = Figures()
+    figures = MetricSet()
     counter = figures.counter(next(metric for metric in METRICS if metric.name == "horae_store_errors_total"))
 
     def read() -> int:

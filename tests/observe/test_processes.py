@@ -14,12 +14,12 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import Refusal
-from horae.observe.metrics_server import Neighbour
+from horae.observe.metrics_server import EnginePeer
 from horae.observe.observer import Observer
-from horae.runtime.http_server import listening
-from horae.runtime.metrics_socket import chosen_line
+from horae.runtime.http_server import open_listener
+from horae.runtime.metrics_socket import open_metrics_socket
 from horae.runtime.stores import make_store
-from horae.settings import Chosen, Settings
+from horae.settings import Settings, SettingValue
 from tests.cli.operating.deployment import Deployment, Up
 from tests.observe.stage import Samples, parsed, total
 
@@ -137,18 +137,18 @@ def test_what_nobody_could_mean_is_refused_before_anything_begins(deployment: De
 )
 def test_a_door_that_cannot_be(said: dict[str, str], code: str) -> None:
     with pytest.raises(Refusal) as refused:
-        chosen_line(Settings({name: Chosen(value, "flag") for name, value in said.items()}), None)
+        open_metrics_socket(Settings({name: SettingValue(value, "flag") for name, value in said.items()}), None)
     assert refused.value.code == code
 
 
 def test_no_door_where_none_is_wanted() -> None:
-    assert chosen_line(Settings({}), None) is None
-    assert chosen_line(Settings({"metrics_port": Chosen("off", "flag")}), None) is None
+    assert open_metrics_socket(Settings({}), None) is None
+    assert open_metrics_socket(Settings({"metrics_port": SettingValue("off", "flag")}), None) is None
 
 
 async def test_where_the_engine_does_not_answer_the_rest_is_told() -> None:
-    with listening("127.0.0.1", 0) as line:
-        gone = Neighbour("127.0.0.1", line.getsockname()[1], "key")
+    with open_listener("127.0.0.1", 0) as line:
+        gone = EnginePeer("127.0.0.1", line.getsockname()[1], "key")
     store = make_store("memory://")
     samples = parsed(await Observer("api", SystemClock()).text(store, await gone.scrape()))
     assert total(samples, "horae_engine_scraped") == 0

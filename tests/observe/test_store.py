@@ -14,10 +14,10 @@ from horae.clock import SystemClock
 from horae.errors import StoreError
 from horae.model.run import RunState
 from horae.observe import catalogue
-from horae.observe.counters import Figures
-from horae.observe.store import OPERATIONS, observed
+from horae.observe.counters import MetricSet
+from horae.observe.store import OPERATIONS, observe_store
 from horae.ports.full_store import Keeping
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts import StoreContract, WholeStore
@@ -32,7 +32,7 @@ class TestObservedStore(StoreContract):
 
     @asynccontextmanager
     async def make(self) -> AsyncIterator[WholeStore]:
-        store = observed(MemoryStore(), Figures(), SystemClock(), STANDARD_TERMS)
+        store = observe_store(MemoryStore(), MetricSet(), SystemClock(), DEFAULT_TERMS)
         await store.open()
         yield store
         await store.close()
@@ -49,9 +49,9 @@ class HandClock(SystemClock):
 
 
 @asynccontextmanager
-async def looked_at(inner: Keeping | None = None) -> AsyncIterator[tuple[Keeping, Figures, HandClock]]:
-    figures, clock = Figures(), HandClock()
-    store = observed(inner or MemoryStore(), figures, clock, STANDARD_TERMS)
+async def looked_at(inner: Keeping | None = None) -> AsyncIterator[tuple[Keeping, MetricSet, HandClock]]:
+    figures, clock = MetricSet(), HandClock()
+    store = observe_store(inner or MemoryStore(), figures, clock, DEFAULT_TERMS)
     async with asyncio.timeout(TEST_SECONDS):
         await store.open()
         yield store, figures, clock
@@ -63,9 +63,9 @@ async def test_lateness_is_that_of_the_start_itself() -> None:
         await store.join(a_node())
         await keep(store, a_task())
         await claim(store, NOON + timedelta(milliseconds=30))
-        row = figures.histogram(catalogue.LATE).rows[()]
+        row = figures.histogram(catalogue.RUN_LATENESS).rows[()]
         assert row.sum == pytest.approx(0.03)
-        assert row.counts[catalogue.LATENESS.index(0.05)] == 1
+        assert row.counts[catalogue.LATENESS_BUCKETS.index(0.05)] == 1
         assert figures.counter(catalogue.STARTS).values[("scheduled",)] == 1
 
 
@@ -78,7 +78,7 @@ async def test_what_must_provably_start_is_counted_when_it_does() -> None:
         await store.start([(run.id, run.token)], NOON + SECOND)
         await store.start([(run.id, run.token)], NOON + SECOND)
         assert starts.values[("scheduled",)] == 1
-        assert figures.histogram(catalogue.LATE).rows[()].sum == pytest.approx(1)
+        assert figures.histogram(catalogue.RUN_LATENESS).rows[()].sum == pytest.approx(1)
 
 
 async def test_what_comes_too_late_is_not_counted() -> None:
@@ -89,7 +89,7 @@ async def test_what_comes_too_late_is_not_counted() -> None:
         await store.settle([a_settlement(run)], succeed)
         await store.settle([a_settlement(run)], succeed)
         assert figures.counter(catalogue.OUTCOMES).values == {("succeeded", ""): 1}
-        assert figures.histogram(catalogue.LENGTH).rows[()].sum == pytest.approx(1)
+        assert figures.histogram(catalogue.RUN_DURATION).rows[()].sum == pytest.approx(1)
 
 
 async def test_what_was_skipped_is_counted_by_why() -> None:
@@ -143,9 +143,9 @@ async def test_each_call_is_timed_under_its_own_name() -> None:
             clock.at += 0.2
             return await super().next_due()
 
-    clock, figures = HandClock(), Figures()
+    clock, figures = HandClock(), MetricSet()
 
-    store = observed(Slow(), figures, clock, STANDARD_TERMS)
+    store = observe_store(Slow(), figures, clock, DEFAULT_TERMS)
     await store.open()
     await store.next_due()
     await store.nodes()

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from horae.observe.traces import incoming, make_tracing, tracing_of
+from horae.observe.traces import make_tracing, read_traceparent, tracing_from_environment
 from tests.observe.stage import Stage, staged
 
 CAME = f"00-{'ab' * 16}-{'cd' * 8}-01"
@@ -127,13 +127,13 @@ async def test_a_run_that_fails_is_a_span_that_failed_and_tells_no_secret() -> N
     ],
 )
 def test_only_what_is_a_trace_context_is_taken_for_one(sent: str, kept: str) -> None:
-    assert incoming([(b"host", b"x"), (b"traceparent", sent.encode())]) == kept
+    assert read_traceparent([(b"host", b"x"), (b"traceparent", sent.encode())]) == kept
 
 
 def test_two_trace_contexts_start_a_new_trace() -> None:
     other = f"00-{'ef' * 16}-{'cd' * 8}-01"
     for both in ((CAME, other), (CAME, CAME), (CAME, "")):
-        assert incoming([(b"traceparent", each.encode()) for each in both]) == ""
+        assert read_traceparent([(b"traceparent", each.encode()) for each in both]) == ""
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_two_trace_contexts_start_a_new_trace() -> None:
     ],
 )
 def test_where_nobody_asks_for_traces_there_are_none(environment: dict[str, str]) -> None:
-    assert tracing_of(environment, "api") is None
+    assert tracing_from_environment(environment, "api") is None
 
 
 def test_traces_go_where_the_environment_says(capfd: pytest.CaptureFixture[str]) -> None:

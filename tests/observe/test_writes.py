@@ -12,13 +12,13 @@ import apsw
 import pytest
 
 from horae.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from horae.model.record import Writing
+from horae.model.record import RecordWrite
 from horae.observe import write_probe as trying
-from horae.observe.write_probe import AGAIN_AFTER, GOOD_FOR, KIND, STUCK, Writes
+from horae.observe.write_probe import RECORD_KIND, RETRY_SECONDS, STUCK_SECONDS, VALID_SECONDS, WriteProbe
 from horae.runtime.stores import make_store
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.errors import translated
+from horae.stores.sqlite.errors import translate_error
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
 from tests.api.served import Api, served
@@ -39,7 +39,7 @@ class Watched(MemoryStore):
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         self.tries += 1
         await self.gate.wait()
         if self.error is not None:
@@ -49,16 +49,16 @@ class Watched(MemoryStore):
 
 async def test_however_many_ask_it_is_tried_now_and_then() -> None:
     clock, store = VirtualClock(NOON), Watched()
-    writes = Writes(clock)
+    writes = WriteProbe(clock)
     await asyncio.gather(*(writes.check(store, PATIENCE) for _ in range(20)))
     assert store.tries == 1
-    clock.advance(GOOD_FOR - 0.1)
+    clock.advance(VALID_SECONDS - 0.1)
     assert await writes.check(store, PATIENCE) is None
     assert store.tries == 1
     store.error = StoreFull("no room")
     clock.advance(0.2)
     assert await writes.check(store, PATIENCE) is store.error
-    clock.advance(AGAIN_AFTER - 0.1)
+    clock.advance(RETRY_SECONDS - 0.1)
     assert await writes.check(store, PATIENCE) is store.error
     assert store.tries == 2
     store.error = None
@@ -66,26 +66,26 @@ async def test_however_many_ask_it_is_tried_now_and_then() -> None:
     assert await writes.check(store, PATIENCE) is None, "and so is its end"
     assert store.tries == 3
     store.error = RuntimeError("whatever a driver thinks of")
-    clock.advance(GOOD_FOR)
+    clock.advance(VALID_SECONDS)
     assert isinstance(await writes.check(store, PATIENCE), StoreUnavailable)
     store.error = OSError("the cable")
-    clock.advance(GOOD_FOR)
+    clock.advance(VALID_SECONDS)
     assert isinstance(await writes.check(store, PATIENCE), StoreUnavailable)
 
 
 async def test_what_failed_elsewhere_in_the_process_is_reason_enough_to_try_again() -> None:
     clock, store, failures = VirtualClock(NOON), Watched(), 0
-    writes = Writes(clock, lambda: failures)
+    writes = WriteProbe(clock, lambda: failures)
     assert await writes.check(store, PATIENCE) is None
-    clock.advance(AGAIN_AFTER)
+    clock.advance(RETRY_SECONDS)
     assert await writes.check(store, PATIENCE) is None
     assert store.tries == 1
     failures, store.error = 1, StoreReadOnly("a standby now")
     assert await writes.check(store, PATIENCE) is store.error
     store.error = None
-    clock.advance(AGAIN_AFTER)
+    clock.advance(RETRY_SECONDS)
     assert await writes.check(store, PATIENCE) is None
-    clock.advance(AGAIN_AFTER)
+    clock.advance(RETRY_SECONDS)
     assert await writes.check(store, PATIENCE) is None
     assert store.tries == 3, "it was told of once"
 
@@ -93,9 +93,9 @@ async def test_what_failed_elsewhere_in_the_process_is_reason_enough_to_try_agai
 async def test_a_write_that_is_never_confirmed_is_none() -> None:
     clock, store = VirtualClock(NOON), Watched()
     store.gate.clear()
-    writes = Writes(clock)
+    writes = WriteProbe(clock)
     assert await writes.check(store, 0.01) is None, "slow is not stuck"
-    clock.advance(STUCK)
+    clock.advance(STUCK_SECONDS)
     assert isinstance(await writes.check(store, 0.01), StoreUnavailable)
     assert store.tries == 1, "nobody piles up behind it"
     store.gate.set()
@@ -106,8 +106,8 @@ async def test_a_write_that_is_never_confirmed_is_none() -> None:
 async def test_it_leaves_nothing_behind(url: str, tmp_path: Path) -> None:
     store = make_store(url.format(tmp_path))
     await store.open()
-    assert await Writes(VirtualClock(NOON)).check(store, PATIENCE) is None
-    assert not (await store.records(KIND)).items
+    assert await WriteProbe(VirtualClock(NOON)).check(store, PATIENCE) is None
+    assert not (await store.records(RECORD_KIND)).items
     await store.close()
 
 
@@ -122,7 +122,7 @@ async def test_it_leaves_nothing_behind(url: str, tmp_path: Path) -> None:
 )
 def test_what_sqlite_says_of_it(error: apsw.Error, told: type[StoreError]) -> None:
     _io.system_errno, _large.system_errno = errno.EROFS, errno.EFBIG  # type: ignore[attr-defined]
-    assert type(translated(error)) is told
+    assert type(translate_error(error)) is told
 
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:

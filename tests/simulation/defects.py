@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from horae.engine import dispatcher, verdict
-from horae.engine.active_run import Carried
+from horae.engine.active_run import ActiveRun
 from horae.engine.lease import Lease
 from horae.lifecycle import (
     agenda,
@@ -24,13 +24,13 @@ from horae.lifecycle import (
     recover,
     settle,
 )
-from horae.lifecycle.backlog_accounting import Reckoning
+from horae.lifecycle.backlog_accounting import BacklogAccount
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.events.event import Event, EventKind
 from horae.model.reason import Reason
-from horae.model.run import LIVE, Run, RunState
-from horae.model.task import Standing, Task
+from horae.model.run import LIVE_STATES, Run, RunState
+from horae.model.task import Task, TaskStatus
 from horae.ports.store import Claim, Claimed
 from horae.stores.memory.agenda import MemoryAgenda
 from horae.stores.memory.data import Data
@@ -113,7 +113,7 @@ def _works_on_without_a_lease(patch: pytest.MonkeyPatch) -> None:
 
 
 def _new_key_for_each_attempt(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Carried, "key", property(lambda self: f"{self.run.task_id}/{self.run.planned}/{self.run.attempt}"))
+    patch.setattr(ActiveRun, "key", property(lambda self: f"{self.run.task_id}/{self.run.planned}/{self.run.attempt}"))
 
 
 def _events_are_lost(patch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def _pause_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _at_most_once_tried_again(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(recover, "_is_requeued", occurrence_end.may_continue)
+    patch.setattr(recover, "_is_requeued", occurrence_end.may_retry)
 
 
 def _retries_without_end(patch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def _started_twice(patch: pytest.MonkeyPatch) -> None:
         others = [
             Claimed(self._data.tasks[run.task_id], run)
             for run in self._data.runs
-            if run.state in LIVE and run.node not in (None, node)
+            if run.state in LIVE_STATES and run.node not in (None, node)
         ]
         return claim._replace(runs=(*claim.runs, *others[: room - len(claim.runs)]))
 
@@ -202,7 +202,7 @@ def _parked_for_ever(patch: pytest.MonkeyPatch) -> None:
 def _tells_each_time(patch: pytest.MonkeyPatch) -> None:
     """Whoever only looks at how the task stands now tells of the same incident again and again."""
 
-    def noticed(_facts: Facts, task: Task, standing: Standing, now: datetime, *_: object) -> tuple[Event, ...]:
+    def noticed(_facts: Facts, task: Task, standing: TaskStatus, now: datetime, *_: object) -> tuple[Event, ...]:
         failing = failure_notices.is_failing(task, standing)
         return (Event(EventKind.TASK_FAILING, now, task.owner, task.id),) if failing else ()
 
@@ -210,11 +210,11 @@ def _tells_each_time(patch: pytest.MonkeyPatch) -> None:
 
 
 def _repeats_for_ever(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Reckoning, "counted", lambda self, _given, _planned: self.standing)
+    patch.setattr(BacklogAccount, "counted", lambda self, _given, _planned: self.standing)
 
 
 def _the_newest_is_merged_too(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(missed, "_plan_latest", lambda pile, skips: missed.MakeUp((*skips, (pile.span, Reason.MERGED))))
+    patch.setattr(missed, "_plan_latest", lambda pile, skips: missed.CatchUpPlan((*skips, (pile.span, Reason.MERGED))))
 
 
 def _jitter_forgotten(patch: pytest.MonkeyPatch) -> None:

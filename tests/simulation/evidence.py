@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from horae.model.change import Facts
-from horae.model.events.event import Numbered
+from horae.model.events.event import NumberedEvent
 from horae.model.run import Origin, Run
 from horae.ports.store import Terms
 from tests.simulation.drafts import Traits
@@ -42,7 +42,7 @@ class Evidence:
     nodes_up: frozenset[str]
     facts: Mapping[str, Facts]
     runs: Mapping[str, Run]
-    events: tuple[Numbered, ...]
+    events: tuple[NumberedEvent, ...]
     doubts: tuple[str, ...]
     complaints: tuple[str, ...]
 

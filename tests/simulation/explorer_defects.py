@@ -10,14 +10,14 @@ from typing import Final, NamedTuple
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover, release
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
 from horae.model.entry import Entry, EntryKind
 from horae.model.outcome import Settlement
 from horae.model.policy import Retry
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
-from horae.ports.store import Claimed, Extension
+from horae.ports.store import Claimed, LeaseRenewal
 from horae.stores.memory.data import Data
 from tests.simulation.explorer.restorable import RestorableStore
 from tests.simulation.explorer.rules import Rules
@@ -36,26 +36,26 @@ class Defect(NamedTuple):
 # --- wrong decisions ---------------------------------------------------------------------------------------------
 
 
-def _entry_stays(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _entry_stays(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     change = fire(facts, entry, token, claim)
     return change._replace(put=(*change.put, entry), dropped=())
 
 
-def _lanes_not_counted(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _lanes_not_counted(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     empty = tuple(lane._replace(used=0) for lane in facts.lanes)
     return fire(facts._replace(lanes=empty), entry, token, claim)
 
 
-def _overlap_ignored(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _overlap_ignored(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     return fire(facts._replace(live=()), entry, token, claim)
 
 
-def _skips_not_told(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _skips_not_told(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     change = fire(facts, entry, token, claim)
     return change._replace(new_runs=tuple(run for run in change.new_runs if run.live))
 
 
-def _pause_not_read_again(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _pause_not_read_again(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     return fire(facts._replace(status=facts.status._replace(state=TaskState.ACTIVE)), entry, token, claim)
 
 
@@ -157,7 +157,7 @@ class _Restless(RestorableStore):
 class _Mute(RestorableStore):
     """Nodes are not told which runs somebody wants to end."""
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         return (await super().extend(node, now, load, offset))._replace(cancel_requests=())
 
 

@@ -10,11 +10,11 @@ from horae.lifecycle import control
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover, release
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import ControlDecision
 from horae.model.outcome import Failed, Settlement, Succeeded
 from horae.model.run import Run, RunState
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 from tests.simulation.explorer.probing import answer_of
 from tests.simulation.explorer.restorable import RestorableStore, a_node
 from tests.simulation.explorer.rules import TRUE_RULES
@@ -58,7 +58,7 @@ class Walk:
 
     def _claim(self) -> None:
         node, room = self._chance.choice(_NODES), self._chance.choice((1, 2))
-        decide = partial(fire, claim=Claimant(node, self._now, STANDARD_TERMS.poll_ceiling))
+        decide = partial(fire, claim=ClaimContext(node, self._now, DEFAULT_TERMS.poll_ceiling))
         claim = answer_of(self._store.claim_due(self._now, node, room, decide))
         self._at, carried = self._stage.claim(self._at, self._now, node, room)
         assert [run.id for _, run in claim.runs] == [run.run_id for run in carried]

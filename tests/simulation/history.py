@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from horae.model.change import Change
 from horae.model.entry import Entry
-from horae.model.events.event import Numbered
+from horae.model.events.event import NumberedEvent
 from horae.model.run import Origin, Run
 from horae.virtual_time import VirtualClock
 
@@ -118,7 +118,7 @@ class History:
         self.seen_by: dict[str, set[str]] = {}
         self.overfull: list[tuple[str, int, int]] = []
         self.frozen: dict[str, list[tuple[float, float]]] = {}
-        self.feed: list[Numbered] = []
+        self.feed: list[NumberedEvent] = []
         self.ended_rows: dict[str, Run] = {}
         self._gone: set[str] = set()
         self.on_note: Callable[[Note], None] = lambda _note: None

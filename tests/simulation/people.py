@@ -15,11 +15,11 @@ from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.settle import settle
 from horae.model.accounts.principal import Principal
 from horae.model.change import Change
-from horae.model.ids import ENTROPY, named
+from horae.model.ids import ENTROPY_BYTES, make_id
 from horae.model.outcome import Failed, Settlement, Succeeded
 from horae.model.policy import MISSED_MODES
 from horae.model.reason import Reason
-from horae.model.run import LIVE
+from horae.model.run import LIVE_STATES
 from horae.model.task import Task
 from horae.ports.store import RunFilter
 from horae.ports.target import Invocation
@@ -112,7 +112,7 @@ class People:
     async def _add(self) -> None:
         now = self._clock.now()
         draft, traits = make_draft(self._dice, len(self.tasks) + 1, now)
-        task_id = named("tsk", now, self._dice.randbytes(ENTROPY))
+        task_id = make_id("tsk", now, self._dice.randbytes(ENTROPY_BYTES))
         try:
             change = plan(draft, task_id, now)
         except Refusal:
@@ -164,7 +164,7 @@ class People:
         self._tell()
 
     async def _cancel_run(self) -> None:
-        live = (await self._inner.runs(RunFilter(states=LIVE))).items
+        live = (await self._inner.runs(RunFilter(states=LIVE_STATES))).items
         if live:
             run = self._dice.choice(live)
             await self._ask(
@@ -205,7 +205,7 @@ class People:
     async def _probe(self) -> None:
         """A zombie reports on a run that it does not hold: with an old token, or on one that has ended."""
         live = self._dice.random() < 0.7
-        runs = (await self._inner.runs(RunFilter(states=LIVE if live else None), limit=50)).items
+        runs = (await self._inner.runs(RunFilter(states=LIVE_STATES if live else None), limit=50)).items
         if not runs:
             return
         run = self._dice.choice(runs)

@@ -9,7 +9,7 @@ from random import Random
 from horae.engine.engine import Keeping
 from horae.errors import Refusal, StoreError
 from horae.model.accounts.principal import Principal
-from horae.model.ids import ENTROPY, named
+from horae.model.ids import ENTROPY_BYTES, make_id
 from horae.model.task import Task
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.tasks.tasks import Tasks
@@ -31,7 +31,7 @@ class Strangers:
     async def visit(self, task: Task) -> None:
         """One of them asks for a task that is not theirs, and for one that is nobody's."""
         who = Principal(self._dice.choice([*(owner for owner in OWNERS if owner != task.owner), "a stranger"]))
-        absent = named("tsk", self._clock.now(), self._dice.randbytes(ENTROPY))
+        absent = make_id("tsk", self._clock.now(), self._dice.randbytes(ENTROPY_BYTES))
         verb, ask = self._dice.choice(self._wishes(who))
         with suppress(StoreError):
             foreign, nobodys = await _told(ask, task.id), await _told(ask, absent)

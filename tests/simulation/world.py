@@ -14,7 +14,7 @@ from typing import Any, Final
 from horae.engine.engine import Keeping
 from horae.engine.settings import EngineSettings
 from horae.model.change import Facts
-from horae.model.events.event import Numbered
+from horae.model.events.event import NumberedEvent
 from horae.model.run import Run
 from horae.ports.store import RunFilter, TaskFilter, Terms
 from horae.virtual_time import VirtualClock
@@ -206,8 +206,8 @@ async def _all_runs(store: Keeping) -> tuple[Run, ...]:
             return tuple(found)
 
 
-async def _all_events(store: Keeping) -> tuple[Numbered, ...]:
-    found: list[Numbered] = []
+async def _all_events(store: Keeping) -> tuple[NumberedEvent, ...]:
+    found: list[NumberedEvent] = []
     while True:
         more = await store.events(found[-1].number if found else 0)
         if not more:

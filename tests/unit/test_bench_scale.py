@@ -19,11 +19,11 @@ from bench.scale.models import ACTIVE, DAY, FAILED, MODELS, PAUSED
 from bench.table import as_text
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
-from horae.model.counts import NO_HOUR, STATE
+from horae.lifecycle.start import ClaimContext
+from horae.model.counts import NO_HOUR, STATE_PREFIX
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.task import TaskState
-from horae.ports.store import STANDARD_TERMS, Node, RunFilter, TaskFilter
+from horae.ports.store import DEFAULT_TERMS, Node, RunFilter, TaskFilter
 from horae.schedule import Past, next  # noqa: A004 - the product's own question
 from horae.stores.postgres import PostgresStore
 
@@ -100,7 +100,7 @@ async def test_the_store_finds_nothing_wrong_with_it_and_has_counted_it(filled: 
         assert await store.check() == ()
         for state in TaskState:
             found = [number for number in range(1, TASKS + 1) if STATES[model_of(number)] is state]
-            counted = (await store.counts(None, [NO_HOUR])).get((NO_HOUR, f"{STATE}{state}"), 0)
+            counted = (await store.counts(None, [NO_HOUR])).get((NO_HOUR, f"{STATE_PREFIX}{state}"), 0)
             assert counted == len(found)
 
     await looked_at(filled, look)
@@ -135,7 +135,7 @@ async def test_it_can_be_claimed_and_settled_as_any_other(filled: str) -> None:
         now = await store.next_due()
         assert now is not None
         await store.join(Node("nod_1", "here", "0", now, now))
-        decide = partial(fire, claim=Claimant("nod_1", now, STANDARD_TERMS.poll_ceiling))
+        decide = partial(fire, claim=ClaimContext("nod_1", now, DEFAULT_TERMS.poll_ceiling))
         ((task, run),) = (await store.claim_due(now, "nod_1", 10, decide)).runs
         assert not await store.settle([Settlement(run.id, run.token, Succeeded(), now, now)], settle)
         runs = (await store.runs(RunFilter(task_id=task.id))).items

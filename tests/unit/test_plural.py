@@ -13,7 +13,7 @@ import horae
 from horae.cli.messages import messages, operating_messages
 from horae.cli.messages.messages import Words
 from horae.cli.output.printer import Out
-from horae.plural import NOUNS, agree
+from horae.plural import NOUNS, apply_number_agreement
 from horae.service.accounts.refusals import refuse
 
 SOURCE = Path(horae.__file__).parent
@@ -44,7 +44,7 @@ NO_NOUNS = frozenset(
     ],
 )
 def test_noun_and_verb_agree_with_the_count(template: str, facts: dict[str, object], expected: str) -> None:
-    assert agree(template, facts).format(**facts) == expected
+    assert apply_number_agreement(template, facts).format(**facts) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,10 @@ def test_noun_and_verb_agree_with_the_count(template: str, facts: dict[str, obje
 )
 def test_noun_behind_a_total_agrees_with_the_total(done: int, total: int, expected: str) -> None:
     assert (
-        agree("{done} of {total} tasks left", {"done": done, "total": total}).format(done=done, total=total) == expected
+        apply_number_agreement("{done} of {total} tasks left", {"done": done, "total": total}).format(
+            done=done, total=total
+        )
+        == expected
     )
 
 

@@ -15,11 +15,11 @@ from horae.cli.session.local import Desk, at_desk
 from horae.engine.settings import EngineSettings
 from horae.errors import Refusal, UnknownStore
 from horae.ports.records import Record
-from horae.runtime import NoRing, make_store, make_wakeup, process_settings, sqlite_path
+from horae.runtime import NoNotifier, make_store, make_wakeup, process_settings, sqlite_path
 from horae.runtime.service_factory import callback_key
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.wakeup import SocketRing
+from horae.stores.sqlite.wakeup import SocketNotifier
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_an_address_of_nothing_is_refused_with_a_hint(url: str) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="there is no ring there")
 def test_who_shares_a_file_rings_unless_polling_was_asked_for(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
-    assert isinstance(make_wakeup(url, precise=True), SocketRing)
-    assert isinstance(make_wakeup(url, precise=False), NoRing)
-    assert isinstance(make_wakeup("memory://", precise=True), NoRing)
+    assert isinstance(make_wakeup(url, precise=True), SocketNotifier)
+    assert isinstance(make_wakeup(url, precise=False), NoNotifier)
+    assert isinstance(make_wakeup("memory://", precise=True), NoNotifier)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no ring there")
@@ -68,13 +68,13 @@ def test_two_ways_to_one_file_lead_to_one_ring(tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(tmp_path)
     one = make_wakeup(f"sqlite:///{tmp_path}/horae.db", precise=True)
     other = make_wakeup(f"sqlite:///{tmp_path}/alias/horae.db", precise=True)
-    assert isinstance(one, SocketRing)
-    assert isinstance(other, SocketRing)
+    assert isinstance(one, SocketNotifier)
+    assert isinstance(other, SocketNotifier)
     assert one._folder == other._folder
 
 
 def test_a_ring_that_is_none_does_nothing() -> None:
-    ring = NoRing()
+    ring = NoNotifier()
     ring.listen(lambda: None)
     ring.notify()
     ring.close()
@@ -144,7 +144,7 @@ async def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, m
 async def test_an_app_wakes_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def precise() -> bool:
         async with Horae("sqlite:///horae.db", engine=False) as app:
-            assert isinstance(app._wakeup, NoRing) is not app.settings.precise
+            assert isinstance(app._wakeup, NoNotifier) is not app.settings.precise
             return app.settings.precise
 
     assert await precise()

@@ -10,8 +10,8 @@ import pytest
 
 from horae.errors import Refusal
 from horae.runtime import process_settings
-from horae.runtime.process_settings import chosen_settings, chosen_tolerance, chosen_wake, store_url
-from horae.settings import SETTINGS, BadSettings, Chosen, default_zone, precise_wake, read_settings
+from horae.runtime.process_settings import load_settings, read_clock_tolerance, read_wake_mode, store_url
+from horae.settings import SETTINGS, BadSettings, SettingValue, default_zone, is_precise_wake, read_settings
 
 USER, PROJECT = 'store = "user"\nzone = "user"\nwake = "user"\n', 'store = "project"\nzone = "project"\n'
 
@@ -52,7 +52,7 @@ def test_flag_then_environment_then_project_then_user_then_default(files: tuple[
 def test_what_a_more_important_file_does_not_say_the_other_does(files: tuple[Path, Path]) -> None:
     settings = read_settings({}, files)
     assert (settings.value("zone"), settings.value("wake"), settings.value("output")) == ("project", "user", "text")
-    assert settings.overrides["wake"] == Chosen("user", str(files[0]))
+    assert settings.overrides["wake"] == SettingValue("user", str(files[0]))
     assert "output" not in settings.overrides
 
 
@@ -63,9 +63,9 @@ def test_a_flag_that_was_not_given_and_a_variable_that_is_empty_say_nothing(file
 
 def test_of_several_variables_the_first_one_wins() -> None:
     both = {"HORAE_HTTP_MODE": "new", "ROUTER_MODE": "old", "SCHEDULER_ROUTER_MODE": "older"}
-    assert read_settings(both).overrides["targets.http.mode"] == Chosen("new", "HORAE_HTTP_MODE")
+    assert read_settings(both).overrides["targets.http.mode"] == SettingValue("new", "HORAE_HTTP_MODE")
     del both["HORAE_HTTP_MODE"]
-    assert read_settings(both).overrides["targets.http.mode"] == Chosen("older", "SCHEDULER_ROUTER_MODE")
+    assert read_settings(both).overrides["targets.http.mode"] == SettingValue("older", "SCHEDULER_ROUTER_MODE")
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.path)
@@ -166,16 +166,16 @@ def test_the_file_here_comes_before_the_users_own(tmp_path: Path, monkeypatch: p
         folder.mkdir()
         (folder / "horae.toml").write_text(text)
     monkeypatch.setattr(process_settings, "user_file", lambda: home / "horae.toml")
-    assert chosen_settings({}, here).value("store") == "project"
-    assert chosen_settings({}, tmp_path).value("store") == "user"
-    assert chosen_settings({"HORAE_STORE": "e"}, here, {"store": "f"}).value("store") == "f"
+    assert load_settings({}, here).value("store") == "project"
+    assert load_settings({}, tmp_path).value("store") == "user"
+    assert load_settings({"HORAE_STORE": "e"}, here, {"store": "f"}).value("store") == "f"
 
 
 def test_a_bad_file_is_a_refusal_in_both_languages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_settings, "user_file", lambda: tmp_path / "absent")
     a_file(tmp_path, "nonsense = 1\n")
     with pytest.raises(Refusal) as caught:
-        chosen_settings({}, tmp_path)
+        load_settings({}, tmp_path)
     assert caught.value.code == "bad_settings"
     assert "nonsense" in caught.value.message
     assert "nonsense" in caught.value.in_language("zh").message
@@ -208,7 +208,7 @@ def test_the_store_that_was_chosen_or_the_file_here_or_the_users_own(
     ],
 )
 def test_how_to_wake_is_said_by_either_name(environment: dict[str, str], precise: bool | None) -> None:  # noqa: FBT001
-    assert precise_wake(read_settings(environment), environment) is precise
+    assert is_precise_wake(read_settings(environment), environment) is precise
 
 
 @pytest.mark.parametrize(
@@ -229,28 +229,28 @@ def test_how_to_wake_is_said_in_a_file_unless_the_environment_says_it(
     precise: bool,  # noqa: FBT001
 ) -> None:
     settings = read_settings(environment, a_file(tmp_path, f'wake = "{said}"\n'))
-    assert chosen_wake(settings, environment) is precise
+    assert read_wake_mode(settings, environment) is precise
 
 
 def test_how_far_a_clock_may_be_off_is_a_duration_or_a_number_of_seconds(tmp_path: Path) -> None:
-    assert chosen_tolerance(read_settings({})) is None
+    assert read_clock_tolerance(read_settings({})) is None
     for text, seconds in (("5m", 300), ("90", 90), ("0s", 0), ("1500ms", 1.5)):
         said = read_settings({"HORAE_CLOCK_TOLERANCE": text})
-        assert chosen_tolerance(said) == timedelta(seconds=seconds)
-        assert chosen_tolerance(read_settings({}, a_file(tmp_path, f'clock_tolerance = "{text}"\n'))) is not None
+        assert read_clock_tolerance(said) == timedelta(seconds=seconds)
+        assert read_clock_tolerance(read_settings({}, a_file(tmp_path, f'clock_tolerance = "{text}"\n'))) is not None
     for text in ("soon", "-1s", "NaN"):
         with pytest.raises(Refusal) as caught:
-            chosen_tolerance(read_settings({"HORAE_CLOCK_TOLERANCE": text}))
+            read_clock_tolerance(read_settings({"HORAE_CLOCK_TOLERANCE": text}))
         assert (caught.value.code, caught.value.facts["name"]) == ("bad_duration", "HORAE_CLOCK_TOLERANCE")
 
 
 def test_a_way_to_wake_that_is_none_is_refused_by_the_place_that_says_it(tmp_path: Path) -> None:
     with pytest.raises(Refusal) as caught:
-        chosen_wake(read_settings({"HORAE_WAKE": "sometimes"}), {"HORAE_WAKE": "sometimes"})
+        read_wake_mode(read_settings({"HORAE_WAKE": "sometimes"}), {"HORAE_WAKE": "sometimes"})
     assert (caught.value.code, caught.value.facts["name"]) == ("bad_choice", "HORAE_WAKE")
     files = a_file(tmp_path, 'wake = "sometimes"\n')
     with pytest.raises(Refusal) as caught:
-        chosen_wake(read_settings({}, files), {})
+        read_wake_mode(read_settings({}, files), {})
     assert (caught.value.code, caught.value.facts["file"]) == ("bad_settings", str(files[0]))
     assert "sometimes" in caught.value.message
 

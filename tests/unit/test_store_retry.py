@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from horae.errors import StoreFull, StoreUnavailable
-from horae.store_retry import FIRST_PAUSE, LONGEST_PAUSE, StoreRetry, keep_going, repeat
+from horae.store_retry import INITIAL_BACKOFF, MAX_BACKOFF, StoreRetry, repeat_with_backoff, restart_on_error
 from horae.virtual_time import VirtualClock
 
 AWAY = StoreUnavailable("out of reach")
@@ -33,7 +33,7 @@ class Failing:
 
 async def logged(caplog: pytest.LogCaptureFixture, clock: VirtualClock, step: Failing) -> list[str]:
     with caplog.at_level(logging.WARNING, logger="horae"), pytest.raises(SystemExit):
-        await repeat(step, StoreRetry("counting", clock), clock)
+        await repeat_with_backoff(step, StoreRetry("counting", clock), clock)
     return [record.getMessage() for record in caplog.records]
 
 
@@ -62,10 +62,10 @@ async def test_defect_is_logged_with_its_traceback_and_tried_again(
 async def test_pause_doubles_up_to_the_longest_and_begins_anew_after_a_success(clock: VirtualClock) -> None:
     retry = StoreRetry("counting", clock)
     pauses = [retry.failed(AWAY) for _ in range(6)]
-    assert pauses == [FIRST_PAUSE, 1.0, 2.0, 4.0, LONGEST_PAUSE, LONGEST_PAUSE]
+    assert pauses == [INITIAL_BACKOFF, 1.0, 2.0, 4.0, MAX_BACKOFF, MAX_BACKOFF]
     retry.succeeded()
     assert not retry.is_failing
-    assert retry.failed(AWAY) == FIRST_PAUSE
+    assert retry.failed(AWAY) == INITIAL_BACKOFF
 
 
 async def test_connection_that_flaps_does_not_fill_the_log(
@@ -76,7 +76,7 @@ async def test_connection_that_flaps_does_not_fill_the_log(
         for _ in range(100):
             await retry.wait(AWAY)
             retry.succeeded()
-    assert len(caplog.records) <= 2 * (100 * FIRST_PAUSE / 5 + 1)
+    assert len(caplog.records) <= 2 * (100 * INITIAL_BACKOFF / 5 + 1)
 
 
 async def test_loop_with_a_lasting_defect_is_logged_once_a_minute(
@@ -89,5 +89,5 @@ async def test_loop_with_a_lasting_defect_is_logged_once_a_minute(
             if clock.steady() < until:
                 raise ZeroDivisionError("a slip")
 
-        await keep_going("counter", broken, clock)
+        await restart_on_error("counter", broken, clock)
     assert caplog.text.count("the counter failed unexpectedly") == 3

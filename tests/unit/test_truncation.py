@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.interchange.notes import note
-from horae.mcp_server.lines import brief
-from horae.model.limits import shortened
+from horae.mcp_server.lines import shorten_line
+from horae.model.limits import shorten
 from horae.model.refusals import refuse
 from horae.schedule.refusals import refuse as refuse_schedule
 from horae.truncation import ELLIPSIS, truncate
@@ -52,7 +52,7 @@ def test_every_front_end_cuts_between_words() -> None:
         refuse_schedule("unknown_zone", zone=long, suggestion="UTC"),
     )
     texts = [each.message for each in refusals]
-    texts += [note("nanoclaw_status", status=long).english, brief(long), shortened(long, 100)]
+    texts += [note("nanoclaw_status", status=long).english, shorten_line(long), shorten(long, 100)]
     for text in texts:
         before, found, _ = text.partition(ELLIPSIS)
         assert found

@@ -9,7 +9,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.runtime.process_settings import check_output
-from horae.runtime.unused_settings import VARIABLES, Unheard, unheard
+from horae.runtime.unused_settings import KNOWN_VARIABLES, UnusedSetting, find_unused_settings
 from horae.settings import SETTINGS, read_settings
 from horae.targets.command.settings import read_settings as read_command
 from horae.targets.event.settings import read_settings as read_event
@@ -19,10 +19,12 @@ SOURCE = Path(__file__).parents[2] / "src" / "horae"
 NOTHING = read_settings({})
 
 
-def in_file(tmp_path: Path, text: str) -> tuple[Unheard, ...]:
+def in_file(tmp_path: Path, text: str) -> tuple[UnusedSetting, ...]:
     file = tmp_path / "horae.toml"
     file.write_text(text, encoding="utf-8")
-    return tuple(each._replace(file=Path(each.file).name) for each in unheard(read_settings({}, (file,)), {}))
+    return tuple(
+        each._replace(file=Path(each.file).name) for each in find_unused_settings(read_settings({}, (file,)), {})
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,13 +38,13 @@ def in_file(tmp_path: Path, text: str) -> tuple[Unheard, ...]:
     ],
 )
 def test_a_variable_that_nothing_reads(name: str, nearest: str | None) -> None:
-    assert unheard(NOTHING, {name: "x", "PATH": "/bin"}) == (Unheard(name, "", nearest),)
+    assert find_unused_settings(NOTHING, {name: "x", "PATH": "/bin"}) == (UnusedSetting(name, "", nearest),)
 
 
 def test_no_variable_that_is_read_is_called_unheard() -> None:
     accepted = [name for setting in SETTINGS for name in setting.variables]
     older = ["TIMEZONE", "USE_PRIORITY_QUEUE_SCHEDULER", "OPENCLAW_DEFAULT_AGENT", "HORAE_SERVER", "HORAE_TOKEN_FILE"]
-    assert unheard(NOTHING, dict.fromkeys([*accepted, *older], "x")) == ()
+    assert find_unused_settings(NOTHING, dict.fromkeys([*accepted, *older], "x")) == ()
 
 
 def test_every_variable_that_the_source_names_is_known() -> None:
@@ -51,15 +53,15 @@ def test_every_variable_that_the_source_names_is_known() -> None:
         for path in SOURCE.rglob("*.py")
         for name in re.findall(r"\bHORAE_[A-Z][A-Z_]*[A-Z]\b", path.read_text(encoding="utf-8"))
     }
-    assert named == VARIABLES
+    assert named == KNOWN_VARIABLES
 
 
 def test_keys_of_targets_that_nothing_reads(tmp_path: Path) -> None:
     text = '[targets.command]\nalow = ["x"]\ngrace = 2\n[targets.htp]\nmode = "x"\n[targets.http]\nfrobnicate = 1\n'
     assert in_file(tmp_path, text) == (
-        Unheard("targets.command.alow", "horae.toml", "targets.command.allow"),
-        Unheard("targets.htp.mode", "horae.toml", "targets.http.mode"),
-        Unheard("targets.http.frobnicate", "horae.toml", None),
+        UnusedSetting("targets.command.alow", "horae.toml", "targets.command.allow"),
+        UnusedSetting("targets.htp.mode", "horae.toml", "targets.http.mode"),
+        UnusedSetting("targets.http.frobnicate", "horae.toml", None),
     )
 
 

@@ -14,19 +14,19 @@ from starlette.middleware.cors import CORSMiddleware
 
 from ..clock import Clock
 from ..errors import HoraeError
-from ..observe.catalogue import READERS
+from ..observe.catalogue import EVENT_READERS
 from ..observe.observer import Observer
 from ..observe.requests import ObservedRequests
-from ..observe.scrape_settings import Looking
+from ..observe.scrape_settings import Observability
 from ..service.service import Service
 from ..version import __version__
-from ..web.fast_routes import ShortWay
-from ..web.middleware import Envelope
-from ..web.problems import on_invalid, on_refusal, on_status
-from ..web.rate_limit import Allowances
-from ..web.request_context import House, WebSettings
+from ..web.fast_routes import FastRouter
+from ..web.middleware import RequestMiddleware
+from ..web.problems import handle_http_error, handle_invalid_parameter, handle_refusal
+from ..web.rate_limit import RateLimits
+from ..web.request_context import AppContext, WebSettings
 from .compat import ROUTERS as COMPATIBLE
-from .event_streams import Hearing
+from .event_streams import EventStreams
 from .resources import (
     agents,
     audit,
@@ -114,7 +114,7 @@ def make_app(
     settings: WebSettings | None = None,
     *,
     tail: Any = None,
-    observability: Looking | None = None,
+    observability: Observability | None = None,
 ) -> FastAPI:
     """Build the application. `tail` serves the event streams, `observability` provides health and metrics."""
     web_settings = WebSettings() if settings is None else settings
@@ -127,25 +127,25 @@ def make_app(
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
         exception_handlers={
-            HoraeError: on_refusal,
-            HTTPException: on_status,
-            RequestValidationError: on_invalid,
+            HoraeError: handle_refusal,
+            HTTPException: handle_http_error,
+            RequestValidationError: handle_invalid_parameter,
         },
     )
-    observability = observability or Looking(Observer("api", clock))
+    observability = observability or Observability(Observer("api", clock))
     observer = observability.observer
-    streams = tail or Hearing(service, clock, web_settings.max_streams)
-    observer.metrics.gauge(READERS).set_callback(lambda: streams.listening)
-    app.state.context = House(service, clock, web_settings, Allowances(clock), streams, observability)
+    streams = tail or EventStreams(service, clock, web_settings.max_streams)
+    observer.metrics.gauge(EVENT_READERS).set_callback(lambda: streams.listening)
+    app.state.context = AppContext(service, clock, web_settings, RateLimits(clock), streams, observability)
     for router in ROUTERS:
         # Added as they are: an included router costs extra work on every request.
         app.router.routes.extend(router.routes)
     app.state.paths = [(_pattern(path), methods) for path, methods in route_table()]
-    app.add_middleware(ShortWay, app.router.routes)
+    app.add_middleware(FastRouter, app.router.routes)
     app.add_middleware(ObservedRequests, observer.metrics, clock, observer.tracing)
     if web_settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(web_settings.origins), **_CORS)
-    app.add_middleware(Envelope)
+    app.add_middleware(RequestMiddleware)
     return app
 
 

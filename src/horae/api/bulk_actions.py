@@ -9,21 +9,21 @@ from typing import Any, Final
 from starlette.requests import Request
 
 from ..errors import NotAuthenticated
-from ..lifecycle.control import MOST_SKIPS
+from ..lifecycle.control import MAX_SKIPS
 from ..model.accounts.principal import Principal
 from ..model.field_checks import check_number
 from ..model.policy import MISSED_MODES
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..schedule.zones import find_zone
-from ..service.query.instants import coming_moment
+from ..service.query.instants import parse_future_instant
 from ..service.tasks.bulk import Action
 from ..service.tasks.operation_worker import Permission
 from ..service.tasks.tasks import Tasks
-from ..web.authentication import VIA, bearer
-from ..web.request_context import house_of
+from ..web.authentication import VIA, bearer_token
+from ..web.request_context import app_context
 from ..wire.fields import check_fields, text_or_none
-from .parameters import zone_of
+from .parameters import caller_zone
 
 RESPOND_ASYNC: Final = "respond-async"
 PREFER: Final = {
@@ -41,10 +41,10 @@ def prefers_async(request: Request) -> bool:
     return any(each.partition(";")[0].strip().lower() == RESPOND_ASYNC for each in preferences.split(","))
 
 
-def still_allowed(request: Request, principal: Principal) -> Permission:
+def permission_check(request: Request, principal: Principal) -> Permission:
     """Return a check for a running operation: the token is still valid and grants the same rights. Otherwise the
     operation ends."""
-    tokens, text = house_of(request).service.tokens, bearer(request)
+    tokens, text = app_context(request).service.tokens, bearer_token(request)
 
     async def allowed() -> bool:
         try:
@@ -61,21 +61,21 @@ def still_allowed(request: Request, principal: Principal) -> Permission:
     return allowed
 
 
-def deed_of(request: Request, principal: Principal, tasks: Tasks, body: Mapping[str, Any]) -> Action:
+def action_of(request: Request, principal: Principal, tasks: Tasks, body: Mapping[str, Any]) -> Action:
     """Return the action for one task. Arguments are checked here once, so that a bad one is not refused for each task."""
     arguments = check_fields("arguments", body.get("arguments") or {}, _ARGUMENTS)
     note, mode = text_or_none("note", arguments.get("note")) or "", _missed_mode(arguments)
     until = text_or_none("until", arguments.get("until"))
-    default_zone = text_or_none("zone", arguments.get("zone")) or zone_of(request, principal)
+    default_zone = text_or_none("zone", arguments.get("zone")) or caller_zone(request, principal)
     find_zone(default_zone)
     number = 1 if arguments.get("number") is None else arguments["number"]
-    check_number("number", number, 0, MOST_SKIPS)
-    now = house_of(request).clock.now()
+    check_number("number", number, 0, MAX_SKIPS)
+    now = app_context(request).clock.now()
     if until is not None:
-        coming_moment(until, default_zone, now)
+        parse_future_instant(until, default_zone, now)
 
     def pause(task: Task) -> Any:
-        end = None if until is None else coming_moment(until, task.schedule.zone or default_zone, now)
+        end = None if until is None else parse_future_instant(until, task.schedule.zone or default_zone, now)
         return tasks.pause(principal, task.id, note=note, until=end)
 
     actions: dict[str, Action] = {

@@ -12,32 +12,32 @@ from starlette.responses import Response
 from ..errors import Refusal
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.record import Writing
+from ..model.record import RecordWrite
 from ..schedule import Schedule
 from ..schedule.lint import lint
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import assumed_zone
-from ..service.tasks.previews import understand
-from ..service.tasks.task_request import Wish
-from ..web.body import json_body
-from ..web.etags import as_expected, tag_of
-from ..web.idempotency import kept_for
-from ..web.language import language
-from ..web.request_context import house_of
-from ..web.responses import encoded, written
+from ..service.tasks.previews import parse_schedule
+from ..service.tasks.task_request import TaskRequest
+from ..web.body import read_json_body
+from ..web.etags import compute_etag, precondition_check
+from ..web.idempotency import key_of
+from ..web.language import request_language
+from ..web.request_context import app_context
+from ..web.responses import encode_json, raw_json_response
 from ..wire.agenda import agenda_json
-from ..wire.receipts import receipt_more
+from ..wire.receipts import receipt_additions
 from ..wire.tasks import read_task
-from .parameters import acting
-from .task_json_cache import task_text
-from .trace_links import link_to_first
+from .parameters import service_for
+from .task_json_cache import encode_task
+from .trace_links import link_first_run
 
 
-class Order(NamedTuple):
+class ParsedTask(NamedTuple):
     """A parsed task request with its schedule and warnings."""
 
-    request: Wish
+    request: TaskRequest
     schedule: Schedule
     warnings: tuple[ScheduleWarning | Advisory, ...]
     now: datetime
@@ -45,25 +45,25 @@ class Order(NamedTuple):
     """Fields taken from the declaration of its function."""
 
 
-async def understood(
+async def parse_task(
     request: Request, principal: Principal, value: object, *, owner: str | None = None, exported: bool = False
-) -> Order:
+) -> ParsedTask:
     """Parse a task. The schedule text is read here once, so that its warnings can be part of the response.
 
     `owner` is the owner of the task if the body names none.
     """
-    context = house_of(request)
+    context = app_context(request)
     task_request, now = read_task(value, exported=exported), context.clock.now()
     resolved = await context.service.resolve(principal, task_request)
     task_request = resolved.request
     default_zone = await assumed_zone(context.service, principal, task_request.owner or owner)
-    reading = understand(task_request.when, task_request.zone, default_zone, now)
+    reading = parse_schedule(task_request.when, task_request.zone, default_zone, now)
     declared = tuple(resolved.declared_in(reading.schedule))
     warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *reading.warnings)
-    return Order(task_request._replace(when=reading.schedule), reading.schedule, warnings, now, declared)
+    return ParsedTask(task_request._replace(when=reading.schedule), reading.schedule, warnings, now, declared)
 
 
-class Maker:
+class TaskCreator:
     """Creates one task and renders its receipt. The response is rendered before the task is written, so that its
     idempotency record is part of the same transaction."""
 
@@ -73,15 +73,15 @@ class Maker:
         self._include = include
         self._dry_run = dry_run
         self._response: Response | None = None
-        self._expected = as_expected(request, may_create=True)
+        self._expected = precondition_check(request, may_create=True)
         self._existed = False
 
-    async def create(self, order: Order, paused: str | None) -> Response:
-        tasks = acting(self._request, dry_run=self._dry_run).tasks.with_condition(self._check_before_write)
+    async def create(self, order: ParsedTask, paused: str | None) -> Response:
+        tasks = service_for(self._request, dry_run=self._dry_run).tasks.with_condition(self._check_before_write)
 
-        def attach_record(created: Sequence[Facts]) -> Sequence[Writing]:
+        def attach_record(created: Sequence[Facts]) -> Sequence[RecordWrite]:
             self._response = self._render(created[0], order.now, order.warnings, order.declared)
-            key = kept_for(self._request)
+            key = key_of(self._request)
             return () if key is None else (key.to_writing(self._response.status_code, {"id": created[0].task.id}),)
 
         task = await tasks.create(self._who, order.request, paused=paused, attach_records=attach_record)
@@ -93,10 +93,10 @@ class Maker:
 
     async def replay(self, task_id: str) -> Response:
         """Render the receipt of a task that this request created before, in its current state."""
-        facts = await house_of(self._request).service.tasks.get(self._who, task_id)
-        now = house_of(self._request).clock.now()
+        facts = await app_context(self._request).service.tasks.get(self._who, task_id)
+        now = app_context(self._request).clock.now()
         try:
-            order = await ordered(self._request, self._who)
+            order = await parse_body(self._request, self._who)
         except Refusal:
             # The schedule names a time that has passed since.
             return self._render(facts, now, lint(facts.task.schedule, now))
@@ -115,22 +115,22 @@ class Maker:
         warnings: Sequence[ScheduleWarning | Advisory],
         declared: Sequence[str] = (),
     ) -> Response:
-        lang = language(self._request)
-        additions = receipt_more(facts, now, warnings, lang, dry_run=self._dry_run, declared=declared)
+        lang = request_language(self._request)
+        additions = receipt_additions(facts, now, warnings, lang, dry_run=self._dry_run, declared=declared)
         if "agenda" in self._include:
             additions["agenda"] = agenda_json(facts)
-        task = task_text(facts, lang)
-        text = b"%s,%s" % (task[:-1], encoded(additions)[1:])
+        task = encode_task(facts, lang)
+        text = b"%s,%s" % (task[:-1], encode_json(additions)[1:])
         if self._dry_run:
-            return written(text)
-        link_to_first(self._request, facts)
-        headers = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{tag_of(task, facts.task.version)}"'}
-        return written(text, 200 if self._existed else 201, headers)
+            return raw_json_response(text)
+        link_first_run(self._request, facts)
+        headers = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{compute_etag(task, facts.task.version)}"'}
+        return raw_json_response(text, 200 if self._existed else 201, headers)
 
 
-async def ordered(request: Request, principal: Principal, **fixed: Any) -> Order:
+async def parse_body(request: Request, principal: Principal, **fixed: Any) -> ParsedTask:
     """Parse the request body; `fixed` are fields given by the URL, which win over the body."""
-    body = await json_body(request)
+    body = await read_json_body(request)
     if fixed and isinstance(body, dict):
         body = {**body, **fixed}
-    return await understood(request, principal, body)
+    return await parse_task(request, principal, body)

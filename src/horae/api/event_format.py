@@ -13,18 +13,18 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import StoreError
 from ..model.accounts.principal import Principal
-from ..service.events.event_bodies import Told
-from ..service.events.event_tail import Batch, CutOff, Listener, Wanted
+from ..service.events.event_bodies import EncodedEvent
+from ..service.events.event_tail import Batch, EventFilter, Listener, ListenerClosed
 from ..service.events.owner_sequence import Gap
-from .event_streams import Hearing, Stream
+from .event_streams import EventStreams, Stream
 
 SSE: Final = "text/event-stream"
 NDJSON: Final = "application/x-ndjson"
-STRAIGHT: Final = "horae.straight"
+DIRECT_WRITE: Final = "horae.straight"
 """Name of the ASGI extension under which the server offers direct writes to its socket."""
 
 
-class Manner(NamedTuple):
+class StreamFormat(NamedTuple):
     """Format of a stream. `by_position`: an admin reads all owners and resumes by the position in the log; an owner
     resumes by the number of its own event."""
 
@@ -32,7 +32,7 @@ class Manner(NamedTuple):
     heartbeat: bytes
     by_position: bool
 
-    def events(self, rendered: Iterable[Told]) -> bytes:
+    def events(self, rendered: Iterable[EncodedEvent]) -> bytes:
         events = list(rendered)
         bodies = with_positions(events) if self.by_position else [each.body for each in events]
         if self.type == NDJSON:
@@ -40,7 +40,7 @@ class Manner(NamedTuple):
         cursors = [each.position if self.by_position else each.sequence for each in events]
         return b"".join(map(_frame, cursors, events, bodies))
 
-    def chunk(self, rendered: Iterable[Told]) -> bytes:
+    def chunk(self, rendered: Iterable[EncodedEvent]) -> bytes:
         """Encode as one HTTP/1.1 chunk."""
         body = self.events(rendered)
         return b"%x\r\n%b\r\n" % (len(body), body)
@@ -56,26 +56,26 @@ class Manner(NamedTuple):
         return json.dumps({"stream": name, **facts}).encode() + b"\n"
 
 
-MANNERS: Final = {
-    (type_, by_position): Manner(type_, heartbeat, by_position)
+STREAM_FORMATS: Final = {
+    (type_, by_position): StreamFormat(type_, heartbeat, by_position)
     for type_, heartbeat in ((SSE, b":\n\n"), (NDJSON, b"\n"))
     for by_position in (False, True)
 }
 
 
-class Request(NamedTuple):
+class StreamRequest(NamedTuple):
     """Parameters of a stream: caller, token, filter and start. `gap` is the range that was requested but is no longer
     in the log."""
 
     principal: Principal
     token: str
-    event_filter: Wanted
+    event_filter: EventFilter
     after: int | None
     gap: Gap | None = None
 
 
-class EventStream(Response):
-    def __init__(self, streams: Hearing, request: Request, stream_format: Manner) -> None:
+class EventStreamResponse(Response):
+    def __init__(self, streams: EventStreams, request: StreamRequest, stream_format: StreamFormat) -> None:
         super().__init__(media_type=stream_format.type)
         del self.headers["content-length"]
         self.headers["X-Accel-Buffering"] = "no"
@@ -88,7 +88,7 @@ class EventStream(Response):
         async with self._streams.listen(principal, token, event_filter, after) as stream:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             disconnect = asyncio.ensure_future(_end_on_disconnect(receive, stream.listener))
-            direct_write = scope.get("extensions", {}).get(STRAIGHT)
+            direct_write = scope.get("extensions", {}).get(DIRECT_WRITE)
             if direct_write is not None:
                 stream.listener.sink = partial(self._write_directly, stream, direct_write)
             try:
@@ -116,7 +116,7 @@ class EventStream(Response):
                 await self._send(
                     stream, send, stream_format.heartbeat if batch is None else batch.render(stream_format.events)
                 )
-        except CutOff as cut:
+        except ListenerClosed as cut:
             return stream_format.notice("end", reason=cut.reason, after=cut.cursor)
         except StoreError:
             return stream_format.notice("end", reason="store", after=listener.cursor)
@@ -141,10 +141,10 @@ async def _end_on_disconnect(receive: Receive, listener: Listener) -> None:
     listener.close("gone")
 
 
-def with_positions(rendered: Iterable[Told]) -> list[bytes]:
+def with_positions(rendered: Iterable[EncodedEvent]) -> list[bytes]:
     """Return bodies for an admin, each with the log position after which a reader can resume."""
     return [each.body[:-1] + b',"position":%d}' % each.position for each in rendered]
 
 
-def _frame(cursor: int, rendered: Told, body: bytes) -> bytes:
+def _frame(cursor: int, rendered: EncodedEvent, body: bytes) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (cursor, rendered.event.kind.value.encode(), body)

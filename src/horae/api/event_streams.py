@@ -15,17 +15,17 @@ from ..errors import HoraeError, NotAuthenticated
 from ..model.accounts.principal import Principal
 from ..model.events.event import EventKind
 from ..service.accounts.refusals import refuse
-from ..service.events.event_tail import Listener, Tail, Wanted
-from ..service.events.listeners import Audience
+from ..service.events.event_tail import EventFilter, EventTail, Listener
+from ..service.events.listeners import ListenerKind
 from ..service.service import Service
 
-LOOK_SECONDS: Final = 0.4
+CHECK_SECONDS: Final = 0.4
 """Interval of the check. With the half second for which a token is cached, a stream ends within a second of its token.
 """
-HEARTBEAT: Final = 15.0
-STUCK: Final = 60.0
+HEARTBEAT_SECONDS: Final = 15.0
+STUCK_SECONDS: Final = 60.0
 """Seconds in which a client has to accept data; otherwise its stream is ended."""
-MOST_STREAMS: Final = 2_000
+MAX_STREAMS: Final = 2_000
 RETRY_SECONDS: Final = 5
 REVOKED: Final = "revoked"
 VIA: Final = "http"
@@ -45,23 +45,23 @@ class Stream:
     def check(self, now: float) -> None:
         """Queue a heartbeat for a quiet stream; cancel a stream whose client accepts nothing."""
         quiet = now - self.sent_at
-        if not self.is_sending and quiet >= HEARTBEAT:
+        if not self.is_sending and quiet >= HEARTBEAT_SECONDS:
             self.listener.request_keep_alive()
-        elif self.is_sending and quiet >= STUCK and not self.is_stuck:
+        elif self.is_sending and quiet >= STUCK_SECONDS and not self.is_stuck:
             self.is_stuck = True
             if self._task is not None:
                 self._task.cancel()
 
 
-def most_streams(limit: int | None = None) -> int:
+def stream_limit(limit: int | None = None) -> int:
     """Return how many streams one process serves: at most half of its open-file limit, so that other requests and
     health checks are still accepted."""
     files, _ = getrlimit(RLIMIT_NOFILE)
-    maximum = MOST_STREAMS if limit is None else limit
+    maximum = MAX_STREAMS if limit is None else limit
     return maximum if files == RLIM_INFINITY else min(maximum, max(2, files // 2))
 
 
-class StreamSeats:
+class StreamLimits:
     """Counts open streams per process and per owner. One owner has at most half of the process, whatever its quota."""
 
     def __init__(self, limit: int) -> None:
@@ -86,11 +86,11 @@ class StreamSeats:
                 del self._open[principal.owner]
 
 
-class Hearing:
+class EventStreams:
     """Event streams of this process. A token that is revoked, or that grants another view, ends the streams it opened."""
 
     def __init__(self, service: Service, clock: Clock, streams: int | None = None) -> None:
-        self.tail = Tail(service.store, service.event_encoder, clock, log=service.events.log)
+        self.tail = EventTail(service.store, service.event_encoder, clock, log=service.events.log)
         self.now = clock.steady()
         """Steady time of the last check."""
         self._tokens = service.tokens
@@ -98,7 +98,7 @@ class Hearing:
         self._clock = clock
         self._open: dict[str, set[Stream]] = {}
         self._checker: asyncio.Task[None] | None = None
-        self._limits = StreamSeats(most_streams(streams))
+        self._limits = StreamLimits(stream_limit(streams))
 
     @property
     def listening(self) -> int:
@@ -107,7 +107,7 @@ class Hearing:
 
     @asynccontextmanager
     async def listen(
-        self, principal: Principal, token: str, event_filter: Wanted, after: int | None
+        self, principal: Principal, token: str, event_filter: EventFilter, after: int | None
     ) -> AsyncIterator[Stream]:
         with self._limits.reserve(principal):
             async with self._register(principal, token, event_filter, after) as stream:
@@ -115,7 +115,7 @@ class Hearing:
 
     @asynccontextmanager
     async def _register(
-        self, principal: Principal, token: str, event_filter: Wanted, after: int | None
+        self, principal: Principal, token: str, event_filter: EventFilter, after: int | None
     ) -> AsyncIterator[Stream]:
         async with self.tail.listen(principal, event_filter, after) as listener:
             if self._checker is None or self._checker.done():
@@ -147,7 +147,7 @@ class Hearing:
 
     async def _check_all(self) -> None:
         while self.tail.listener_count:
-            await self._clock.pause(LOOK_SECONDS)
+            await self._clock.pause(CHECK_SECONDS)
             self.now = self._clock.steady()
             for token, group in list(self._open.items()):
                 for stream in list(group):
@@ -169,8 +169,8 @@ class Hearing:
                 stream.listener.close(REVOKED)
 
 
-def _audience(principal: Principal, event_filter: Wanted) -> Audience | None:
+def _audience(principal: Principal, event_filter: EventFilter) -> ListenerKind | None:
     """Return the audience that a stream announces; None for a stream without events of due tasks."""
     if event_filter.kinds is not None and EventKind.TASK_TRIGGERED not in event_filter.kinds:
         return None
-    return Audience("stream", principal.owner_filter, event_filter.task_id)
+    return ListenerKind("stream", principal.owner_filter, event_filter.task_id)

@@ -11,21 +11,21 @@ from starlette.responses import Response
 
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..web.etags import entity, written_entity
-from ..web.language import language
+from ..web.etags import entity_response, raw_entity_response
+from ..web.language import request_language
 from ..wire.fields import check_fields
-from ..wire.schemas import shape
-from .parameters import INCLUDED, included, shown_task
-from .task_json_cache import task_text
+from ..wire.schemas import load_schema
+from .parameters import INCLUDABLE, parse_include, render_task
+from .task_json_cache import encode_task
 
 Fields = Annotated[
     str | None, Query(max_length=1_000, description="Only these fields, comma-separated; named fields are included.")
 ]
-TASK_FIELDS: Final = tuple(shape("task")["properties"])
-RUN_FIELDS: Final = tuple(shape("run")["properties"])
+TASK_FIELDS: Final = tuple(load_schema("task")["properties"])
+RUN_FIELDS: Final = tuple(load_schema("run")["properties"])
 
 
-class Chosen(NamedTuple):
+class FieldSelection(NamedTuple):
     """Selected fields; `names` None: all."""
 
     names: tuple[str, ...] | None = None
@@ -33,19 +33,19 @@ class Chosen(NamedTuple):
     @property
     def includes(self) -> frozenset[str]:
         """Return the selected fields that are rendered only on request."""
-        return frozenset(self.names or ()).intersection(INCLUDED)
+        return frozenset(self.names or ()).intersection(INCLUDABLE)
 
     def select(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         return data if self.names is None else {name: data[name] for name in self.names}
 
 
-def chosen(text: str | None, allowed: Collection[str]) -> Chosen:
+def parse_fields(text: str | None, allowed: Collection[str]) -> FieldSelection:
     """Parse a field list: each name once, in the given order. Unknown names are refused, with the closest known one
     first."""
     if text is None:
-        return Chosen()
+        return FieldSelection()
     names = dict.fromkeys(part.strip() for part in text.split(","))
-    return Chosen(tuple(check_fields("fields", names, allowed)))
+    return FieldSelection(tuple(check_fields("fields", names, allowed)))
 
 
 async def task_entity(
@@ -53,7 +53,9 @@ async def task_entity(
 ) -> Response:
     """Respond with one task and its ETag, reduced to the selected fields."""
     if include is None and fields is None:
-        return written_entity(request, task_text(facts, language(request)), facts.task.version)
-    selection = chosen(fields, (*TASK_FIELDS, "agenda"))
-    data = await shown_task(request, principal, facts, language(request), included(include) | selection.includes)
-    return entity(request, selection.select(data), facts.task.version)
+        return raw_entity_response(request, encode_task(facts, request_language(request)), facts.task.version)
+    selection = parse_fields(fields, (*TASK_FIELDS, "agenda"))
+    data = await render_task(
+        request, principal, facts, request_language(request), parse_include(include) | selection.includes
+    )
+    return entity_response(request, selection.select(data), facts.task.version)

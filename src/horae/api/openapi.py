@@ -47,7 +47,7 @@ IF_NONE_MATCH: Final = {
 }
 
 
-def told(  # noqa: PLR0913 - one keyword for each part of the document
+def describe_operation(  # noqa: PLR0913 - one keyword for each part of the document
     name: str,
     summary: str,
     response: str | None,
@@ -76,7 +76,7 @@ def told(  # noqa: PLR0913 - one keyword for each part of the document
     )
     extra: dict[str, Any] = {}
     if request_body is not None:
-        content: dict[str, Any] = {"schema": reference(request_body)}
+        content: dict[str, Any] = {"schema": schema_reference(request_body)}
         if example is not None:
             content["example"] = example
         extra["requestBody"] = {"required": not optional, "content": {"application/json": content}}
@@ -92,7 +92,7 @@ def told(  # noqa: PLR0913 - one keyword for each part of the document
         "responses": {
             **{each: _success_response(response) for each in _success_statuses(status, also_status)},
             **({304: {"description": "Not modified"}} if IF_NONE_MATCH in headers else {}),
-            **{each: refusal(each) for each in sorted(set(problem_statuses))},
+            **{each: problem_document(each) for each in sorted(set(problem_statuses))},
         },
         "openapi_extra": extra or None,
     }
@@ -103,15 +103,15 @@ def _success_statuses(status: int, also: int | None) -> tuple[int, ...]:
     return (status, *({200} if status == 201 else ()), *(() if also is None else (also,)))
 
 
-def reference(shape: str) -> dict[str, str]:
+def schema_reference(shape: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{shape}"}
 
 
 def _success_response(shape: str | None) -> dict[str, Any]:
     if shape is None:
         return {"description": "Done"}
-    return {"description": "The answer", "content": {"application/json": {"schema": reference(shape)}}}
+    return {"description": "The answer", "content": {"application/json": {"schema": schema_reference(shape)}}}
 
 
-def refusal(status: int) -> dict[str, Any]:
+def problem_document(status: int) -> dict[str, Any]:
     return {"description": _MEANINGS[status], "content": _PROBLEM}

@@ -17,17 +17,17 @@ from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
-from ..service.query.filters import narrowed_tasks
-from ..service.query.instants import asked_stretch
-from ..service.query.parser import LONGEST
+from ..service.query.filters import narrow_task_filter
+from ..service.query.instants import parse_span
+from ..service.query.parser import MAX_CHARACTERS
 from ..service.service import Service
-from ..web.pagination import LARGEST_LIMIT
-from ..web.request_context import house_of
+from ..web.pagination import MAX_PAGE_SIZE
+from ..web.request_context import app_context
 from ..wire.agenda import agenda_json
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 
-Limit = Annotated[int, Query(ge=1, le=LARGEST_LIMIT, description="How many at once.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="How many at once.")]
 Cursor = Annotated[str | None, Query(max_length=1_000, description="`next_cursor` of the page before.")]
 DryRun = Annotated[bool, Query(description="Return what would be done, or its refusal, without doing it.")]
 Include = Annotated[
@@ -46,34 +46,34 @@ Text = Annotated[str | None, Query(max_length=200)]
 Q = Annotated[
     str | None,
     Query(
-        max_length=LONGEST,
+        max_length=MAX_CHARACTERS,
         description='`state:failed,paused -state:completed label:team=ops "in the name"`: a space says and, a comma or, a minus not.',
     ),
 ]
 
-INCLUDED: Final = ("last", "agenda")
+INCLUDABLE: Final = ("last", "agenda")
 FILTERS: Final = ("owner", "state", "name", "lane", "label", "text", "kind", "prefix", "q")
 
 
-def acting(request: Request, *, dry_run: bool) -> Service:
+def service_for(request: Request, *, dry_run: bool) -> Service:
     """Return the service; for a dry run, the one that writes nothing."""
-    service = house_of(request).service
+    service = app_context(request).service
     return service.dry_run if dry_run else service
 
 
-def included(text: str | None) -> frozenset[str]:
+def parse_include(text: str | None) -> frozenset[str]:
     names = [part.strip() for part in (text or "").split(",") if part.strip()]
     for each in names:
-        if each not in INCLUDED:
-            raise refuse("bad_choice", name="include", value=each, allowed=", ".join(INCLUDED))
+        if each not in INCLUDABLE:
+            raise refuse("bad_choice", name="include", value=each, allowed=", ".join(INCLUDABLE))
     return frozenset(names)
 
 
-def task_states(values: Iterable[str] | None) -> frozenset[TaskState] | None:
+def parse_task_states(values: Iterable[str] | None) -> frozenset[TaskState] | None:
     return frozenset(TaskState(each) for each in _parse_choices("state", values, tuple(TaskState))) or None
 
 
-def run_states(values: Iterable[str] | None) -> frozenset[RunState] | None:
+def parse_run_states(values: Iterable[str] | None) -> frozenset[RunState] | None:
     return frozenset(RunState(each) for each in _parse_choices("state", values, tuple(RunState))) or None
 
 
@@ -85,7 +85,7 @@ def _parse_choices(name: str, values: Iterable[str] | None, allowed: Sequence[st
     return choices
 
 
-def labels(values: Iterable[str] | None) -> tuple[tuple[str, str], ...]:
+def parse_labels(values: Iterable[str] | None) -> tuple[tuple[str, str], ...]:
     parsed: dict[str, str] = {}
     for each in values or ():
         name, equals, value = each.partition("=")
@@ -95,7 +95,7 @@ def labels(values: Iterable[str] | None) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(parsed.items()))
 
 
-def filtered(  # noqa: PLR0913 - every condition by its name
+def build_filter(  # noqa: PLR0913 - every condition by its name
     *,
     owner: str | None,
     state: list[str] | None,
@@ -107,28 +107,28 @@ def filtered(  # noqa: PLR0913 - every condition by its name
     prefix: str | None,
     q: str | None = None,
 ) -> TaskFilter:
-    task_filter = TaskFilter(owner, task_states(state), name, lane, labels(label), text, kind, prefix)
-    return task_filter if q is None else narrowed_tasks(task_filter, q)
+    task_filter = TaskFilter(owner, parse_task_states(state), name, lane, parse_labels(label), text, kind, prefix)
+    return task_filter if q is None else narrow_task_filter(task_filter, q)
 
 
-def zone_of(request: Request, principal: Principal) -> str:
+def caller_zone(request: Request, principal: Principal) -> str:
     """Return the caller's zone, else the deployment's."""
-    return principal.zone or house_of(request).service.zone or "UTC"
+    return principal.zone or app_context(request).service.zone or "UTC"
 
 
-def moment(text: str | None, zone: str, now: datetime, *, last: bool = False) -> datetime | None:
+def parse_time(text: str | None, zone: str, now: datetime, *, last: bool = False) -> datetime | None:
     if text is None:
         return None
-    span = asked_stretch(text, zone, now)
+    span = parse_span(text, zone, now)
     return span.last if last else span.first
 
 
-async def shown_task(
+async def render_task(
     request: Request, principal: Principal, facts: Facts, language: Language, include: frozenset[str]
 ) -> dict[str, Any]:
     last: Run | None = None
     if "last" in include:
-        last = (await house_of(request).service.tasks.latest(principal, [facts])).get(facts.task.id)
+        last = (await app_context(request).service.tasks.latest(principal, [facts])).get(facts.task.id)
     data = task_json(facts, language, last)
     return {**data, "agenda": agenda_json(facts)} if "agenda" in include else data
 
@@ -144,5 +144,5 @@ async def tasks_of(service: Service, principal: Principal, runs: Sequence[Run]) 
     return tasks
 
 
-def shown_run(run: Run, task: Task | None, language: Language) -> dict[str, Any]:
+def render_run(run: Run, task: Task | None, language: Language) -> dict[str, Any]:
     return run_json(run, None if task is None else task.name, None if task is None else task.schedule.zone, language)

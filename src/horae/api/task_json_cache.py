@@ -9,26 +9,26 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.run import Run
 from ..model.task import Task
-from ..web.responses import encoded
-from ..wire.tasks import StandNow, fixed_json, moving_json, stand_json, stand_of
+from ..web.responses import encode_json
+from ..wire.tasks import StatusKey, live_json, static_json, status_json, status_key
 
 _MAX_CACHED_CHARACTERS: Final = 2_048
 _NO_LAST_RUN: Final = b'"last":null,"missed_24h":null}'
 
 
-def task_text(facts: Facts, language: Language, last: Run | None = None) -> bytes:
+def encode_task(facts: Facts, language: Language, last: Run | None = None) -> bytes:
     """Return the same JSON as `task_json`, encoded."""
     task = facts.task
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
     static = _cached_static(task, language) if is_small else _encode_static(task, language)
     if last is not None:
-        return b"%s,%s" % (static, encoded(moving_json(facts, last))[1:])
-    return b"%s,%s,%s" % (static, _cached_status(stand_of(facts)), _NO_LAST_RUN)
+        return b"%s,%s" % (static, encode_json(live_json(facts, last))[1:])
+    return b"%s,%s,%s" % (static, _cached_status(status_key(facts)), _NO_LAST_RUN)
 
 
 @lru_cache(maxsize=1_024)
-def _cached_status(key: StandNow) -> bytes:
-    return encoded(stand_json(*key))[1:-1]
+def _cached_status(key: StatusKey) -> bytes:
+    return encode_json(status_json(*key))[1:-1]
 
 
 @lru_cache(maxsize=1_024)
@@ -37,4 +37,4 @@ def _cached_static(task: Task, language: Language) -> bytes:
 
 
 def _encode_static(task: Task, language: Language) -> bytes:
-    return encoded(fixed_json(task, language))[:-1]
+    return encode_json(static_json(task, language))[:-1]

@@ -6,16 +6,16 @@ from starlette.requests import Request
 
 from ..model.change import Facts
 from ..model.events.trace_context import first_traceparent
-from ..observe.traces import LINKS
-from ..web.request_context import house_of
+from ..observe.traces import LINKS_KEY
+from ..web.request_context import app_context
 
 
-def link_to(request: Request, *traces: str) -> None:
-    request.scope["state"][LINKS] = traces
+def set_trace_links(request: Request, *traces: str) -> None:
+    request.scope["state"][LINKS_KEY] = traces
 
 
-def link_to_first(request: Request, facts: Facts) -> None:
+def link_first_run(request: Request, facts: Facts) -> None:
     """Link to the first run of a task that was just created."""
-    if house_of(request).observability.observer.tracing is not None and facts.entries:
+    if app_context(request).observability.observer.tracing is not None and facts.entries:
         first = min(facts.entries, key=lambda entry: entry.due)
-        link_to(request, first_traceparent(facts.task.id, first.origin, first.planned))
+        set_trace_links(request, first_traceparent(facts.task.id, first.origin, first.planned))

@@ -8,7 +8,7 @@ from typing import Final
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.ids import EPOCH
-from ..model.page import LARGEST_PAGE
+from ..model.page import MAX_PAGE_SIZE
 from ..ports.store import TaskFilter
 from ..service.tasks.tasks import Tasks
 from ..wire.tasks import next_due
@@ -16,14 +16,14 @@ from ..wire.tasks import next_due
 _MAX_SCANNED: Final = 10_000
 
 
-async def soonest(tasks: Tasks, principal: Principal, task_filter: TaskFilter, limit: int) -> tuple[Facts, ...]:
+async def list_by_due(tasks: Tasks, principal: Principal, task_filter: TaskFilter, limit: int) -> tuple[Facts, ...]:
     """Return up to `limit` tasks, soonest due first; tasks without a due time come last."""
     if task_filter == TaskFilter():
         return await tasks.upcoming(principal, limit)
     tasks_read: list[Facts] = []
     after: str | None = None
     while len(tasks_read) < _MAX_SCANNED:
-        page = await tasks.page(principal, task_filter, after, LARGEST_PAGE)
+        page = await tasks.page(principal, task_filter, after, MAX_PAGE_SIZE)
         tasks_read += page.items
         after = page.after
         if after is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, ParamSpec,
 from ..errors import InvalidTask
 from ..model.refusals import refuse
 from ..schedule import Schedule
-from ..schedule.describe import sentence
+from ..schedule.describe import describe_schedule
 from ..service.tasks.function_records import FormerName
 from ..service.tasks.task_request import NO_OPTIONS, Delay, Options, When, read_delay
 from .module_names import former_identities, function_name, module_identity, qualified_name
@@ -105,7 +105,7 @@ class TaskFunction(Generic[P, R]):
 
     def __repr__(self) -> str:
         when = self.declaration.when
-        runs = "" if when is None else f", {sentence(when, 'en') if isinstance(when, Schedule) else when}"
+        runs = "" if when is None else f", {describe_schedule(when, 'en') if isinstance(when, Schedule) else when}"
         return f"<task function {self.name}{runs}>"
 
     if not TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..ports.target import Target
 from ..runtime import Keeping
 
 
-class Surroundings(Protocol):
+class AppEnvironment(Protocol):
     @property
     def clock(self) -> Clock: ...
 

@@ -12,16 +12,16 @@ from ..lifecycle.explain import Explanation
 from ..model.change import Facts
 from ..model.policy import MissedMode
 from ..model.run import Origin, Run
-from ..model.task import Standing, Task, TaskState, past_of
+from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..ports.journal import Line
 from ..ports.store import RunFilter
 from ..schedule import iterate
-from ..schedule.describe import sentence
-from ..service.query.instants import coming_moment
-from ..service.tasks.edits import KEEP, Edited, Edits
+from ..schedule.describe import describe_schedule
+from ..service.query.instants import parse_future_instant
+from ..service.tasks.edits import KEEP, EditResult, Edits
 from ..service.tasks.task_request import Duration, When
 from ..targets.function.arguments.encode import encode_arguments
-from .policy_arguments import Chosen, options_of
+from .policy_arguments import PolicyArguments, to_options
 from .suggestions import HANDLE_NAMES, RUN_NAMES, refuse_attribute
 from .wait import Occurrence
 
@@ -47,7 +47,7 @@ class TaskHandle:
         """Return the definition, the status, the agenda entries and the live runs."""
         return await self._app.service.tasks.get(self._app.who, self.id)
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> TaskStatus:
         return (await self.facts()).status
 
     async def state(self) -> TaskState:
@@ -55,7 +55,7 @@ class TaskHandle:
 
     async def means(self, language: Language = "en") -> str:
         """Describe the schedule in words."""
-        return sentence((await self.facts()).task.schedule, language)
+        return describe_schedule((await self.facts()).task.schedule, language)
 
     async def next_due(self) -> datetime | None:
         """Return when the next agenda entry comes due; None when none is left, or the task is paused."""
@@ -89,7 +89,7 @@ class TaskHandle:
     async def pause(self, reason: str = "", until: datetime | str | None = None) -> None:
         instant = until
         if isinstance(until, str):
-            instant = coming_moment(until, self._app.zone, self._app.clock.now())
+            instant = parse_future_instant(until, self._app.zone, self._app.clock.now())
         await self._app.service.tasks.pause(self._app.who, self.id, note=reason, until=_instant(instant))
 
     async def resume(self, missed: MissedMode = "skip") -> None:
@@ -126,8 +126,8 @@ class TaskHandle:
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
         dry_run: bool = False,
-        **options: Unpack[Chosen],
-    ) -> Edited:
+        **options: Unpack[PolicyArguments],
+    ) -> EditResult:
         """Change only the given fields. A new schedule counts from now, and nothing fires for the past."""
         edits = Edits(
             name=KEEP if name is None else name,
@@ -136,7 +136,7 @@ class TaskHandle:
             payload=KEEP if payload is None else encode_arguments(payload),
             lane=KEEP if lane is None else lane,
             labels=KEEP if labels is None else labels,
-            options=options_of(options),
+            options=to_options(options),
         )
         return await self._app.service.tasks.edit(self._app.who, self.id, edits, dry_run=dry_run)
 

@@ -22,22 +22,22 @@ from ..model.task import TaskState
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
 from ..runtime.service_factory import callback_key
-from ..runtime.stores import masked
-from ..service.query.instants import asked_stretch
-from ..service.runs.lanes import MOST_IN_LANE
-from ..service.runs.runs import answered
-from ..service.tasks.declared_tasks import CODE_KEY
+from ..runtime.stores import mask_url
+from ..service.query.instants import parse_span
+from ..service.runs.lanes import MAX_LANE_LIMIT
+from ..service.runs.runs import build_outcome
+from ..service.tasks.declared_tasks import CODE_KEY_PREFIX
 from ..service.tasks.function_records import Defaults, FormerName, Registration
-from ..service.tasks.functions import Catalogue, complete_name, nearest_function
+from ..service.tasks.functions import FunctionCatalogue, complete_name, nearest_function
 from ..service.tasks.task_request import (
     Duration,
     Options,
+    TaskRequest,
     When,
-    Wish,
     read_duration,
     read_interval,
     read_when,
-    wish_of,
+    request_of,
 )
 from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
@@ -45,20 +45,20 @@ from ..targets.function.registry import Isolation, check_payload, function_spec
 from .declared_function import Declaration, TaskFunction, former_modules, former_name
 from .handles import RunHandle, TaskHandle
 from .interpreter import interpreter
-from .lifespan import Running
+from .lifespan import AppLifespan
 from .listeners import Handler
 from .module_names import function_name
-from .pages import Listing, RunListing
-from .policy_arguments import Chosen, options_of
+from .pages import RunListing, TaskListing
+from .policy_arguments import PolicyArguments, to_options
 from .signatures import signature_of
-from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggesting
+from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
 from .wait import Occurrence
 
 if TYPE_CHECKING:
     from ..forecast import Report
 
-__all__ = ["MOST_IN_LANE", "Horae"]
+__all__ = ["MAX_LANE_LIMIT", "Horae"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,7 +66,7 @@ H = TypeVar("H", bound=Handler)
 Item = tuple["TaskFunction[Any, Any] | str", When, "Mapping[str, Any] | None"]
 
 
-class Horae(Running):
+class Horae(AppLifespan):
     """One deployment, seen from one process. Several may share a store: each occurrence still runs once."""
 
     # --- task functions --------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class Horae(Running):
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
         isolate: Isolation | None = None,
-        **options: Unpack[Chosen],
+        **options: Unpack[PolicyArguments],
     ) -> Callable[[Callable[P, R]], TaskFunction[P, R]]: ...
     def task(
         self,
@@ -96,14 +96,14 @@ class Horae(Running):
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
         isolate: Isolation | None = None,
-        **options: Unpack[Chosen],
+        **options: Unpack[PolicyArguments],
     ) -> Any:
         """Register a function: `@app.task`, or `@app.task("every 5m", retries=3)` to schedule it when the app opens.
 
         A `timedelta` is an interval. The declared zone, lane, labels and policies are the defaults of every task of the
         function, also of those created by the command line, HTTP and MCP.
         """
-        policies = options_of(options)
+        policies = to_options(options)
         is_bare = callable(when) and not isinstance(when, str)
         schedule = None if is_bare else read_interval(when)
 
@@ -131,7 +131,7 @@ class Horae(Running):
 
     # --- tasks and runs --------------------------------------------------------------------------------------------
 
-    @suggesting(OPTIONS)
+    @suggest_keywords(OPTIONS)
     async def schedule(  # noqa: PLR0913 - one call says all there is to say of a task
         self,
         target: TaskFunction[Any, Any] | str | Mapping[str, Any],
@@ -145,7 +145,7 @@ class Horae(Running):
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
         using: object | None = None,
-        **options: Unpack[Chosen],
+        **options: Unpack[PolicyArguments],
     ) -> TaskHandle:
         """Create a task. With a `key` it is created once; the same key again edits that task.
 
@@ -155,7 +155,7 @@ class Horae(Running):
         if using is not None and not self.store.shares_transactions:
             raise refuse_to_share("no_shared_transaction")
         catalogue = await self._catalogue_for(target)
-        request = self._make_request(target, when, payload, options_of(options), catalogue=catalogue)
+        request = self._make_request(target, when, payload, to_options(options), catalogue=catalogue)
         task_name = request.name if name is None else name
         request = request._replace(key=key, owner=owner, zone=request.zone if zone is None else zone, name=task_name)
         request = request if labels is None else request._replace(labels=labels)
@@ -184,10 +184,10 @@ class Horae(Running):
         lane: str | None = None,
         owner: str | None = None,
         limit: int | None = None,
-    ) -> Listing:
+    ) -> TaskListing:
         """List tasks in order of creation: await the result for a list, or iterate it page by page with `async for`."""
         pairs = tuple(sorted((labels or {}).items()))
-        return Listing(self, TaskFilter(owner, _task_states(state), name, lane, pairs, text), limit)
+        return TaskListing(self, TaskFilter(owner, _task_states(state), name, lane, pairs, text), limit)
 
     def runs(
         self,
@@ -207,7 +207,7 @@ class Horae(Running):
         return RunListing(self, task, run_filter, limit)
 
     def _parse_instant(self, at: datetime | str | None) -> datetime | None:
-        return asked_stretch(at, self.zone, self.clock.now()).first if isinstance(at, str) else at
+        return parse_span(at, self.zone, self.clock.now()).first if isinstance(at, str) else at
 
     async def get_run(self, run: str) -> RunHandle:
         """Find a run by its id or a unique prefix of it."""
@@ -251,7 +251,7 @@ class Horae(Running):
         `token` is the callback token sent with the original request; it authenticates the reporter.
         """
         key = await callback_key(self.store)
-        outcome = answered(None if result is None else encode_result(result), error, until)
+        outcome = build_outcome(None if result is None else encode_result(result), error, until)
         await self.service.runs.answer(run, lambda row: verify_callback_token(key, row.id, row.token, token), outcome)
 
     async def lane(self, name: str, limit: int) -> None:
@@ -326,13 +326,13 @@ class Horae(Running):
             lanes=limits,
         )
 
-    async def _forecast_requests(self) -> list[Wish]:
+    async def _forecast_requests(self) -> list[TaskRequest]:
         """Return a request per declared scheduled task and, in an open app, per active task of the store."""
         requests = [
             self._declared_request(each) for each in self._declared.values() if each.declaration.when is not None
         ]
         if self._store is not None:
-            requests += [wish_of((await task.facts()).task) async for task in self.tasks(state=TaskState.ACTIVE)]
+            requests += [request_of((await task.facts()).task) async for task in self.tasks(state=TaskState.ACTIVE)]
         return requests
 
     def sync(self) -> BlockingHorae:
@@ -342,7 +342,7 @@ class Horae(Running):
     def __repr__(self) -> str:
         number = len(self._declared)
         functions = f"{number} task function{'' if number == 1 else 's'}"
-        return f"<Horae {masked(self.url)}, zone {self.zone}, {functions}, {'open' if self.is_open else 'closed'}>"
+        return f"<Horae {mask_url(self.url)}, zone {self.zone}, {functions}, {'open' if self.is_open else 'closed'}>"
 
     if not TYPE_CHECKING:
 
@@ -373,7 +373,9 @@ class Horae(Running):
             others = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
             announced = await self.service.functions.by_node() if others else {}
             elsewhere = {name for node in others for name in announced.get(node.id) or announced.get(node.home, ())}
-            await self.service.declared_tasks.register_start(self.who, modules, elsewhere=elsewhere, former_modules=former_modules_of)
+            await self.service.declared_tasks.register_start(
+                self.who, modules, elsewhere=elsewhere, former_modules=former_modules_of
+            )
 
     def _former_names(self) -> dict[str, FormerName]:
         """Map the current names of functions to the unambiguous names that earlier versions gave them."""
@@ -391,8 +393,8 @@ class Horae(Running):
         payload: Mapping[str, Any] | None,
         options: Options | None,
         owner: str | None = None,
-        catalogue: Catalogue | None = None,
-    ) -> Wish:
+        catalogue: FunctionCatalogue | None = None,
+    ) -> TaskRequest:
         """Build the request for a task of this target.
 
         `catalogue` lists the functions of other processes; without it, those are resolved when the task is created.
@@ -419,7 +421,7 @@ class Horae(Running):
             check_payload(function, text)
         defaults = declared.declaration
         merged = defaults.options if options is None else options.merged_with(defaults.options)
-        return Wish(
+        return TaskRequest(
             name,
             when,
             _target_for(name),
@@ -433,14 +435,14 @@ class Horae(Running):
             resolved=True,
         )
 
-    def _complete_name(self, name: str, catalogue: Catalogue | None) -> str:
+    def _complete_name(self, name: str, catalogue: FunctionCatalogue | None) -> str:
         """Return the registered name; a name without its module is completed where it is unique."""
         if name in self._declared:
             return name
         registered = None if catalogue is None else catalogue.whole_name(name)
         return registered or complete_name(name, self._declared) or name
 
-    def _unknown_function(self, name: str, catalogue: Catalogue | None) -> Refusal:
+    def _unknown_function(self, name: str, catalogue: FunctionCatalogue | None) -> Refusal:
         """Return the refusal, with the closest known name as its hint."""
         refusal = refuse("unknown_function", name=name)
         known = sorted({*self.registry.names(), *(() if catalogue is None else catalogue.functions)})
@@ -454,7 +456,7 @@ class Horae(Running):
         }
         return type(refusal)(refusal.code, sentences, facts=refusal.facts)
 
-    async def _catalogue_for(self, target: object) -> Catalogue | None:
+    async def _catalogue_for(self, target: object) -> FunctionCatalogue | None:
         """Load the function catalogue from the store, only for a name that this app does not declare."""
         is_local = not isinstance(target, str) or target in self._declared
         return None if is_local else await self.service.functions.load(fresh=True)
@@ -477,20 +479,20 @@ class Horae(Running):
         payload: Mapping[str, Any] | None,
         options: Options | None,
         owner: str | None,
-    ) -> Wish:
+    ) -> TaskRequest:
         """Build the request for a target in wire format: any target that is not a function of this app."""
         from ..wire.tasks import read_target  # noqa: PLC0415 - tasks of local functions do not need it
 
         read = read_target({"target": target} if "kind" in target else target)
         text = "{}" if payload is None else encode_arguments(payload)
-        return Wish(read.kind, when, read, text, owner, options=Options() if options is None else options)
+        return TaskRequest(read.kind, when, read, text, owner, options=Options() if options is None else options)
 
-    def _declared_request(self, declared: TaskFunction[Any, Any]) -> Wish:
+    def _declared_request(self, declared: TaskFunction[Any, Any]) -> TaskRequest:
         declaration = declared.declaration
         when = declaration.when
         if when is None:
             raise refuse("bad_when", value=None)
-        return self._make_request(declared, when, None, None)._replace(key=CODE_KEY + declaration.name)
+        return self._make_request(declared, when, None, None)._replace(key=CODE_KEY_PREFIX + declaration.name)
 
 
 _TARGETS: Final[dict[str, TargetSpec]] = {}

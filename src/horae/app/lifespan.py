@@ -23,29 +23,29 @@ from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
 from ..ports.target import Target
 from ..ports.wakeup import Wakeup
-from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
-from ..runtime.node_policy import keep_policy, with_policy
-from ..runtime.plain_connection import warn_of_plain_connection
-from ..runtime.process_settings import chosen_settings, chosen_tolerance, chosen_wake
+from ..runtime import DEFAULT_STORE, Keeping, NoNotifier, make_store, make_wakeup
+from ..runtime.node_policy import merge_policy, store_policy
+from ..runtime.plain_connection import warn_about_plain_connection
+from ..runtime.process_settings import load_settings, read_clock_tolerance, read_wake_mode
 from ..runtime.service_factory import make_service, open_targets
-from ..runtime.stores import usual_look
-from ..runtime.target_kinds import FUNCTION, Kinds
+from ..runtime.stores import default_poll_interval
+from ..runtime.target_kinds import FUNCTION, TargetKinds
 from ..schedule.zones import find_zone
-from ..service.events.listeners import Announcer, Audience, Via
+from ..service.events.listeners import ListenerAnnouncer, ListenerKind, Via
 from ..service.service import Service
 from ..service.tasks.function_records import Registration
 from ..settings import Settings, default_zone, read_settings
 from ..store_retry import TRANSIENT_ERRORS
-from ..targets.function.origin import being_loaded
+from ..targets.function.origin import is_loading
 from ..targets.function.registry import Registry
 from ..targets.function.target import FunctionTarget
 from ..version import __version__
 from .declared_function import TaskFunction
-from .environment import Surroundings
+from .environment import AppEnvironment
 from .interpreter import interpreter
 from .listeners import Handler, Listeners
-from .suggestions import APP_OPTIONS, suggesting
-from .wait import Waiting
+from .suggestions import APP_OPTIONS, suggest_keywords
+from .wait import RunWaiters
 
 if TYPE_CHECKING:
     from ..observe.observer import Observer
@@ -56,10 +56,10 @@ _EVENT_CHANNELS: Final[tuple[Via, ...]] = ("redis", "webhook")
 """Settings of event targets that name an external channel."""
 
 
-class Running:
+class AppLifespan:
     """Opens and closes an app by reference count: the first `async with` opens it, the end of the last one closes it."""
 
-    @suggesting(APP_OPTIONS)
+    @suggest_keywords(APP_OPTIONS)
     def __init__(  # noqa: PLR0913 - one argument for each choice of a deployment
         self,
         store: str | None = None,
@@ -78,7 +78,7 @@ class Running:
         self.zone = default_zone(zone, os.environ).name
         self.clock: Clock = SystemClock() if clock is None else clock
         engine_settings = EngineSettings() if settings is None else settings
-        precise = chosen_wake(read_settings(os.environ), os.environ)
+        precise = read_wake_mode(read_settings(os.environ), os.environ)
         self.settings = engine_settings if precise else replace(engine_settings, precise=False)
         self.registry = Registry()
         self._target_settings = {} if targets is None else dict(targets)
@@ -86,9 +86,9 @@ class Running:
         self._declared: dict[str, TaskFunction[Any, Any]] = {}
         self._store: Keeping | None = None
         self._service: Service | None = None
-        self._kinds: Kinds | None = None
+        self._kinds: TargetKinds | None = None
         self._engine: Engine | None = None
-        self._announcer: Announcer | None = None
+        self._announcer: ListenerAnnouncer | None = None
         self.is_stop_requested = True
         """False: the process that supervises this one was killed, and that ends the engine."""
         self.on_engine_start: Callable[[], None] = lambda: None
@@ -100,9 +100,9 @@ class Running:
         self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
         self._warned_kinds: set[str] = set()
         self._wakeup = make_wakeup(self.url, precise=self.settings.precise)
-        self._waiters = Waiting()
+        self._waiters = RunWaiters()
         self._listeners = Listeners(lambda: self.store, self.clock)
-        self._environment: Surroundings | None = None
+        self._environment: AppEnvironment | None = None
         self._real_environment: tuple[Clock, EngineSettings, Listeners, Wakeup] | None = None
         self._observer: Observer | None = None
         self._open_count = 0
@@ -137,7 +137,7 @@ class Running:
     def is_open(self) -> bool:
         return self._open_count > 0
 
-    def use_environment(self, environment: Surroundings | None) -> None:
+    def use_environment(self, environment: AppEnvironment | None) -> None:
         """Use a virtual environment (clock, store, settings) for tests and simulation; None restores the real one.
 
         Refused while the app is open.
@@ -153,7 +153,7 @@ class Running:
         self.clock = environment.clock
         self.settings = environment.settings(self.settings)
         self._listeners = self._listeners.with_clock(self.clock)
-        self._wakeup = NoRing()
+        self._wakeup = NoNotifier()
 
     def observe(self, observer: Observer) -> None:
         """Install an observer of each store call and each run; refused while the app is open."""
@@ -185,12 +185,12 @@ class Running:
                 await self._close()
 
     async def _open(self) -> None:
-        if being_loaded():
+        if is_loading():
             raise refuse("being_loaded")
         flags = {
             f"targets.{kind}.{name}": v for kind, part in self._target_settings.items() for name, v in part.items()
         }
-        settings = chosen_settings(os.environ, flags=flags)
+        settings = load_settings(os.environ, flags=flags)
         self._apply_wake_setting(settings)
         self._apply_clock_tolerance(settings)
         outer = self._environment
@@ -207,7 +207,7 @@ class Running:
             await store.close()
             raise
         self._store = store
-        self._kinds = Kinds(settings if self._with_engine else await with_policy(store, settings))
+        self._kinds = TargetKinds(settings if self._with_engine else await merge_policy(store, settings))
         key_url = self.url if outer is None else outer.key_url(self.url)
         self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._on_write)
         interpreter.acquire()
@@ -215,15 +215,15 @@ class Running:
 
     def _apply_wake_setting(self, settings: Settings) -> None:
         """Apply the wake mode of the settings file, which is read only on opening; a virtual environment keeps its own."""
-        if not chosen_wake(settings, os.environ) and self._environment is None and self.settings.precise:
+        if not read_wake_mode(settings, os.environ) and self._environment is None and self.settings.precise:
             self.settings = replace(self.settings, precise=False)
             self._wakeup = make_wakeup(self.url, precise=False)
         if self.settings.precise and self.settings.poll_interval is None and self._environment is None:
-            self.settings = replace(self.settings, poll_interval=usual_look(self.url))
+            self.settings = replace(self.settings, poll_interval=default_poll_interval(self.url))
 
     def _apply_clock_tolerance(self, settings: Settings) -> None:
         """Apply the clock tolerance of the file or environment, unless the code chose one."""
-        tolerance = chosen_tolerance(settings)
+        tolerance = read_clock_tolerance(settings)
         if tolerance is not None and self.settings.clock_tolerance == EngineSettings().clock_tolerance:
             self.settings = replace(self.settings, clock_tolerance=tolerance)
 
@@ -244,10 +244,10 @@ class Running:
         if not self._with_engine:
             return
         if self._environment is None:
-            warn_of_plain_connection(self.url)
+            warn_about_plain_connection(self.url)
             await self.service.outages.record_start(is_gone, self.settings.terms.lease)
             if self._kinds is not None:
-                await keep_policy(self.store, self._kinds.settings)
+                await store_policy(self.store, self._kinds.settings)
         self._function_target = FunctionTarget(self.registry)
         self._engine = self._make_engine(await self._open_targets(self._function_target))
         self._engine.on_settled = self._on_settled
@@ -274,10 +274,10 @@ class Running:
 
     async def _announce_listeners(self) -> None:
         """Announce in the store which events this process receives: other processes then know whether an event is received."""
-        audiences = [Audience("process", pattern=pattern) for pattern in self._listeners.patterns()]
+        audiences = [ListenerKind("process", pattern=pattern) for pattern in self._listeners.patterns()]
         if self._kinds is not None:
             settings = self._kinds.settings_of("event")
-            audiences += [Audience(via) for via in _EVENT_CHANNELS if settings.get(via)]
+            audiences += [ListenerKind(via) for via in _EVENT_CHANNELS if settings.get(via)]
         if audiences and self._environment is None:
             self._announcer = self.service.listeners.announcer()
             for audience in audiences:

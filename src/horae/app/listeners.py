@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.events.event import EventKind, Numbered
+from ..model.events.event import EventKind, NumberedEvent
 from ..model.refusals import refuse
 from ..runtime import Keeping
 from ..store_retry import StoreRetry
@@ -42,7 +42,7 @@ class Happening(NamedTuple):
 Handler: TypeAlias = Callable[[Happening], Awaitable[None] | None]
 
 
-def always(_body: Mapping[str, Any]) -> bool:
+def show_always(_body: Mapping[str, Any]) -> bool:
     return True
 
 
@@ -50,7 +50,7 @@ class _Listener(NamedTuple):
     pattern: str
     handler: Handler
     resume: str | None
-    shows: Callable[[Mapping[str, Any]], bool] = always
+    shows: Callable[[Mapping[str, Any]], bool] = show_always
     """Whether the handler shows this event to a user: only then it counts as a listener."""
 
 
@@ -73,7 +73,11 @@ class Listeners:
         return other
 
     def add(
-        self, pattern: str, handler: Handler, resume: str | None, shows: Callable[[Mapping[str, Any]], bool] = always
+        self,
+        pattern: str,
+        handler: Handler,
+        resume: str | None,
+        shows: Callable[[Mapping[str, Any]], bool] = show_always,
     ) -> None:
         kinds = [*(kind.value for kind in EventKind), TRIGGERED]
         if not any(fnmatchcase(kind, pattern) for kind in kinds) and "*" not in pattern and "." not in pattern:
@@ -188,6 +192,6 @@ async def _handle(handler: Handler, happening: Happening) -> None:
         LOG.exception("a listener failed on %s of %s", happening.kind, happening.task_id)
 
 
-def _to_happening(numbered: Numbered) -> Happening:
+def _to_happening(numbered: NumberedEvent) -> Happening:
     number, (kind, at, owner, task_id, run_id, detail) = numbered
     return Happening(kind.value, at, owner, task_id, run_id, detail, number)

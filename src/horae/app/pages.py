@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PAGE_SIZE: Final = 500
 
 
-class Listing:
+class TaskListing:
     """`await app.tasks(state="paused")`, or `async for task in app.tasks(labels={"source": "import"})`."""
 
     def __init__(self, app: Horae, task_filter: TaskFilter, limit: int | None) -> None:

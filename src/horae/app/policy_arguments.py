@@ -13,7 +13,7 @@ Never: TypeAlias = Literal["never"]
 _OTHER_ARGUMENTS: Final = ("key", "owner", "zone", "name", "lane", "labels", "using", "payload", "isolate")
 
 
-class Chosen(TypedDict, total=False):
+class PolicyArguments(TypedDict, total=False):
     """`retries=3` is short for four attempts; `missed` is a mode such as "latest within 1h"."""
 
     missed: str | Missed
@@ -28,7 +28,7 @@ class Chosen(TypedDict, total=False):
     notify_after: int | Never
 
 
-def options_of(chosen: Chosen) -> Options:
+def to_options(chosen: PolicyArguments) -> Options:
     """Convert keyword arguments to `Options`; raises a refusal, with a suggestion, for an unknown one."""
     unknown = sorted(chosen.keys() - set(Options._fields))
     if unknown:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import InvalidTask, Refusal, UnknownAttribute
-from ..model.refusals import Entry, refusal
+from ..model.refusals import RefusalEntry, build_refusal
 
-CATALOGUE: Final[dict[str, Entry]] = {
-    "unknown_option": Entry(
+CATALOGUE: Final[dict[str, RefusalEntry]] = {
+    "unknown_option": RefusalEntry(
         InvalidTask,
         "There is no option '{name}'.",
         "Did you mean {way}?",
         "没有名为“{name}”的选项。",
         "是不是 {way_zh}?",
     ),
-    "unknown_attribute": Entry(
+    "unknown_attribute": RefusalEntry(
         UnknownAttribute,
         "{owner} has no attribute '{name}'.",
         "Did you mean {way}?",
@@ -27,4 +27,4 @@ CATALOGUE: Final[dict[str, Entry]] = {
 
 def refuse(code: str, **facts: object) -> Refusal:
     """Build the refusal for `code`; the caller raises it."""
-    return refusal(code, CATALOGUE[code], facts)
+    return build_refusal(code, CATALOGUE[code], facts)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ..schedule.durations import short_duration
+from ..schedule.durations import format_short_duration
 
 _MAX_LENGTH: Final = 50
 _MOMENTS: Final = "at run_at eta run_date defer_until _defer_until schedule_at"
@@ -41,7 +41,7 @@ def _duration(value: Any) -> str | None:
             value = timedelta(seconds=value)
         except (OverflowError, ValueError):
             return None
-    return short_duration(value) if isinstance(value, timedelta) and value > timedelta(0) else None
+    return format_short_duration(value) if isinstance(value, timedelta) and value > timedelta(0) else None
 
 
 def _backoff(value: Any) -> str | None:

@@ -21,31 +21,31 @@ R = TypeVar("R")
 _MAX_VALUE_LENGTH: Final = 30
 
 
-class Way(NamedTuple):
+class Suggestion(NamedTuple):
     """The Horae spelling to suggest, in English and Chinese."""
 
     en: str
     zh: str
 
 
-def _same(text: str) -> Way:
-    return Way(text, text)
+def _same(text: str) -> Suggestion:
+    return Suggestion(text, text)
 
 
-def _for_names(names: str, way: Way) -> dict[str, Way]:
+def _for_names(names: str, way: Suggestion) -> dict[str, Suggestion]:
     return dict.fromkeys(names.split(), way)
 
 
-_WHEN: Final = Way(
+_WHEN: Final = Suggestion(
     'the schedule as text: @app.task("every 5m") or app.schedule(f, "0 9 * * *")',
     '用文本写计划:@app.task("every 5m") 或 app.schedule(f, "0 9 * * *")',
 )
 _MISSED: Final = _same('missed="latest within 1h"')
 _RETRY: Final = _same("retry=RetryPolicy(attempts=4, backoff=timedelta(seconds=60))")
 _STORE: Final = _same('store="sqlite:///horae.db"')
-_NOT_NEEDED: Final = Way("nothing: Horae does that by itself", "什么都不用写:Horae 会自动处理")
+_NOT_NEEDED: Final = Suggestion("nothing: Horae does that by itself", "什么都不用写:Horae 会自动处理")
 
-OPTIONS: Final[dict[str, Way]] = {
+OPTIONS: Final[dict[str, Suggestion]] = {
     **_for_names("max_retries retry_count num_retries max_attempts tries max_tries", _same("retries=3")),
     **_for_names("retry_delay default_retry_delay retry_backoff retry_backoff_max retry_jitter", _RETRY),
     **_for_names(
@@ -75,7 +75,7 @@ OPTIONS: Final[dict[str, Way]] = {
     **_for_names("soft_time_limit job_timeout timeout_seconds time_out", _same('timeout="2m"')),
     **_for_names("acks_late ack_late reject_on_worker_lost at_most_once", _same('guarantee="at_most_once"')),
     **_for_names("tags metadata meta annotations", _same('labels={"source": "web"}')),
-    **_for_names("bind context pass_context", Way("a parameter ctx: Context", "参数 ctx: Context")),
+    **_for_names("bind context pass_context", Suggestion("a parameter ctx: Context", "参数 ctx: Context")),
     **_for_names("ignore_result store_results persist_result result_ttl failure_ttl keep_result", _NOT_NEEDED),
     **_for_names("task_name description title", _same('name="report"')),
     **_for_names("tenant user user_id account", _same('owner="acme"')),
@@ -87,7 +87,7 @@ OPTIONS: Final[dict[str, Way]] = {
 SCHEDULE_OPTIONS: Final = frozenset({*Options._fields, "key", "owner", "zone", "lane", "labels", "using"})
 """Keywords of `app.schedule`."""
 
-APP_OPTIONS: Final[dict[str, Way]] = {
+APP_OPTIONS: Final[dict[str, Suggestion]] = {
     **_for_names("tz timezone time_zone", _same('zone="Europe/Berlin"')),
     **_for_names("broker backend url dsn database database_url db uri connection jobstores jobstore", _STORE),
     **_for_names("redis redis_url result_backend broker_url store_url storage", _STORE),
@@ -100,17 +100,17 @@ APP_OPTIONS: Final[dict[str, Way]] = {
 _NOW: Final = _same("{name}.now(…)")
 _LATER: Final = _same('{name}.later("in 10s", …)')
 
-FUNCTION_NAMES: Final[dict[str, Way]] = {
+FUNCTION_NAMES: Final[dict[str, Suggestion]] = {
     **_for_names("delay enqueue send submit apply call_async defer defer_async kiq spawn run_async push", _NOW),
     **_for_names("apply_async send_with_options schedule configure using options enqueue_in enqueue_at at", _LATER),
     **_for_names("s si signature message subtask with_options chunks", _LATER),
     **_for_names("map starmap batch", _same("app.schedule_many(…)")),
     **_for_names("call_local fn func original run", _same("{name}(…)")),
-    **_for_names("retry", Way("raise Retry(after=…)", "raise Retry(after=…)")),
+    **_for_names("retry", Suggestion("raise Retry(after=…)", "raise Retry(after=…)")),
 }
 """Attributes of a task function."""
 
-APP_NAMES: Final[dict[str, Way]] = {
+APP_NAMES: Final[dict[str, Suggestion]] = {
     **_for_names("add_job add_schedule enqueue send_task defer submit", _same("app.schedule(…)")),
     **_for_names("enqueue_in call_later", _same('app.schedule(f, "in 10s")')),
     **_for_names("enqueue_at call_at", _same('app.schedule(f, "2026-03-01 09:00")')),
@@ -118,7 +118,7 @@ APP_NAMES: Final[dict[str, Way]] = {
         "scheduled_job periodic_task cron every periodic actor job register flow", _same('@app.task("every 5m")')
     ),
     **_for_names("start serve_forever run_forever start_in_background", _same("async with app: or app.run()")),
-    **_for_names("shutdown stop close", Way("the end of 'async with app:'", "“async with app:”结束时自动关闭")),
+    **_for_names("shutdown stop close", Suggestion("the end of 'async with app:'", "“async with app:”结束时自动关闭")),
     **_for_names("get_jobs get_schedules jobs list_tasks print_jobs", _same("app.tasks()")),
     **_for_names("get_job get_task fetch_job", _same("app.get(…)")),
     **_for_names("remove_job cancel_job delete_job revoke", _same("(await app.get(…)).cancel()")),
@@ -131,7 +131,7 @@ APP_NAMES: Final[dict[str, Way]] = {
 }
 """Attributes of an app."""
 
-HANDLE_NAMES: Final[dict[str, Way]] = {
+HANDLE_NAMES: Final[dict[str, Suggestion]] = {
     **_for_names("status", _same("await {name}.state()")),
     **_for_names("result get ready join value return_value latest_result", _same('(await {name}.wait("10s")).result')),
     **_for_names("revoke abort remove stop unschedule", _same("await {name}.cancel()")),
@@ -143,7 +143,7 @@ HANDLE_NAMES: Final[dict[str, Way]] = {
 }
 """Attributes of a task handle."""
 
-RUN_NAMES: Final[dict[str, Way]] = {
+RUN_NAMES: Final[dict[str, Suggestion]] = {
     **_for_names("status state", _same("(await {name}.get()).state")),
     **_for_names("result value return_value", _same("(await {name}.wait()).result")),
     **_for_names("logs log output", _same("await {name}.lines()")),
@@ -152,7 +152,9 @@ RUN_NAMES: Final[dict[str, Way]] = {
 """Attributes of a run handle."""
 
 
-def suggest_option(name: str, value: object, known: Iterable[str], ways: dict[str, Way] = OPTIONS) -> Refusal | None:
+def suggest_option(
+    name: str, value: object, known: Iterable[str], ways: dict[str, Suggestion] = OPTIONS
+) -> Refusal | None:
     """Return the refusal of an unknown option whose meaning is known or whose spelling is near; None for any other name.
 
     The suggestion contains the caller's own value where it can be translated.
@@ -167,7 +169,7 @@ def suggest_option(name: str, value: object, known: Iterable[str], ways: dict[st
     return None if way is None else refuse("unknown_option", name=name, way=way.en, way_zh=way.zh)
 
 
-def suggesting(ways: dict[str, Way]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def suggest_keywords(ways: dict[str, Suggestion]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse keyword arguments of other schedulers before Python reports a missing or unexpected argument."""
 
     def decorate(call: Callable[P, R]) -> Callable[P, R]:
@@ -208,7 +210,7 @@ def suggest_call(function: str, name: str, value: object) -> Refusal | None:
     return refuse("unknown_option", name=name, way=way.en, way_zh=way.zh)
 
 
-def refuse_attribute(owner: object, shown: str, name: str, ways: dict[str, Way], call: str) -> NoReturn:
+def refuse_attribute(owner: object, shown: str, name: str, ways: dict[str, Suggestion], call: str) -> NoReturn:
     """Raise `AttributeError`, suggesting the Horae name for one of another scheduler. `call` is the owner's variable name."""
     way = ways.get(name)
     if way is None:

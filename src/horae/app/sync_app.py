@@ -15,12 +15,12 @@ from ..model.policy import MissedMode
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import TaskState
-from ..service.tasks.edits import Edited
+from ..service.tasks.edits import EditResult
 from ..service.tasks.task_request import Duration, When
 from .declared_function import TaskFunction
 from .handles import RunHandle, TaskHandle
-from .policy_arguments import Chosen
-from .suggestions import OPTIONS, suggesting
+from .policy_arguments import PolicyArguments
+from .suggestions import OPTIONS, suggest_keywords
 
 if TYPE_CHECKING:
     from .horae import Horae, Item
@@ -99,7 +99,7 @@ class BlockingHorae:
         """Run any coroutine of the app and wait for it: `horae.call(horae.app.service.overview.now(horae.app.who))`."""
         return self._portal.call(work)
 
-    @suggesting(OPTIONS)
+    @suggest_keywords(OPTIONS)
     def schedule(  # noqa: PLR0913 - mirrors `Horae.schedule`
         self,
         target: TaskFunction[Any, Any] | str | Mapping[str, Any],
@@ -113,7 +113,7 @@ class BlockingHorae:
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
         using: object | None = None,
-        **options: Unpack[Chosen],
+        **options: Unpack[PolicyArguments],
     ) -> BlockingTask:
         scheduling = self.app.schedule(
             target,
@@ -233,8 +233,8 @@ class BlockingTask:
         payload: Mapping[str, Any] | None = None,
         labels: Mapping[str, str] | None = None,
         dry_run: bool = False,
-        **options: Unpack[Chosen],
-    ) -> Edited:
+        **options: Unpack[PolicyArguments],
+    ) -> EditResult:
         return self._horae.call(self._task.edit(when=when, payload=payload, labels=labels, dry_run=dry_run, **options))
 
     def __repr__(self) -> str:

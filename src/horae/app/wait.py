@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
 from ..model.change import Facts
-from ..model.entry import EntryKind, Stand
+from ..model.entry import EntryKind, EntryState
 from ..model.page import Page
 from ..model.refusals import refuse
 from ..model.run import Origin, Run
@@ -22,7 +22,7 @@ _MAX_POLL_SECONDS: Final = 1.0
 _MAX_ROWS: Final = 50
 
 
-class Rows(Protocol):
+class RunReader(Protocol):
     """The reads a waiter needs: implemented by a store and by the client of a server."""
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None: ...
@@ -30,7 +30,7 @@ class Rows(Protocol):
     async def runs(self, wanted: RunFilter, *, limit: int) -> Page[Run]: ...
 
 
-class Waiting:
+class RunWaiters:
     """Wake-up events per task: the end of a run wakes the waiters of its task only, not all of them."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Waiting:
         self.notify_ended(tuple(self._wakeups))
 
     async def wait_for_end(
-        self, reader: Callable[[], Rows], task_id: str, owner: str | None, occurrence: Occurrence | None = None
+        self, reader: Callable[[], RunReader], task_id: str, owner: str | None, occurrence: Occurrence | None = None
     ) -> Run:
         """Return the last run of the occurrence that ends next, or of the one that ended last if none is left.
 
@@ -58,7 +58,9 @@ class Waiting:
         seconds = _MIN_POLL_SECONDS
         with self._registered(task_id) as wakeup:
             # Earlier ends are read first, so that a run that ends right after the call counts as new.
-            known = {run.id for run in (await reader().runs(run_filter, limit=_MAX_ROWS)).items if run.ended is not None}
+            known = {
+                run.id for run in (await reader().runs(run_filter, limit=_MAX_ROWS)).items if run.ended is not None
+            }
             while True:
                 wakeup.clear()
                 facts = await reader().facts(task_id, owner)
@@ -101,7 +103,7 @@ async def _wait_for(wakeup: asyncio.Event, seconds: float) -> None:
 def _refuse_endless_wait(facts: Facts) -> None:
     """Raise if the task is paused without end and no run is live: no occurrence ends until it is resumed."""
     pause = facts.status.pause
-    asleep = all(entry.state is Stand.ASLEEP for entry in facts.entries)
+    asleep = all(entry.state is EntryState.ASLEEP for entry in facts.entries)
     if pause is not None and pause.until is None and asleep and not facts.live:
         raise refuse("task_paused", id=facts.task.id)
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
-from ..model.page import LARGEST_PAGE
+from ..model.page import MAX_PAGE_SIZE
 from .messages.help_language import help_of
 
 PAGE: Final = 100
-LIMIT: Final = typer.Option(PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
+LIMIT: Final = typer.Option(PAGE, "--limit", "-n", min=1, max=MAX_PAGE_SIZE, help="So many on a page.")
 AFTER: Final = typer.Option(None, "--after", help="Go on after this one; the page before says it.")
 
 

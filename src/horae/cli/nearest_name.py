@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast
 
 from ..errors import NotFound, Sentence
-from ..model.page import LARGEST_PAGE
+from ..model.page import MAX_PAGE_SIZE
 from .output.styled_text import inert
 from .session.workplace import Workplace
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 async def with_nearest(app: Workplace, refusal: NotFound) -> NotFound:
     """The same refusal, with a better hint where there is one; only the first page of names is looked at."""
-    page = await app.service.tasks.page(app.who, limit=LARGEST_PAGE)
+    page = await app.service.tasks.page(app.who, limit=MAX_PAGE_SIZE)
     near = get_close_matches(str(refusal.facts.get("id", "")), [each.task.name for each in page.items], 1)
     if not near:
         return refusal

@@ -11,15 +11,15 @@ from itertools import islice
 
 from ..choices import Fold, Gap, Language
 from ..errors import InvalidSchedule, Refusal, Sentence
-from ..model.task import GOING, Standing, Task, past_of
+from ..model.task import OPEN_STATES, Task, TaskStatus, past_of
 from ..schedule.canonical import read_moment, to_json
 from ..schedule.evaluate import iterate
 from ..schedule.instants import to_datetime
 from ..schedule.lint import lint
-from ..schedule.preview import fires_in
+from ..schedule.preview import make_fires
 from ..schedule.refusals import refuse
-from ..schedule.text import read
-from ..schedule.text.zone_words import zone_named
+from ..schedule.text import parse_text
+from ..schedule.text.zone_words import resolve_zone
 from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.zones import find_zone
 from ..service.tasks.default_zone import AssumedZone, needs_zone
@@ -53,16 +53,18 @@ def ask(question: Question, now: datetime) -> Answer:
     local_zone = _zone_in(text, now) or zone
     after = now if question.after is None else _instant("after", question.after, local_zone)
     until = None if question.until is None else _instant("until", question.until, local_zone, last=True)
-    reading = read(text, zone=zone, now=after)
+    reading = parse_text(text, zone=zone, now=after)
     schedule = reading.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     warnings = lint(schedule, after, notes=reading.notes)
     if default.origin != "flag" and not reading.named_zone and needs_zone(text, after):
         warnings.insert(0, assumed.warning())
-    return Answer(text, schedule, fires_in(local_zone, instants), warnings, after, question.language, to_json(schedule))
+    return Answer(
+        text, schedule, make_fires(local_zone, instants), warnings, after, question.language, to_json(schedule)
+    )
 
 
-def ask_task(task: Task, standing: Standing, question: Question, now: datetime) -> Answer:
+def ask_task(task: Task, standing: TaskStatus, question: Question, now: datetime) -> Answer:
     """The same of a task that is there: its schedule goes on from its past."""
     now = now.replace(microsecond=0)
     schedule, zone = task.schedule, task.schedule.zone or "UTC"
@@ -72,8 +74,8 @@ def ask_task(task: Task, standing: Standing, question: Question, now: datetime) 
     return Answer(
         task.name,
         schedule,
-        fires_in(zone, instants),
-        [each for each in lint(schedule, after) if each.code != "in_the_past" or standing.state in GOING],
+        make_fires(zone, instants),
+        [each for each in lint(schedule, after) if each.code != "in_the_past" or standing.state in OPEN_STATES],
         after,
         question.language,
         to_json(schedule),
@@ -83,7 +85,7 @@ def ask_task(task: Task, standing: Standing, question: Question, now: datetime) 
 def _zone_in(text: str, now: datetime) -> str | None:
     """A zone in the text is also the zone of wall times in the options; it is known only once the text is read."""
     try:
-        return read(text, zone=None, now=now).schedule.zone
+        return parse_text(text, zone=None, now=now).schedule.zone
     except InvalidSchedule:
         return None  # whatever is wrong with it is said when it is read in earnest
 
@@ -91,7 +93,7 @@ def _zone_in(text: str, now: datetime) -> str | None:
 def known_zone(default: DefaultZone) -> str:
     """Cities are understood too; what the machine says is only used when it is known."""
     try:
-        return zone_named(default.name, None)
+        return resolve_zone(default.name, None)
     except InvalidSchedule as refusal:
         if default.origin == "machine":
             return "UTC"

@@ -10,9 +10,9 @@ import typer
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
-from ..service.query.filters import narrowed_tasks
+from ..service.query.filters import narrow_task_filter
 from ..service.tasks.bulk import Bulk, BulkReport
-from ..service.tasks.lookup import Counted
+from ..service.tasks.lookup import TaskCount
 from ..wire.overview import bulk_json
 from .command import OptionGroup, Said
 from .messages import messages
@@ -61,7 +61,7 @@ def task_filter(said: Said) -> TaskFilter:
         text=said["text"],
         kind=_kind(said["kind"]),
     )
-    return wanted if said["query"] is None else narrowed_tasks(wanted, said["query"])
+    return wanted if said["query"] is None else narrow_task_filter(wanted, said["query"])
 
 
 def _kind(name: str | None) -> str | None:
@@ -122,7 +122,7 @@ def do_to_many(out: Out, wanted: Said, title: Words, doing: Doing, *, always_ask
     if not any(query) and not wanted["all"]:
         # Conditions that say nothing, such as a query of spaces, would mean everything.
         raise refuse("no_task_named")
-    matched, more = at_work(out, lambda app: _counted(app, query)) if is_there(out) else Counted(0)
+    matched, more = at_work(out, lambda app: _counted(app, query)) if is_there(out) else TaskCount(0)
     if matched > (0 if always_asks else MOST_UNASKED):
         out.confirm(messages.TO_MANY, deed=title, number=f"{matched}+" if more else matched)
     report = BulkReport(0, 0)
@@ -140,12 +140,12 @@ async def _done(app: Workplace, query: TaskFilter, doing: Doing, progress: Calla
     return await bulk.act(query, doing.action, {**doing.arguments, **zone}, progress)
 
 
-async def _counted(app: Workplace, query: TaskFilter) -> Counted:
+async def _counted(app: Workplace, query: TaskFilter) -> TaskCount:
     async def nothing(_task: Task) -> None: ...
 
     bulk = app.service.bulk
     if isinstance(bulk, Bulk):
-        return Counted((await bulk.each(app.who, query, nothing, dry_run=True)).matched)
+        return TaskCount((await bulk.each(app.who, query, nothing, dry_run=True)).matched)
     return await bulk.count(query)
 
 

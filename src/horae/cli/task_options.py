@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import typer
 
 from ..model.invisible_characters import without_ignorable
-from ..model.limits import NAME_CHARACTERS, shortened
+from ..model.limits import NAME_CHARACTERS, shorten
 from ..model.policy import Guarantee, Overlap
-from ..schedule.text.zone_words import zone_named
+from ..schedule.text.zone_words import resolve_zone
 from .command import OptionGroup, Said
 from .messages.refusals import refuse
 from .output.styled_text import inert
@@ -76,7 +76,7 @@ def task_shape(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[st
     if said["payload"] is not None:
         shape["payload"] = json_option("--payload", said["payload"])
     if said["zone"] is not None:
-        shape["zone"] = zone_named(said["zone"], None)  # cities are understood too
+        shape["zone"] = resolve_zone(said["zone"], None)  # cities are understood too
     if said["lane"] is not None:
         shape["lane"] = said["lane"]
     if said["label"]:
@@ -174,7 +174,7 @@ def usual_name(shape: dict[str, Any]) -> str:
         target = shape.get("target")
         kind = target.get("kind", "") if isinstance(target, dict) else ""
         name = shape.get("function") or shape.get("event") or kind
-    return shortened(inert(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
+    return shorten(inert(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
 
 
 def _name_of_address(url: str) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 from ..model.accounts.account import Agent, Owner, Token
 from ..model.accounts.principal import Principal, Role, Scope
 from ..model.page import Page
-from ..schedule.durations import iso_duration
-from ..service.accounts.audit import AuditRow, Verdict
+from ..schedule.durations import format_iso_duration
+from ..service.accounts.audit import AuditRow, ChainVerdict
 from ..wire.accounts import read_agent, read_audit_row, read_owner, read_token, read_verdict
 from ..wire.instants import utc
-from .connection import Connection, segment
-from .decode import paged, understood
+from .connection import Connection, path_segment
+from .decode import decode_response, fetch_page
 from .refusals import refuse
 
 
@@ -24,7 +24,7 @@ class RemoteAccounts:
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
         del principal
-        return await paged(self._connection, "/v1/owners", read_owner, (), after, limit)
+        return await fetch_page(self._connection, "/v1/owners", read_owner, (), after, limit)
 
     async def get(self, principal: Principal, name: str) -> Owner:
         del principal
@@ -45,7 +45,9 @@ class RemoteAccounts:
         fields = {"role": role, "zone": zone, "quotas": None if quotas is None else _quotas_json(quotas), "note": note}
         body = {field: value for field, value in fields.items() if value is not None}
         headers = {} if expected is None else {"If-Match": f'"{expected}"'}
-        return await self._decode_owner((await self._connection.request("PUT", _owner_path(name), (), body, headers)).json)
+        return await self._decode_owner(
+            (await self._connection.request("PUT", _owner_path(name), (), body, headers)).json
+        )
 
     async def revoke(self, principal: Principal, name: str) -> Owner:
         del principal
@@ -56,15 +58,17 @@ class RemoteAccounts:
         return await self._decode_owner(await self._connection.post(f"{_owner_path(name)}/restore"))
 
     async def _decode_owner(self, response: Any) -> Owner:
-        return await understood(self._connection, read_owner, response)
+        return await decode_response(self._connection, read_owner, response)
 
 
 def _owner_path(name: str) -> str:
-    return f"/v1/owners/{segment(name)}"
+    return f"/v1/owners/{path_segment(name)}"
 
 
 def _quotas_json(quotas: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: iso_duration(value) if isinstance(value, timedelta) else value for name, value in quotas.items()}
+    return {
+        name: format_iso_duration(value) if isinstance(value, timedelta) else value for name, value in quotas.items()
+    }
 
 
 class RemoteAgents:
@@ -74,18 +78,18 @@ class RemoteAgents:
     async def get(self, principal: Principal, agent: str, owner: str | None = None) -> Agent:
         del principal
         answer = await self._connection.get(_agent_path(agent), _owner_parameter(owner))
-        return await understood(self._connection, read_agent, answer)
+        return await decode_response(self._connection, read_agent, answer)
 
     async def put(self, principal: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         del principal
         answer = await self._connection.put(
             _agent_path(agent), {"quotas": _quotas_json(quotas)}, _owner_parameter(owner)
         )
-        return await understood(self._connection, read_agent, answer)
+        return await decode_response(self._connection, read_agent, answer)
 
 
 def _agent_path(name: str) -> str:
-    return f"/v1/agents/{segment(name)}"
+    return f"/v1/agents/{path_segment(name)}"
 
 
 def _owner_parameter(owner: str | None) -> list[tuple[str, str]]:
@@ -116,7 +120,7 @@ class RemoteTokens:
         }
         body = {field: value for field, value in fields.items() if value is not None}
         answer = await self._connection.post("/v1/tokens", body)
-        token, text = await understood(self._connection, lambda each: (read_token(each), each["text"]), answer)
+        token, text = await decode_response(self._connection, lambda each: (read_token(each), each["text"]), answer)
         if not isinstance(text, str):
             # The token was created, but the answer with its text was lost, and the server does not show it twice.
             raise refuse("shown_once_and_lost", what="token", what_zh="令牌", id=token.id)
@@ -127,19 +131,19 @@ class RemoteTokens:
     ) -> Page[Token]:
         del principal
         query = [] if owner is None else [("owner", owner)]
-        return await paged(self._connection, "/v1/tokens", read_token, query, after, limit)
+        return await fetch_page(self._connection, "/v1/tokens", read_token, query, after, limit)
 
     async def get(self, principal: Principal, token_id: str) -> Token:
         del principal
-        return await understood(self._connection, read_token, await self._connection.get(_token_path(token_id)))
+        return await decode_response(self._connection, read_token, await self._connection.get(_token_path(token_id)))
 
     async def revoke(self, principal: Principal, token_id: str) -> Token:
         del principal
-        return await understood(self._connection, read_token, await self._connection.delete(_token_path(token_id)))
+        return await decode_response(self._connection, read_token, await self._connection.delete(_token_path(token_id)))
 
 
 def _token_path(token_id: str) -> str:
-    return f"/v1/tokens/{segment(token_id)}"
+    return f"/v1/tokens/{path_segment(token_id)}"
 
 
 class RemoteAudit:
@@ -148,8 +152,8 @@ class RemoteAudit:
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
         del principal
-        return await paged(self._connection, "/v1/audit", read_audit_row, (), after, limit)
+        return await fetch_page(self._connection, "/v1/audit", read_audit_row, (), after, limit)
 
-    async def verify(self, principal: Principal) -> Verdict:
+    async def verify(self, principal: Principal) -> ChainVerdict:
         del principal
-        return await understood(self._connection, read_verdict, await self._connection.get("/v1/audit/verify"))
+        return await decode_response(self._connection, read_verdict, await self._connection.get("/v1/audit/verify"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..wire.task_facts import read_facts
-from .connection import Connection, segment
-from .decode import understood
+from .connection import Connection, path_segment
+from .decode import decode_response
 
 
 class RemoteApprovals:
@@ -15,9 +15,9 @@ class RemoteApprovals:
 
     async def approve(self, principal: Principal, task_id: str, digest: str) -> Facts:
         del principal
-        path, query = f"/v1/tasks/{segment(task_id)}/approve", [("include", "agenda")]
+        path, query = f"/v1/tasks/{path_segment(task_id)}/approve", [("include", "agenda")]
         response = await self._connection.post(path, {"digest": digest}, query)
-        return await understood(self._connection, read_facts, response)
+        return await decode_response(self._connection, read_facts, response)
 
     async def stop_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
         del principal
@@ -29,5 +29,5 @@ class RemoteApprovals:
 
     async def _act_on_agent(self, agent: str, action: str, owner: str | None) -> int:
         query = [] if owner is None else [("owner", owner)]
-        response = await self._connection.post(f"/v1/agents/{segment(agent)}/{action}", None, query)
-        return await understood(self._connection, lambda each: int(each["tasks"]), response)
+        response = await self._connection.post(f"/v1/agents/{path_segment(agent)}/{action}", None, query)
+        return await decode_response(self._connection, lambda each: int(each["tasks"]), response)

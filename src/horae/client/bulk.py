@@ -11,14 +11,14 @@ from ..clock import Clock
 from ..errors import HoraeError, Refusal, Sentence
 from ..model.accounts.operation import Operation, OperationState
 from ..ports.store import TaskFilter
-from ..service.tasks.bulk import BulkReport, Refused
-from ..service.tasks.lookup import Counted
+from ..service.tasks.bulk import BulkReport, RefusedAction
+from ..service.tasks.lookup import TaskCount
 from ..wire.operations import read_operation
-from ..wire.overview import glimpse
-from .connection import Connection, segment
-from .decode import understood
+from ..wire.overview import partial_task
+from .connection import Connection, path_segment
+from .decode import decode_response
 from .refusals import refuse
-from .tasks import asked_for
+from .tasks import filter_parameters
 
 _ACTIONS: Final = "/v1/tasks/actions"
 _OPERATIONS: Final = "/v1/operations"
@@ -31,12 +31,12 @@ class RemoteBulk:
         self._connection = connection
         self._clock = clock
 
-    async def count(self, task_filter: TaskFilter) -> Counted:
+    async def count(self, task_filter: TaskFilter) -> TaskCount:
         """Return how many tasks match, up to the limit to which a server counts, and whether there are more."""
-        query = [*asked_for(task_filter), ("count", "estimated"), ("fields", "id"), ("limit", "1")]
+        query = [*filter_parameters(task_filter), ("count", "estimated"), ("fields", "id"), ("limit", "1")]
         response = await self._connection.get("/v1/tasks", query)
-        return await understood(
-            self._connection, lambda each: Counted(int(each["count"]), bool(each["more"])), response
+        return await decode_response(
+            self._connection, lambda each: TaskCount(int(each["count"]), bool(each["more"])), response
         )
 
     async def act(
@@ -44,19 +44,24 @@ class RemoteBulk:
     ) -> BulkReport:
         """Apply an action to all matching tasks. The server applies few at once and answers with a report; many become
         an operation, which is polled until it ends. Cancelling the call cancels the operation."""
-        body = {"action": action, "filter": _conditions(task_filter), "arguments": dict(arguments), "all": not any(task_filter)}
+        body = {
+            "action": action,
+            "filter": _conditions(task_filter),
+            "arguments": dict(arguments),
+            "all": not any(task_filter),
+        }
         response = await self._connection.post(_ACTIONS, body)
         if "id" not in response:
-            report = await understood(self._connection, _read_report, response)
+            report = await decode_response(self._connection, _read_report, response)
             progress(report.matched)
             return report
-        operation = await understood(self._connection, read_operation, response)
+        operation = await decode_response(self._connection, read_operation, response)
         try:
             operation = await self._wait_for_end(operation, progress)
         except asyncio.CancelledError:
             # A cancelled call must not leave the rest of the operation running.
             with suppress(HoraeError):
-                await self._connection.post(f"{_OPERATIONS}/{segment(operation.id)}/cancel")
+                await self._connection.post(f"{_OPERATIONS}/{path_segment(operation.id)}/cancel")
             raise
         if operation.state is not OperationState.FINISHED:
             raise refuse(
@@ -72,8 +77,8 @@ class RemoteBulk:
     async def _wait_for_end(self, operation: Operation, progress: Progress) -> Operation:
         while operation.state is OperationState.RUNNING:
             await self._clock.pause(_POLL_SECONDS)
-            response = await self._connection.get(f"{_OPERATIONS}/{segment(operation.id)}")
-            operation = await understood(self._connection, read_operation, response)
+            response = await self._connection.get(f"{_OPERATIONS}/{path_segment(operation.id)}")
+            operation = await decode_response(self._connection, read_operation, response)
             progress(operation.done + operation.refused)
         return operation
 
@@ -81,7 +86,7 @@ class RemoteBulk:
 def _conditions(wanted: TaskFilter) -> dict[str, Any]:
     """Return the filter as the JSON object of a bulk request; states and labels are lists."""
     conditions: dict[str, Any] = {}
-    for name, value in asked_for(wanted):
+    for name, value in filter_parameters(wanted):
         if name in ("state", "label"):
             conditions.setdefault(name, []).append(value)
         else:
@@ -94,7 +99,7 @@ def _read_report(value: Mapping[str, Any]) -> BulkReport:
     return BulkReport(value["matched"], value["done"], tuple(refused))
 
 
-def _refused(task_id: str, task: str, code: str, detail: str) -> Refused:
+def _refused(task_id: str, task: str, code: str, detail: str) -> RefusedAction:
     """Build a refusal; the server's sentence is in the requested language and is used for both."""
     sentence = Sentence(detail, "")
-    return Refused(glimpse(task_id, task, None), Refusal(code, {"en": sentence, "zh": sentence}))
+    return RefusedAction(partial_task(task_id, task, None), Refusal(code, {"en": sentence, "zh": sentence}))

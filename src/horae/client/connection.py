@@ -23,7 +23,7 @@ from .refusals import refuse
 if TYPE_CHECKING:
     import aiohttp
 
-Asked: TypeAlias = Sequence[tuple[str, str]]
+QueryParameters: TypeAlias = Sequence[tuple[str, str]]
 _CONNECT_SECONDS: Final = 10.0
 _RESPONSE_SECONDS: Final = 60.0
 _MAX_WAITS: Final = 5
@@ -36,7 +36,7 @@ _VERSION_MISMATCH_CODES: Final = frozenset({"no_such_path", "bad_method", "unkno
 _SAFE_CHARACTERS: Final = "-_.~:@"
 
 
-class Answered(NamedTuple):
+class ServerResponse(NamedTuple):
     """Decoded response: the JSON value, and its ETag if it has one."""
 
     json: Any
@@ -52,7 +52,7 @@ class Connection:
     def __init__(
         self, server: str, token: str | None, clock: Clock, language: Language = "en", *, plain_http: bool = False
     ) -> None:
-        self.server = checked_address(server)
+        self.server = check_address(server)
         if not plain_http:
             refuse_plain_http(self.server)
         self.language: Language = language
@@ -60,21 +60,26 @@ class Connection:
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
 
-    async def get(self, path: str, query: Asked = ()) -> Any:
+    async def get(self, path: str, query: QueryParameters = ()) -> Any:
         return (await self.request("GET", path, query)).json
 
-    async def post(self, path: str, body: Any = None, query: Asked = ()) -> Any:
+    async def post(self, path: str, body: Any = None, query: QueryParameters = ()) -> Any:
         return (await self.request("POST", path, query, body)).json
 
-    async def put(self, path: str, body: Any, query: Asked = ()) -> Any:
+    async def put(self, path: str, body: Any, query: QueryParameters = ()) -> Any:
         return (await self.request("PUT", path, query, body)).json
 
-    async def delete(self, path: str, query: Asked = ()) -> Any:
+    async def delete(self, path: str, query: QueryParameters = ()) -> Any:
         return (await self.request("DELETE", path, query)).json
 
     async def request(
-        self, method: str, path: str, query: Asked = (), body: Any = None, headers: Mapping[str, str] | None = None
-    ) -> Answered:
+        self,
+        method: str,
+        path: str,
+        query: QueryParameters = (),
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ServerResponse:
         """Send a request and return its response. A POST carries an idempotency key, so that a repeated POST takes
         effect once; rate limits and running duplicates are waited for."""
         all_headers = {**(headers or {})}
@@ -87,15 +92,15 @@ class Connection:
             await self._clock.pause(min(wait, _MAX_WAIT_SECONDS))
         return await self._last_try(method, path + _query(query), body, all_headers)
 
-    async def _last_try(self, method: str, target: str, body: Any, headers: Mapping[str, str]) -> Answered:
+    async def _last_try(self, method: str, target: str, body: Any, headers: Mapping[str, str]) -> ServerResponse:
         status, response_headers, value = await self._send(method, target, body, headers)
         if status >= HTTPStatus.BAD_REQUEST:
             raise await self._refusal_from(status, value)
-        return Answered(value, response_headers.get("ETag", ""))
+        return ServerResponse(value, response_headers.get("ETag", ""))
 
     async def _try_with_reconnect(
         self, method: str, target: str, body: Any, headers: Mapping[str, str]
-    ) -> tuple[Answered | None, float]:
+    ) -> tuple[ServerResponse | None, float]:
         """Return the response, or the seconds to wait before the next attempt. GET and POST are sent again once after a
         lost connection."""
         import aiohttp  # noqa: PLC0415 - only where there is a server
@@ -112,7 +117,7 @@ class Connection:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._unreachable_error(error, method) from None
         if status < HTTPStatus.BAD_REQUEST:
-            return Answered(value, response_headers.get("ETag", "")), 0
+            return ServerResponse(value, response_headers.get("ETag", "")), 0
         if isinstance(value, Mapping) and value.get("code") in _RETRYABLE_CODES:
             return None, float(response_headers.get("Retry-After", "1"))
         raise await self._refusal_from(status, value)
@@ -135,7 +140,9 @@ class Connection:
             return response.status, response.headers, self._read(response.status, raw)
 
     @asynccontextmanager
-    async def stream(self, path: str, query: Asked, headers: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(
+        self, path: str, query: QueryParameters, headers: Mapping[str, str]
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the lines of an endless response; silence for more than a minute counts as a lost connection."""
         import aiohttp  # noqa: PLC0415
 
@@ -223,7 +230,7 @@ class Connection:
             self._session = None
 
 
-def checked_address(server: str) -> str:
+def check_address(server: str) -> str:
     """Return the address without a trailing slash. Refuses an address with credentials, query or fragment, and one that
     is not HTTP."""
     try:
@@ -259,12 +266,12 @@ def _without_userinfo(server: str) -> str:
     return server.rpartition("@")[2] if "@" in server else server
 
 
-def segment(text: str) -> str:
+def path_segment(text: str) -> str:
     """Percent-encode one path segment."""
     return quote(text, safe=_SAFE_CHARACTERS)
 
 
-def _query(query: Asked) -> str:
+def _query(query: QueryParameters) -> str:
     return f"?{urlencode(query)}" if query else ""
 
 

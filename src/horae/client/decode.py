@@ -8,14 +8,14 @@ from typing import Any, Final, TypeVar
 
 from ..errors import Refusal
 from ..model.page import Page
-from .connection import Asked, Connection
+from .connection import Connection, QueryParameters
 
 T = TypeVar("T")
 _MAX_PAGE: Final = 200
 """Largest page that a server returns."""
 
 
-async def understood(connection: Connection, read: Callable[[Any], T], response: Any) -> T:
+async def decode_response(connection: Connection, read: Callable[[Any], T], response: Any) -> T:
     """Decode a response with `read`. Raises the connection's incompatibility error if the response is unreadable."""
     try:
         return read(response)
@@ -24,11 +24,11 @@ async def understood(connection: Connection, read: Callable[[Any], T], response:
         raise await connection.incompatibility_error(f"{type(error).__name__}: {error}") from error
 
 
-async def paged(
+async def fetch_page(
     connection: Connection,
     path: str,
     read: Callable[[Any], T],
-    query: Asked = (),
+    query: QueryParameters = (),
     after: str | None = None,
     limit: int = 100,
 ) -> Page[T]:
@@ -39,8 +39,8 @@ async def paged(
         if after is not None:
             page_query.append(("cursor", after))
         response = await connection.get(path, page_query)
-        items, after = await understood(connection, _read_page, response)
-        items_read += [await understood(connection, read, each) for each in items]
+        items, after = await decode_response(connection, _read_page, response)
+        items_read += [await decode_response(connection, read, each) for each in items]
         if after is None or len(items_read) >= limit or not items:
             return Page(tuple(items_read), after)
 

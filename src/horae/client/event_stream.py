@@ -8,25 +8,30 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import ServerUnreachable
-from ..model.events.event import Event, EventKind, Sequenced
-from ..wire.instants import instant
+from ..model.events.event import Event, EventKind, SequencedEvent
+from ..wire.instants import parse_instant
 from .connection import Connection
-from .decode import understood
+from .decode import decode_response
 
 _BACKOFF_SECONDS: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds before each reconnection; after the last one the error is raised."""
 
 
-def sequenced_from(value: Any) -> Sequenced:
+def event_from_json(value: Any) -> SequencedEvent:
     """Read an event from its CloudEvent, with the cursor after which a reader can resume."""
     data = value["data"]
     event = Event(
-        EventKind(data["kind"]), instant(value["time"]), data["owner"], data["task_id"], data["run_id"], data["detail"]
+        EventKind(data["kind"]),
+        parse_instant(value["time"]),
+        data["owner"],
+        data["task_id"],
+        data["run_id"],
+        data["detail"],
     )
-    return Sequenced(value.get("position", data["number"]), data["number"], event)
+    return SequencedEvent(value.get("position", data["number"]), data["number"], event)
 
 
-async def streamed(connection: Connection, clock: Clock, number: int) -> AsyncIterator[Sequenced]:
+async def stream_events(connection: Connection, clock: Clock, number: int) -> AsyncIterator[SequencedEvent]:
     """Yield every event after `number`, each once, without end. A restarting server is reconnected to; raises
     ServerUnreachable when the back-off is used up."""
     failed = 0
@@ -42,15 +47,15 @@ async def streamed(connection: Connection, clock: Clock, number: int) -> AsyncIt
             failed += 1
 
 
-async def _read_until_disconnected(connection: Connection, number: int) -> AsyncIterator[Sequenced]:
+async def _read_until_disconnected(connection: Connection, number: int) -> AsyncIterator[SequencedEvent]:
     headers = {"Accept": "text/event-stream", "Last-Event-ID": str(number)}
     async with connection.stream("/v1/events", [], headers) as lines:
         async for data in _messages(lines):
-            yield await understood(connection, _parse_event, data)
+            yield await decode_response(connection, _parse_event, data)
 
 
-def _parse_event(data: str) -> Sequenced:
-    return sequenced_from(json.loads(data))
+def _parse_event(data: str) -> SequencedEvent:
+    return event_from_json(json.loads(data))
 
 
 async def _messages(lines: AsyncIterator[bytes]) -> AsyncIterator[str]:

@@ -8,18 +8,18 @@ from typing import Any, Final, TypeVar
 from ..clock import Clock
 from ..errors import NotFound
 from ..model.accounts.principal import Principal
-from ..model.events.event import Sequenced
+from ..model.events.event import SequencedEvent
 from ..model.lane import LaneUse
 from ..model.page import Page
 from ..ports.store import Node
 from ..service.accounts.secrets import SecretName
-from ..service.runs.nodes import NodeSeen
+from ..service.runs.nodes import NodeStatus
 from ..service.runs.overview import Overview
-from ..wire.instants import instant
+from ..wire.instants import parse_instant
 from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
-from .connection import Asked, Connection, segment
-from .decode import paged, understood
-from .event_stream import sequenced_from, streamed
+from .connection import Connection, QueryParameters, path_segment
+from .decode import decode_response, fetch_page
+from .event_stream import event_from_json, stream_events
 
 T = TypeVar("T")
 _MAX_PAGE: Final = 200
@@ -32,7 +32,7 @@ class RemoteOverviews:
 
     async def now(self, principal: Principal) -> Overview:
         del principal
-        return await understood(self._connection, read_overview, await self._connection.get("/v1/overview"))
+        return await decode_response(self._connection, read_overview, await self._connection.get("/v1/overview"))
 
 
 class RemoteLanes:
@@ -45,8 +45,8 @@ class RemoteLanes:
 
     async def limit(self, principal: Principal, name: str, limit: int) -> LaneUse:
         del principal
-        response = await self._connection.put(f"/v1/lanes/{segment(name)}", {"limit": limit})
-        return await understood(self._connection, read_lane, response)
+        response = await self._connection.put(f"/v1/lanes/{path_segment(name)}", {"limit": limit})
+        return await decode_response(self._connection, read_lane, response)
 
 
 class RemoteFunctions:
@@ -56,10 +56,10 @@ class RemoteFunctions:
     async def zone(self, name: str) -> str | None:
         """Return the zone that a function declares; None if it declares none or is unknown to the server."""
         try:
-            response = await self._connection.get(f"/v1/functions/{segment(name)}")
+            response = await self._connection.get(f"/v1/functions/{path_segment(name)}")
         except NotFound:
             return None
-        return await understood(self._connection, _declared_zone, response)
+        return await decode_response(self._connection, _declared_zone, response)
 
 
 def _declared_zone(value: Any) -> str | None:
@@ -71,7 +71,9 @@ class RemoteNodes:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def all(self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
+    async def all(
+        self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False
+    ) -> tuple[NodeStatus, ...]:
         """List the nodes. `is_gone` is ignored: only the server can see that a process on its machine has died."""
         del principal, is_gone
         return await _fetch_all(self._connection, "/v1/nodes", read_node_seen)
@@ -85,15 +87,15 @@ class RemoteNodes:
         del principal
         return await self._drain(host, [("host", "true")], draining=draining)
 
-    async def _drain(self, name: str, query: Asked = (), *, draining: bool) -> tuple[Node, ...]:
-        response = await self._connection.post(f"/v1/nodes/{segment(name)}/drain", {"draining": draining}, query)
-        return await understood(self._connection, lambda each: tuple(map(read_node, each["items"])), response)
+    async def _drain(self, name: str, query: QueryParameters = (), *, draining: bool) -> tuple[Node, ...]:
+        response = await self._connection.post(f"/v1/nodes/{path_segment(name)}/drain", {"draining": draining}, query)
+        return await decode_response(self._connection, lambda each: tuple(map(read_node, each["items"])), response)
 
 
 async def _fetch_all(connection: Connection, path: str, read: Callable[[Any], T]) -> tuple[T, ...]:
     """Read a list that the server does not paginate."""
     response = await connection.get(path)
-    return await understood(connection, lambda each: tuple(map(read, each["items"])), response)
+    return await decode_response(connection, lambda each: tuple(map(read, each["items"])), response)
 
 
 class RemoteEvents:
@@ -101,14 +103,14 @@ class RemoteEvents:
         self._connection = connection
         self._clock = clock
 
-    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
+    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[SequencedEvent, ...]:
         del principal
-        events: list[Sequenced] = []
+        events: list[SequencedEvent] = []
         while len(events) < limit:
             query = [("after", str(number)), ("limit", str(min(limit - len(events), _MAX_PAGE)))]
             response = await self._connection.get("/v1/events", query)
-            page = await understood(
-                self._connection, lambda each: [sequenced_from(one) for one in each["items"]], response
+            page = await decode_response(
+                self._connection, lambda each: [event_from_json(one) for one in each["items"]], response
             )
             events += page
             if not page:
@@ -119,11 +121,11 @@ class RemoteEvents:
     async def last(self, principal: Principal) -> int:
         del principal
         response = await self._connection.get("/v1/events", [("limit", "1")])
-        return await understood(self._connection, lambda each: int(each["last"]), response)
+        return await decode_response(self._connection, lambda each: int(each["last"]), response)
 
-    def follow(self, principal: Principal, number: int) -> AsyncIterator[Sequenced]:
+    def follow(self, principal: Principal, number: int) -> AsyncIterator[SequencedEvent]:
         del principal
-        return streamed(self._connection, self._clock, number)
+        return stream_events(self._connection, self._clock, number)
 
 
 class RemoteSecrets:
@@ -132,36 +134,38 @@ class RemoteSecrets:
 
     async def set(self, principal: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
         del principal
-        response = await self._connection.put(f"/v1/secrets/{segment(name)}", {"value": value}, _owner_parameter(owner))
-        return await understood(self._connection, _read_secret, response)
+        response = await self._connection.put(
+            f"/v1/secrets/{path_segment(name)}", {"value": value}, _owner_parameter(owner)
+        )
+        return await decode_response(self._connection, _read_secret, response)
 
     async def names(
         self, principal: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[SecretName]:
         del principal
-        return await paged(self._connection, "/v1/secrets", _read_secret, _owner_parameter(owner), after, limit)
+        return await fetch_page(self._connection, "/v1/secrets", _read_secret, _owner_parameter(owner), after, limit)
 
     async def remove(self, principal: Principal, name: str, owner: str | None = None) -> None:
         del principal
-        await self._connection.delete(f"/v1/secrets/{segment(name)}", _owner_parameter(owner))
+        await self._connection.delete(f"/v1/secrets/{path_segment(name)}", _owner_parameter(owner))
 
     async def grant(self, principal: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
         del principal
-        path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
-        return await understood(
+        path = f"/v1/secrets/{path_segment(name)}/agents/{path_segment(agent)}"
+        return await decode_response(
             self._connection, _read_secret, await self._connection.put(path, None, _owner_parameter(owner))
         )
 
     async def revoke_grant(self, principal: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
         del principal
-        path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
-        return await understood(
+        path = f"/v1/secrets/{path_segment(name)}/agents/{path_segment(agent)}"
+        return await decode_response(
             self._connection, _read_secret, await self._connection.delete(path, _owner_parameter(owner))
         )
 
 
 def _read_secret(value: Any) -> SecretName:
-    return SecretName(value["name"], value["owner"], instant(value["updated"]), tuple(value.get("agents", ())))
+    return SecretName(value["name"], value["owner"], parse_instant(value["updated"]), tuple(value.get("agents", ())))
 
 
 def _owner_parameter(owner: str | None) -> list[tuple[str, str]]:

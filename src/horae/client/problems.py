@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from ..errors import Conflict, HoraeError, InvalidTask, NotFound, Refusal, Sentence, StoreError, StoreUnavailable
-from ..wire.problems import ANSWERS
+from ..wire.problems import ERROR_MAPPINGS
 
 _BY_STATUS: Final[dict[int, type[HoraeError]]] = {
     HTTPStatus.NOT_FOUND: NotFound,
@@ -31,12 +31,12 @@ def error_from(status: int, document: Mapping[str, Any]) -> HoraeError:
 
 
 def _error_class(status: int, title: str) -> type[HoraeError]:
-    for kind, answer in ANSWERS.items():
+    for kind, answer in ERROR_MAPPINGS.items():
         if status == answer.status and title in (answer.title, answer.title_zh):
             return kind
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    same = [kind for kind, answer in ANSWERS.items() if answer.status == status]
+    same = [kind for kind, answer in ERROR_MAPPINGS.items() if answer.status == status]
     if same:
         return same[0]
     return StoreError if status >= HTTPStatus.INTERNAL_SERVER_ERROR else InvalidTask

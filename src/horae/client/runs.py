@@ -12,13 +12,13 @@ from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
-from ..service.runs.ledger import Why
-from ..wire.instants import instant, utc
-from ..wire.overview import glimpse
+from ..service.runs.ledger import OccurrenceExplanation
+from ..wire.instants import parse_instant, utc
+from ..wire.overview import partial_task
 from ..wire.runs import read_explanation, read_line, read_outage, read_run
 from ..wire.task_facts import read_facts
-from .connection import Connection, segment
-from .decode import paged, understood
+from .connection import Connection, path_segment
+from .decode import decode_response, fetch_page
 from .tasks import RemoteTasks
 
 _ALL: Final = RunFilter()
@@ -36,18 +36,22 @@ class RemoteRuns:
         self, principal: Principal, run_filter: RunFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
         del principal
-        return await paged(self._connection, _RUNS, self._read_run_with_task, _filter_query(run_filter), after, limit)
+        return await fetch_page(
+            self._connection, _RUNS, self._read_run_with_task, _filter_query(run_filter), after, limit
+        )
 
     async def get(self, principal: Principal, run_id: str) -> Run:
         del principal
         return await self._decode_run(await self._connection.get(_run_path(run_id)))
 
-    async def lines(self, principal: Principal, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
+    async def lines(
+        self, principal: Principal, run_id: str, after: int = 0, limit: int = 1_000
+    ) -> tuple[NumberedLine, ...]:
         del principal
         response = await self._connection.get(
             f"{_run_path(run_id)}/logs", [("after", str(after)), ("limit", str(limit))]
         )
-        return await understood(self._connection, lambda each: tuple(map(read_line, each["items"])), response)
+        return await decode_response(self._connection, lambda each: tuple(map(read_line, each["items"])), response)
 
     async def cancel(self, principal: Principal, run_id: str) -> Run:
         del principal
@@ -56,15 +60,15 @@ class RemoteRuns:
     async def retry(self, principal: Principal, run_id: str) -> Facts:
         del principal
         response = await self._connection.post(f"{_run_path(run_id)}/retry", None, [("include", "agenda")])
-        return await understood(self._connection, read_facts, response)
+        return await decode_response(self._connection, read_facts, response)
 
     async def _decode_run(self, response: Any) -> Run:
-        return await understood(self._connection, self._read_run_with_task, response)
+        return await decode_response(self._connection, self._read_run_with_task, response)
 
     def _read_run_with_task(self, value: Any) -> Run:
         run = read_run(value)
         if value["task"] is not None:
-            self.tasks[run.task_id] = glimpse(run.task_id, value["task"], value["zone"])
+            self.tasks[run.task_id] = partial_task(run.task_id, value["task"], value["zone"])
         return run
 
 
@@ -73,21 +77,25 @@ class RemoteLedger:
         self._connection = connection
         self._tasks = tasks
 
-    async def explain(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+    async def explain(
+        self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None
+    ) -> OccurrenceExplanation:
         query = [] if zone is None else [("zone", zone)]
         if at is not None:
             query.append(("at", at if isinstance(at, str) else str(utc(at))))
         facts = await self._tasks.get(principal, task_id)
-        response = await self._connection.get(f"/v1/tasks/{segment(task_id)}/why", query)
-        return await understood(self._connection, lambda each: _read_why(facts, each), response)
+        response = await self._connection.get(f"/v1/tasks/{path_segment(task_id)}/why", query)
+        return await decode_response(self._connection, lambda each: _read_why(facts, each), response)
 
 
-def _read_why(facts: Facts, value: Any) -> Why:
-    return Why(facts, instant(value["at"]), read_explanation(value), read_outage(value["outage"]))
+def _read_why(facts: Facts, value: Any) -> OccurrenceExplanation:
+    return OccurrenceExplanation(
+        facts, parse_instant(value["at"]), read_explanation(value), read_outage(value["outage"])
+    )
 
 
 def _run_path(run_id: str) -> str:
-    return f"{_RUNS}/{segment(run_id)}"
+    return f"{_RUNS}/{path_segment(run_id)}"
 
 
 def _filter_query(wanted: RunFilter) -> list[tuple[str, str]]:

@@ -9,14 +9,14 @@ from .accounts import RemoteAccounts, RemoteAgents, RemoteAudit, RemoteTokens
 from .approvals import RemoteApprovals
 from .bulk import RemoteBulk
 from .connection import Connection
-from .decode import understood
+from .decode import decode_response
 from .overview import RemoteEvents, RemoteFunctions, RemoteLanes, RemoteNodes, RemoteOverviews, RemoteSecrets
 from .runs import RemoteLedger, RemoteRuns
 from .tasks import RemoteTasks
 from .webhooks import RemoteWebhooks
 
 
-class Self(NamedTuple):
+class TokenIdentity(NamedTuple):
     """Identity that the server derives from this token."""
 
     owner: str
@@ -48,8 +48,8 @@ class RemoteService:
         self.webhooks = RemoteWebhooks(connection)
         self.approvals = RemoteApprovals(connection)
 
-    async def whoami(self) -> Self:
-        return await understood(self.connection, _read_identity, await self.connection.get("/v1/whoami"))
+    async def whoami(self) -> TokenIdentity:
+        return await decode_response(self.connection, _read_identity, await self.connection.get("/v1/whoami"))
 
     async def has_engine(self) -> bool:
         """Return whether the server reports a node that executes due tasks."""
@@ -57,7 +57,7 @@ class RemoteService:
         return bool(readiness.get("parts", {}).get("engine", False))
 
 
-def _read_identity(value: Any) -> Self:
-    return Self(
+def _read_identity(value: Any) -> TokenIdentity:
+    return TokenIdentity(
         value["owner"], value["admin"], tuple(value["scopes"]), value["agent"], value["zone"], value.get("owner_zone")
     )

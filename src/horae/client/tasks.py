@@ -17,15 +17,15 @@ from ..model.run import Run
 from ..model.task import Task
 from ..ports.store import TaskFilter
 from ..service.tasks.advisories import Advisory, advisory_codes
-from ..service.tasks.edits import Edited, Edits, fire_changes
-from ..service.tasks.lookup import Counted
-from ..service.tasks.task_request import Wish
+from ..service.tasks.edits import EditResult, Edits, fire_changes
+from ..service.tasks.lookup import TaskCount
+from ..service.tasks.task_request import TaskRequest
 from ..wire.instants import utc
 from ..wire.runs import read_run
 from ..wire.task_facts import read_facts
-from ..wire.task_requests import edits_json, wish_json
-from .connection import Connection, segment
-from .decode import paged, understood
+from ..wire.task_requests import edits_json, task_request_json
+from .connection import Connection, path_segment
+from .decode import decode_response, fetch_page
 from .refusals import refuse as refuse_here
 
 _ALL: Final = TaskFilter()
@@ -56,29 +56,31 @@ class RemoteTasks:
 
     # --- create --------------------------------------------------------------------------------------------------------
 
-    async def create(self, principal: Principal, request: Wish, *, paused: str | None = None) -> Task:
+    async def create(self, principal: Principal, request: TaskRequest, *, paused: str | None = None) -> Task:
         if request.key is not None:
             return await self.declare(principal, request, paused=paused)
         response = await self._connection.post(
-            _TASKS, wish_json(request, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
+            _TASKS, task_request_json(request, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
         )
         return (await self._decode_facts(response)).task
 
-    async def tried(self, principal: Principal, request: Wish) -> Facts:
+    async def tried(self, principal: Principal, request: TaskRequest) -> Facts:
         """Return the task that a request would create (dry run)."""
         del principal
         return await self._decode_facts(
-            await self._connection.post(_TASKS, wish_json(request, self._zone), [_WITH_AGENDA, _DRY_RUN])
+            await self._connection.post(_TASKS, task_request_json(request, self._zone), [_WITH_AGENDA, _DRY_RUN])
         )
 
-    async def declare(self, principal: Principal, request: Wish, *, paused: str | None = None) -> Task:
+    async def declare(self, principal: Principal, request: TaskRequest, *, paused: str | None = None) -> Task:
         del principal
         response = await self._connection.put(
-            _key_path(request), wish_json(request, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
+            _key_path(request), task_request_json(request, self._zone), [_WITH_AGENDA, *_paused_parameter(paused)]
         )
         return (await self._decode_facts(response)).task
 
-    async def preview_declaration(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
+    async def preview_declaration(
+        self, principal: Principal, request: TaskRequest, *, paused: str | None = None
+    ) -> tuple[Facts | None, Task]:
         """Return the task that has this key now, and the task that it would become (dry run)."""
         del principal
         owner = [] if request.owner is None else [("owner", request.owner)]
@@ -87,7 +89,7 @@ class RemoteTasks:
         except NotFound:
             before = None
         query = [_WITH_AGENDA, _DRY_RUN, *_paused_parameter(paused)]
-        response = await self._connection.put(_key_path(request), wish_json(request, self._zone), query)
+        response = await self._connection.put(_key_path(request), task_request_json(request, self._zone), query)
         return before, (await self._decode_facts(response)).task
 
     async def import_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
@@ -107,7 +109,7 @@ class RemoteTasks:
             raise refuse("no_such_task", id=name)
         try:
             return await self._decode_facts(
-                await self._connection.get(f"{_TASKS}/named/{segment(name)}", [_WITH_AGENDA])
+                await self._connection.get(f"{_TASKS}/named/{path_segment(name)}", [_WITH_AGENDA])
             )
         except NotFound:
             # Raised again with the name in it.
@@ -117,19 +119,19 @@ class RemoteTasks:
         self, principal: Principal, task_filter: TaskFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
         del principal
-        query = [("include", "last"), *asked_for(task_filter)]
-        return await paged(self._connection, _TASKS, self._read_listed_facts, query, after, limit)
+        query = [("include", "last"), *filter_parameters(task_filter)]
+        return await fetch_page(self._connection, _TASKS, self._read_listed_facts, query, after, limit)
 
-    async def count(self, principal: Principal, task_filter: TaskFilter = _ALL) -> Counted:
+    async def count(self, principal: Principal, task_filter: TaskFilter = _ALL) -> TaskCount:
         """Return how many tasks match, as the server counts them."""
         del principal
-        query = [*asked_for(task_filter), ("limit", "1"), ("count", "estimated")]
-        return await understood(self._connection, _read_count, await self._connection.get(_TASKS, query))
+        query = [*filter_parameters(task_filter), ("limit", "1"), ("count", "estimated")]
+        return await decode_response(self._connection, _read_count, await self._connection.get(_TASKS, query))
 
     async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
         del principal
         query = [("include", "last"), ("sort", "next")]
-        return (await paged(self._connection, _TASKS, self._read_listed_facts, query, None, limit)).items
+        return (await fetch_page(self._connection, _TASKS, self._read_listed_facts, query, None, limit)).items
 
     async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
         """Return the last runs that came with earlier lists; a task that was in none of them is left out."""
@@ -145,7 +147,7 @@ class RemoteTasks:
 
     async def edit(
         self, principal: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
-    ) -> Edited:
+    ) -> EditResult:
         """Edit a task. The version read before is sent as `If-Match`, so that a concurrent edit is not overwritten."""
         before = await self.get(principal, task_id)
         if expected is not None and expected != before.task.version:
@@ -155,9 +157,11 @@ class RemoteTasks:
         headers = {"If-Match": f'"{before.task.version}"'}
         response = await self._connection.request("PATCH", _task_path(task_id), query, edits_json(edits), headers)
         after = (await self._decode_facts(response.json)).task
-        return Edited(before.task, after, fire_changes(before.task, after, before.status, now))
+        return EditResult(before.task, after, fire_changes(before.task, after, before.status, now))
 
-    async def pause(self, principal: Principal, task_id: str, *, note: str = "", until: datetime | None = None) -> Facts:
+    async def pause(
+        self, principal: Principal, task_id: str, *, note: str = "", until: datetime | None = None
+    ) -> Facts:
         del principal
         return await self._act(task_id, "pause", {"note": note, **({} if until is None else {"until": utc(until)})})
 
@@ -180,7 +184,7 @@ class RemoteTasks:
     async def run_now(self, principal: Principal, task_id: str) -> str:
         del principal
         response = await self._connection.post(f"{_task_path(task_id)}/run")
-        return await understood(self._connection, lambda each: str(each["run_id"]), response)
+        return await decode_response(self._connection, lambda each: str(each["run_id"]), response)
 
     async def backfill(
         self, principal: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
@@ -188,7 +192,7 @@ class RemoteTasks:
         del principal
         body = {"from": utc(first), "to": utc(last), "again": again}
         response = await self._connection.post(f"{_task_path(task_id)}/backfill", body, [_WITH_AGENDA])
-        return await understood(self._connection, lambda each: read_facts(each["task"]), response)
+        return await decode_response(self._connection, lambda each: read_facts(each["task"]), response)
 
     async def _act(self, task_id: str, action: str, body: dict[str, Any] | None = None) -> Facts:
         return await self._decode_facts(
@@ -200,7 +204,7 @@ class RemoteTasks:
         return self._digests.get(task_id, "")
 
     async def _decode_facts(self, response: Any) -> Facts:
-        return await understood(self._connection, self._read_seen_facts, response)
+        return await decode_response(self._connection, self._read_seen_facts, response)
 
     def _read_seen_facts(self, value: Any) -> Facts:
         facts = read_facts(value)
@@ -223,20 +227,20 @@ def _read_receipt(value: Any) -> ServerReceipt:
 
 
 def _task_path(task_id: str) -> str:
-    return f"{_TASKS}/{segment(task_id)}"
+    return f"{_TASKS}/{path_segment(task_id)}"
 
 
-def _key_path(wish: Wish) -> str:
+def _key_path(wish: TaskRequest) -> str:
     if wish.key is None:
         raise refuse("bad_text", name="key", value=None, most=200)
-    return f"{_TASKS}/by-key/{segment(wish.key)}"
+    return f"{_TASKS}/by-key/{path_segment(wish.key)}"
 
 
 def _paused_parameter(paused: str | None) -> list[tuple[str, str]]:
     return [] if paused is None else [("paused", paused)]
 
 
-def asked_for(wanted: TaskFilter) -> list[tuple[str, str]]:
+def filter_parameters(wanted: TaskFilter) -> list[tuple[str, str]]:
     """Return a filter as query parameters."""
     candidates = [(name, getattr(wanted, name)) for name in ("owner", "name", "lane", "text", "kind", "prefix")]
     # An empty string is a condition too: an empty owner matches nothing, and without the parameter all would match.
@@ -245,5 +249,5 @@ def asked_for(wanted: TaskFilter) -> list[tuple[str, str]]:
     return query + [("label", f"{name}={value}") for name, value in wanted.labels]
 
 
-def _read_count(response: Any) -> Counted:
-    return Counted(int(response["count"]), bool(response["more"]))
+def _read_count(response: Any) -> TaskCount:
+    return TaskCount(int(response["count"]), bool(response["more"]))

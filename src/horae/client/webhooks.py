@@ -9,8 +9,8 @@ from ..model.accounts.principal import Principal
 from ..model.events.webhook import Delivery, Webhook
 from ..model.page import Page
 from ..wire.webhooks import read_delivery, read_webhook
-from .connection import Connection, segment
-from .decode import paged, understood
+from .connection import Connection, path_segment
+from .decode import decode_response, fetch_page
 from .refusals import refuse
 
 
@@ -19,7 +19,12 @@ class RemoteWebhooks:
         self._connection = connection
 
     async def create(
-        self, principal: Principal, url: object, types: Collection[object] = (), note: str = "", owner: str | None = None
+        self,
+        principal: Principal,
+        url: object,
+        types: Collection[object] = (),
+        note: str = "",
+        owner: str | None = None,
     ) -> tuple[Webhook, str]:
         del principal
         body = {"url": url, "types": list(types), "note": note, **({} if owner is None else {"owner": owner})}
@@ -27,11 +32,11 @@ class RemoteWebhooks:
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
         del principal
-        return await paged(self._connection, "/v1/webhooks", read_webhook, (), after, limit)
+        return await fetch_page(self._connection, "/v1/webhooks", read_webhook, (), after, limit)
 
     async def get(self, principal: Principal, name: str) -> Webhook:
         del principal
-        return await understood(self._connection, read_webhook, await self._connection.get(_webhook_path(name)))
+        return await decode_response(self._connection, read_webhook, await self._connection.get(_webhook_path(name)))
 
     async def remove(self, principal: Principal, name: str) -> None:
         del principal
@@ -45,17 +50,19 @@ class RemoteWebhooks:
         del principal
         return await self._decode_delivery(await self._connection.post(f"{_webhook_path(name)}/test"))
 
-    async def deliveries(self, principal: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
+    async def deliveries(
+        self, principal: Principal, name: str, after: str | None = None, limit: int = 100
+    ) -> Page[Delivery]:
         del principal
-        return await paged(self._connection, f"{_webhook_path(name)}/deliveries", read_delivery, (), after, limit)
+        return await fetch_page(self._connection, f"{_webhook_path(name)}/deliveries", read_delivery, (), after, limit)
 
     async def redeliver(self, principal: Principal, name: str, delivery: str) -> Delivery:
         del principal
-        path = f"{_webhook_path(name)}/deliveries/{segment(delivery)}/redeliver"
+        path = f"{_webhook_path(name)}/deliveries/{path_segment(delivery)}/redeliver"
         return await self._decode_delivery(await self._connection.post(path))
 
     async def _decode_with_secret(self, response: Any) -> tuple[Webhook, str]:
-        webhook, secret = await understood(
+        webhook, secret = await decode_response(
             self._connection, lambda each: (read_webhook(each), each["secret"]), response
         )
         if not isinstance(secret, str):
@@ -63,8 +70,8 @@ class RemoteWebhooks:
         return webhook, secret
 
     async def _decode_delivery(self, response: Any) -> Delivery:
-        return await understood(self._connection, read_delivery, response)
+        return await decode_response(self._connection, read_delivery, response)
 
 
 def _webhook_path(name: str) -> str:
-    return f"/v1/webhooks/{segment(name)}"
+    return f"/v1/webhooks/{path_segment(name)}"

@@ -6,8 +6,8 @@ key_location   which key a deployment uses
 
 from __future__ import annotations
 
-from .cipher import Key, Sealing
+from .cipher import Cipher, Key
 from .key_file import KeyFile
-from .key_location import sealing_for
+from .key_location import make_cipher
 
-__all__ = ["Key", "KeyFile", "Sealing", "sealing_for"]
+__all__ = ["Cipher", "Key", "KeyFile", "make_cipher"]

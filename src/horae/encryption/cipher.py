@@ -17,7 +17,7 @@ _NONCE_BYTES: Final = 12
 _TAG_BYTES: Final = 16
 
 
-class Sealing(Protocol):
+class Cipher(Protocol):
     """`associated_data` names owner and name of the value: a value sealed for one place cannot be opened at another."""
 
     @property

@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 from typing import Final, NoReturn, final
 
-from .cipher import Key, Sealing
+from .cipher import Cipher, Key
 from .key_file import KeyFile
 from .refusals import refuse
 
-KEY_FILE: Final = "horae.key"
+KEY_FILE_NAME: Final = "horae.key"
 
 
-def sealing_for(database: str | None, key_file: str | None) -> Sealing:
+def make_cipher(database: str | None, key_file: str | None) -> Cipher:
     """Return the cipher of a SQLite or in-memory store. `database` is the path of the file; None (in memory) gets a random
     key. `key_file` is the setting."""
     if database is None:
@@ -21,14 +21,14 @@ def sealing_for(database: str | None, key_file: str | None) -> Sealing:
     return KeyFile(key_path(database, key_file))
 
 
-def sealing_on_server(key_file: str | None) -> Sealing:
+def make_server_cipher(key_file: str | None) -> Cipher:
     """Return the cipher of a store on a database server. All nodes need the same key, so the file must be configured."""
-    path = named_path(key_file)
-    return Unnamed() if path is None else SharedKeyFile(path)
+    path = configured_path(key_file)
+    return UnconfiguredKey() if path is None else SharedKeyFile(path)
 
 
 @final
-class Unnamed:
+class UnconfiguredKey:
     """Stands for a key that is not configured: every use raises a refusal that says so."""
 
     origin: Final = "nowhere"
@@ -54,11 +54,11 @@ class SharedKeyFile(KeyFile):
         return value
 
 
-def named_path(key_file: str | None) -> Path | None:
+def configured_path(key_file: str | None) -> Path | None:
     text = (key_file or "").strip()
     return Path(text).expanduser().absolute() if text else None
 
 
 def key_path(database: str, key_file: str | None) -> Path:
     """Return the configured path, else `horae.key` next to the database file, with symbolic links resolved."""
-    return named_path(key_file) or Path(os.path.realpath(database)).parent / KEY_FILE
+    return configured_path(key_file) or Path(os.path.realpath(database)).parent / KEY_FILE_NAME

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..model.events.trace_context import traceparent
 from ..model.ids import occurrence_key
-from ..model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
+from ..model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("horae")
 
 
-class Carried:
+class ActiveRun:
     """Run that this node executes. `heartbeat` and `log` may be called from any thread, everything else on the event loop."""
 
     __slots__ = (
         "_cancel_actions",
         "_runner",
-        "last_heartbeat",
-        "end_requested_at",
         "begun_at",
-        "is_cancellable",
         "cancelled",
         "end_reason",
+        "end_requested_at",
+        "is_cancellable",
         "job",
+        "last_heartbeat",
         "line_count",
         "run",
         "started",
@@ -133,5 +133,5 @@ class Carried:
             LOG.exception("ending the run %s: its target's own action failed", self.run.id)
 
     def _write_line(self, text: str, level: str) -> None:
-        line = Line(self.run.id, self._runner.clock.now(), level, shortened(text, LOG_LINE_CHARACTERS))
+        line = Line(self.run.id, self._runner.clock.now(), level, shorten(text, LOG_LINE_CHARACTERS))
         self._runner.journal_writer.write(line)

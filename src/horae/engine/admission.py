@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from ..ports.lease_terms import agreeing, agreement, lease_in
+from ..ports.lease_terms import load_lease_record, make_lease_record, parse_lease
 from ..ports.records import Records
 from ..ports.store import Node, Store
 from .refusals import refuse
@@ -16,7 +16,7 @@ from .store_clock import CorrectedClock
 _MAX_NAMED: Final = 3
 
 
-class Kept(Store, Records, Protocol):
+class AdmissionStore(Store, Records, Protocol):
     """Store interface of the admission check."""
 
 
@@ -25,7 +25,7 @@ class Admission:
     of two nodes that start at the same moment at least one sees the other."""
 
     def __init__(
-        self, store: Kept, clock: CorrectedClock, settings: EngineSettings, is_gone: Callable[[str], bool]
+        self, store: AdmissionStore, clock: CorrectedClock, settings: EngineSettings, is_gone: Callable[[str], bool]
     ) -> None:
         self._store = store
         self._clock = clock
@@ -41,20 +41,20 @@ class Admission:
 
     async def _try_agree(self, node: str) -> bool:
         """Try to make this node's lease duration the agreed one; return False when another node wrote at the same time."""
-        known = await agreement(self._store)
+        known = await load_lease_record(self._store)
         if known is None:
-            return await self._store.put_record(agreeing(self._lease), replacing=None)
-        theirs = lease_in(known)
+            return await self._store.put_record(make_lease_record(self._lease), replacing=None)
+        theirs = parse_lease(known)
         if theirs == self._lease:
             return True
         await self._check_alone(node, theirs)
-        if not await self._store.put_record(agreeing(self._lease), replacing=known.version):
+        if not await self._store.put_record(make_lease_record(self._lease), replacing=known.version):
             return False
         try:
             # A node that joined meanwhile may have read the former agreement.
             await self._check_alone(node, theirs)
         except BaseException:
-            await self._store.put_record(agreeing(theirs), replacing=known.version + 1)
+            await self._store.put_record(make_lease_record(theirs), replacing=known.version + 1)
             raise
         return True
 

@@ -9,7 +9,7 @@ from ..clock import Clock
 from .timer import timer
 
 
-class Alarm:
+class WakeTimer:
     """Timer with one waiter, the dispatcher; all calls come from its event loop.
 
     Notifications only shorten the wait: correctness rests on the poll ceiling alone.

@@ -11,27 +11,27 @@ from typing import Final, Protocol
 
 from ..clock import Clock
 from ..errors import Refusal, StoreError
-from ..lifecycle.clock_step import follow_clock
-from ..model.record import Record, Writing
+from ..lifecycle.clock_step import replan_after_clock_step
+from ..model.record import Record, RecordWrite
 from ..model.task import TaskState
 from ..ports.clock_steps import CLOCK_STEP, ClockStep
 from ..ports.records import Records
 from ..ports.store import Book, Feed, TaskFilter
 from ..store_retry import StoreRetry
-from .alarm import Alarm
+from .alarm import WakeTimer
 from .lease import Lease
 
-NOTEWORTHY: Final = timedelta(seconds=1)
-FAR_AHEAD: Final = timedelta(seconds=60)
+MIN_STEP: Final = timedelta(seconds=1)
+MAX_EVENT_LEAD: Final = timedelta(seconds=60)
 """An event further in the future than other machines' clocks may be was written before the clock was set back."""
-PAGE: Final = 200
-BREATH_SECONDS: Final = 0.02
+PAGE_SIZE: Final = 200
+PAGE_PAUSE_SECONDS: Final = 0.02
 _ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
 _RETENTION: Final = timedelta(days=1)
 LOG: Final = logging.getLogger("horae")
 
 
-class Kept(Book, Records, Feed, Protocol):
+class ClockFollowerStore(Book, Records, Feed, Protocol):
     """Store interface of the clock follower."""
 
 
@@ -39,7 +39,9 @@ class ClockFollower:
     """Replans only interval tasks: cron and calendar schedules follow the wall clock and wait for their next instant, since
     occurrences that ran do not run again."""
 
-    def __init__(self, store: Kept, alarm: Alarm, lease: Lease, clock: Clock, host: Callable[[], str]) -> None:
+    def __init__(
+        self, store: ClockFollowerStore, alarm: WakeTimer, lease: Lease, clock: Clock, host: Callable[[], str]
+    ) -> None:
         self._store = store
         self._alarm = alarm
         self._lease = lease
@@ -73,7 +75,7 @@ class ClockFollower:
             last = await self._store.last_event()
             newest = [each.event.at for each in await self._store.events(max(0, last - 1), 1)]
             lead = max(newest, default=self._clock.now()) - self._clock.now()
-            if lead >= FAR_AHEAD:
+            if lead >= MAX_EVENT_LEAD:
                 self.report_step(lead)
 
     async def step(self) -> int:
@@ -88,7 +90,7 @@ class ClockFollower:
         clock_step = ClockStep(self._host(), now, step)
         record = Record(CLOCK_STEP, self._lease.node, "", json.dumps(clock_step.as_json()), expires=now + _RETENTION)
         known = await self._store.get_record(CLOCK_STEP, self._lease.node)
-        await self._store.write_records([Writing(record, None if known is None else known.version)])
+        await self._store.write_records([RecordWrite(record, None if known is None else known.version)])
         moved = await self._replan_all(now)
         self._step -= step
         self._alarm.notify()
@@ -98,18 +100,18 @@ class ClockFollower:
         after: str | None = None
         moved = 0
         while True:
-            page = await self._store.tasks(_ACTIVE, after, PAGE)
+            page = await self._store.tasks(_ACTIVE, after, PAGE_SIZE)
             for facts in page.items:
-                if follow_clock(facts, now).put:
+                if replan_after_clock_step(facts, now).put:
                     moved += await self._replan_task(facts.task.id, now)
             after = page.after
             if after is None:
                 return moved
-            await self._clock.pause(BREATH_SECONDS)
+            await self._clock.pause(PAGE_PAUSE_SECONDS)
 
     async def _replan_task(self, task_id: str, now: datetime) -> bool:
         try:
-            await self._store.change(task_id, None, lambda facts: follow_clock(facts, now))
+            await self._store.change(task_id, None, lambda facts: replan_after_clock_step(facts, now))
         except Refusal as refusal:
             LOG.warning("the task %s cannot be planned again: %s", task_id, refusal)
             return False

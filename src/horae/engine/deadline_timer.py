@@ -7,19 +7,19 @@ from collections.abc import Mapping
 
 from ..clock import Clock
 from ..model.reason import Reason
-from .active_run import Carried
+from .active_run import ActiveRun
 
 
-class Watch:
+class DeadlineTimer:
     """Heartbeats move deadlines without touching the timer: it fires early, finds nothing overdue and is set again."""
 
-    def __init__(self, clock: Clock, active_runs: Mapping[str, Carried]) -> None:
+    def __init__(self, clock: Clock, active_runs: Mapping[str, ActiveRun]) -> None:
         self._clock = clock
         self._active_runs = active_runs
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = float("inf")
 
-    def watch(self, run: Carried) -> None:
+    def watch(self, run: ActiveRun) -> None:
         """Watch another run."""
         until = run.deadline_at
         if until < self._timer_at:

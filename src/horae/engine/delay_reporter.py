@@ -15,9 +15,9 @@ from ..ports.settlement_delays import SETTLEMENT_DELAY, WINDOW, DelayWindow
 from ..store_retry import StoreRetry
 from .lease import Lease
 
-SOON_SECONDS: Final = 1.0
+FIRST_WRITE_SECONDS: Final = 1.0
 """Delay from the first settlement to the write that reports it."""
-EVERY_SECONDS: Final = 10.0
+WRITE_INTERVAL_SECONDS: Final = 10.0
 """Interval between two writes; a node that settles nothing writes nothing."""
 
 
@@ -38,14 +38,14 @@ class DelayReporter:
     async def run(self) -> None:
         while True:
             await self._has_news.wait()
-            await self._clock.pause(SOON_SECONDS)
+            await self._clock.pause(FIRST_WRITE_SECONDS)
             try:
                 await self.write()
             except StoreError as error:
                 await self._retry.wait(error)
                 continue
             self._retry.succeeded()
-            await self._clock.pause(EVERY_SECONDS - SOON_SECONDS)
+            await self._clock.pause(WRITE_INTERVAL_SECONDS - FIRST_WRITE_SECONDS)
 
     async def write(self) -> None:
         """Write the report, unless nothing was settled since the last write."""

@@ -11,25 +11,25 @@ from typing import Final
 from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.fire import fire
-from ..lifecycle.start import Claimant
+from ..lifecycle.start import ClaimContext
 from ..model.change import Change, Facts
-from ..model.entry import Entry, Stand
+from ..model.entry import Entry, EntryState
 from ..model.route import is_route
 from ..ports.store import Agenda, Claim, Terms
 from ..store_retry import StoreRetry
-from .alarm import Alarm
+from .alarm import WakeTimer
 from .lease import Lease
-from .lost_claims import Doubts
+from .lost_claims import LostClaims
 from .runner import Runner
-from .settler import AWAY
+from .settler import TRANSIENT_ERRORS
 
-LONGEST_PAUSE: Final = 0.5
+MAX_BACKOFF: Final = 0.5
 """Longest back-off in seconds while the store fails, short so that due runs start soon after it recovers."""
-ALONE_SECONDS: Final = 60.0
+SOLO_ROUTE_CHECK_SECONDS: Final = 60.0
 """Seconds between two checks for parked entries of this node's routes while no other node is live."""
-SOONEST_SECONDS: Final = 1.0
+MIN_ROUTE_CHECK_SECONDS: Final = 1.0
 """Minimum of that interval: a busy node must not check its routes with every claim, however long the lease is."""
-SET_ASIDE_FOR: Final = timedelta(minutes=1)
+DEFER_FOR: Final = timedelta(minutes=1)
 LOG: Final = logging.getLogger("horae")
 
 
@@ -38,12 +38,12 @@ class Dispatcher:
         self,
         store: Agenda,
         runner: Runner,
-        alarm: Alarm,
+        alarm: WakeTimer,
         lease: Lease,
         clock: Clock,
         terms: Terms,
         *,
-        lost_claims: Doubts,
+        lost_claims: LostClaims,
         routes: Callable[[], frozenset[str] | None] = lambda: None,
         claim_limit: int | None = None,
     ) -> None:
@@ -62,12 +62,12 @@ class Dispatcher:
         self._is_serialized = False
         self._is_claiming = False
         self._defer_failures = False
-        self._retry = StoreRetry("claiming", clock, max_backoff=LONGEST_PAUSE)
+        self._retry = StoreRetry("claiming", clock, max_backoff=MAX_BACKOFF)
         self._routes = routes
         self._checked_routes: frozenset[str] | None = None
         self._routes_checked_at = float("-inf")
         # The check happens at lease renewals, so interval + renewal stays within the poll ceiling.
-        self._route_check_interval = max(SOONEST_SECONDS, (terms.poll_ceiling - terms.renewal).total_seconds())
+        self._route_check_interval = max(MIN_ROUTE_CHECK_SECONDS, (terms.poll_ceiling - terms.renewal).total_seconds())
         self._route_check_requested = True
         self.has_peers = False
         """Whether other nodes are live, which may park entries that they cannot run."""
@@ -93,7 +93,7 @@ class Dispatcher:
         routes = self._routes()
         if routes is not None and (self._route_check_requested or self._is_check_due(routes)):
             await self._admit_routes(routes)
-        claimant = Claimant(self._lease.node, self._clock.now(), self._ceiling, routes)
+        claimant = ClaimContext(self._lease.node, self._clock.now(), self._ceiling, routes)
         claim = await self._claim(claimant, limit)
         if self._may_execute(claimant.node):
             self._runner.execute(claim.runs)
@@ -138,7 +138,7 @@ class Dispatcher:
         """
         if routes is not self._checked_routes and routes != self._checked_routes:
             return True
-        interval = self._route_check_interval if self.has_peers else ALONE_SECONDS
+        interval = self._route_check_interval if self.has_peers else SOLO_ROUTE_CHECK_SECONDS
         return self._clock.steady() - self._routes_checked_at >= interval
 
     async def _admit_routes(self, routes: frozenset[str]) -> None:
@@ -196,7 +196,7 @@ class Dispatcher:
         """Return False when the lease was lost, or the dispatcher closed, while the claim was in flight."""
         return not self._closing and self._lease.is_held and self._lease.node == node
 
-    async def _claim(self, claimant: Claimant, room: int) -> Claim:
+    async def _claim(self, claimant: ClaimContext, room: int) -> Claim:
         cancelling: list[str] = []
         unroutable: list[str] = []
         rule = _decide_or_defer if self._defer_failures else fire
@@ -212,7 +212,7 @@ class Dispatcher:
         limit = room if self._claim_limit is None else min(room, self._claim_limit)
         try:
             claim = await self._store.claim_due(claimant.now, claimant.node, limit, decide)
-        except AWAY:
+        except TRANSIENT_ERRORS:
             # The claim may be committed although its answer was lost.
             self._has_lost_claim = True
             raise
@@ -235,9 +235,9 @@ def _merge_claims(first: Claim, second: Claim) -> Claim:
     return Claim(runs, decided, first.more or second.more, min(heads, default=None))
 
 
-def _decide_or_defer(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _decide_or_defer(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     try:
         return fire(facts, entry, token, claim)
     except Exception:
         LOG.exception("the decision for a due entry of the task %s failed, and the entry is deferred", facts.task.id)
-        return Change(put=(entry._replace(state=Stand.TIMED, due=claim.now + SET_ASIDE_FOR),))
+        return Change(put=(entry._replace(state=EntryState.TIMED, due=claim.now + DEFER_FOR),))

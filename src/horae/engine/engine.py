@@ -12,24 +12,24 @@ from typing import Any, Final, Protocol
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.ids import ENTROPY, named
+from ..model.ids import ENTROPY_BYTES, make_id
 from ..model.reason import Reason
 from ..ports.journal import Journal
 from ..ports.records import Records
-from ..ports.store import Node, Order, Store
+from ..ports.store import CancelRequest, Node, Store
 from ..ports.target import Target
-from ..store_retry import keep_going
+from ..store_retry import restart_on_error
 from .admission import Admission
-from .alarm import Alarm
+from .alarm import WakeTimer
 from .clock_follower import ClockFollower
 from .delay_reporter import DelayReporter
 from .dispatcher import Dispatcher
 from .janitor import Janitor
-from .journal_writer import Scribe
-from .keeper import Keeper, Signals
+from .journal_writer import JournalWriter
+from .keeper import KeeperCallbacks, LeaseKeeper
 from .lease import Lease
-from .loop_thread import OwnThread
-from .lost_claims import Doubts
+from .loop_thread import LoopThread
+from .lost_claims import LostClaims
 from .process_identity import is_gone, own_home
 from .releaser import Releaser
 from .runner import Permit, Runner, permit_all
@@ -38,7 +38,7 @@ from .settler import Settler
 from .store_clock import CorrectedClock
 
 LOG: Final = logging.getLogger("horae")
-CLEAN_UP_SECONDS: Final = 4.0
+CLEANUP_SECONDS: Final = 4.0
 """Seconds for which cancelled runs may clean up before they are released anyway."""
 
 
@@ -72,14 +72,14 @@ class Engine:
         self._entropy = entropy
         terms = settings.terms
         ceiling = settings.poll_interval or terms.poll_ceiling
-        self.wake_timer = Alarm(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
+        self.wake_timer = WakeTimer(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
         self.lease = Lease(clock, terms)
         self.settler = Settler(store, self.wake_timer, clock)
-        self.journal_writer = Scribe(store, clock)
+        self.journal_writer = JournalWriter(store, clock)
         self.runner = Runner(store, targets, self.settler, self.journal_writer, clock, settings.capacity)
         self.runner.permit = permit
         self.releaser = Releaser(store, self.wake_timer, clock)
-        lost_claims = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
+        lost_claims = LostClaims(store, self.lease, self.runner, self.settler, self.releaser)
         self.dispatcher = Dispatcher(
             store,
             self.runner,
@@ -95,7 +95,7 @@ class Engine:
         self.delay_reporter = DelayReporter(store, self.lease, clock)
         self.janitor = Janitor(store, store, clock, settings)
         self._admission = Admission(store, clock, settings, is_gone)
-        self.keeper: Keeper | None = None
+        self.keeper: LeaseKeeper | None = None
         self.on_joined: Callable[[], Awaitable[None]] = _do_nothing
         """Callback: awaited when this node holds its lease, before its first claim."""
         self.drained = asyncio.Event()
@@ -109,7 +109,7 @@ class Engine:
         self.dispatcher.on_claimed = self._check_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
-        self._thread: OwnThread | None = None
+        self._thread: LoopThread | None = None
         self._start_stop_lock = asyncio.Lock()
 
     @property
@@ -153,7 +153,7 @@ class Engine:
             if self._thread is None:
                 actors["keeper"] = keeper.run
             self._actors = {
-                name: asyncio.ensure_future(keep_going(name, run, self._clock)) for name, run in actors.items()
+                name: asyncio.ensure_future(restart_on_error(name, run, self._clock)) for name, run in actors.items()
             }
 
     def notify(self) -> None:
@@ -214,7 +214,7 @@ class Engine:
         except TimeoutError:
             self.runner.abandon(Reason.RELEASED)
         try:
-            async with asyncio.timeout(CLEAN_UP_SECONDS):
+            async with asyncio.timeout(CLEANUP_SECONDS):
                 await self.runner.wait_abandoned()
         except TimeoutError:
             self.runner.release_abandoned()
@@ -243,7 +243,7 @@ class Engine:
 
     # --- the keeper, on this loop or in a thread ------------------------------------------------------------------
 
-    async def _join_and_check(self) -> Keeper:
+    async def _join_and_check(self) -> LeaseKeeper:
         has_joined = False
         try:
             keeper = await self._join()
@@ -256,10 +256,10 @@ class Engine:
             raise
         return keeper
 
-    async def _join(self) -> Keeper:
+    async def _join(self) -> LeaseKeeper:
         loop = asyncio.get_running_loop()
         if self._settings.lease_thread:
-            self._thread = OwnThread("horae-keeper")
+            self._thread = LoopThread("horae-keeper")
             self.keeper = await asyncio.wrap_future(self._thread.submit(self._start_keeper(self._thread, loop)))
         else:
             self.keeper = self._build_keeper(_call_directly)
@@ -267,7 +267,7 @@ class Engine:
             await self.keeper.step()
         return self.keeper
 
-    async def _start_keeper(self, thread: OwnThread, loop: asyncio.AbstractEventLoop) -> Keeper:
+    async def _start_keeper(self, thread: LoopThread, loop: asyncio.AbstractEventLoop) -> LeaseKeeper:
         """Join, renew once and start the keeper loop; runs on the event loop of the keeper thread."""
         keeper = self._build_keeper(loop.call_soon_threadsafe)
         await keeper.join()
@@ -281,7 +281,7 @@ class Engine:
                 if not loop.is_closed():
                     raise
 
-        thread.run_in_background(keep_going("keeper", run, self._clock))
+        thread.run_in_background(restart_on_error("keeper", run, self._clock))
         return keeper
 
     async def _stop_keeper_thread(self) -> None:
@@ -290,8 +290,8 @@ class Engine:
             await asyncio.to_thread(self._thread.stop)
             self._thread = None
 
-    def _build_keeper(self, call: Callable[..., Any]) -> Keeper:
-        signals = Signals(
+    def _build_keeper(self, call: Callable[..., Any]) -> LeaseKeeper:
+        signals = KeeperCallbacks(
             on_orders=lambda orders: call(self._on_orders, orders),
             on_lost=lambda: call(self._on_lease_lost),
             on_head_seen=lambda head: call(self._on_head_seen, head),
@@ -300,7 +300,7 @@ class Engine:
             on_clock_set_back=lambda by: call(self.clock_follower.report_step, by),
             on_draining=lambda draining: call(self._on_drain_order, draining),
         )
-        return Keeper(
+        return LeaseKeeper(
             self._store,
             self.lease,
             self._clock,
@@ -313,7 +313,7 @@ class Engine:
 
     def _new_node(self) -> Node:
         now = self._clock.now()
-        name = named("nod", now, self._entropy(ENTROPY))
+        name = make_id("nod", now, self._entropy(ENTROPY_BYTES))
         host, capacity = platform.node(), self._settings.capacity
         return Node(name, self._home, self._version, now, now, host=host, capacity=capacity, offset=self._clock.offset)
 
@@ -343,7 +343,7 @@ class Engine:
             self.dispatcher.request_route_check()
             self.wake_timer.notify()
 
-    def _on_orders(self, orders: tuple[Order, ...]) -> None:
+    def _on_orders(self, orders: tuple[CancelRequest, ...]) -> None:
         for order in orders:
             self.runner.request_end(order.run_id, order.reason)
 

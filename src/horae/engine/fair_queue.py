@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..model.outcome import Settlement
 
 
-class Queued(NamedTuple):
+class QueuedSettlement(NamedTuple):
     owner: str
     settlement: Settlement
 
@@ -19,7 +19,7 @@ class FairQueue:
     """First in, first out within an owner; round-robin between owners."""
 
     def __init__(self) -> None:
-        self._queues: dict[str, deque[Queued]] = {}
+        self._queues: dict[str, deque[QueuedSettlement]] = {}
         self._owners: deque[str] = deque()
         """Owners with queued settlements, each once, in round-robin order."""
         self._size = 0
@@ -27,10 +27,10 @@ class FairQueue:
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self) -> Iterator[Queued]:
+    def __iter__(self) -> Iterator[QueuedSettlement]:
         return chain.from_iterable(self._queues.values())
 
-    def add(self, queued: Queued) -> None:
+    def add(self, queued: QueuedSettlement) -> None:
         queue = self._queues.get(queued.owner)
         if queue is None:
             queue = self._queues[queued.owner] = deque()
@@ -38,11 +38,11 @@ class FairQueue:
         queue.append(queued)
         self._size += 1
 
-    def take(self, most: int) -> deque[Queued]:
+    def take(self, most: int) -> deque[QueuedSettlement]:
         """Remove and return up to `most` settlements."""
         size = min(most, self._size)
         self._size -= size
-        taken: deque[Queued] = deque()
+        taken: deque[QueuedSettlement] = deque()
         while len(taken) < size:
             owner = self._owners.popleft()
             queue = self._queues[owner]
@@ -55,7 +55,7 @@ class FairQueue:
                 del self._queues[owner]
         return taken
 
-    def return_to_front(self, taken: Iterable[Queued]) -> None:
+    def return_to_front(self, taken: Iterable[QueuedSettlement]) -> None:
         """Return settlements that could not be committed, in the order of `take`, to the front of their owners' queues."""
         for queued in reversed(list(taken)):
             if queued.owner not in self._queues:

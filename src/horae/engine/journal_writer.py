@@ -14,18 +14,18 @@ from ..model.limits import LOG_LINES
 from ..ports.journal import Journal, Line
 from ..store_retry import StoreRetry
 
-GATHER_SECONDS: Final = 0.05
-MOST_PENDING: Final = 20 * LOG_LINES
+BATCH_SECONDS: Final = 0.05
+MAX_PENDING: Final = 20 * LOG_LINES
 LOG: Final = logging.getLogger("horae")
 
 
-class Scribe:
+class JournalWriter:
     """Accepts lines from any thread. Run logs are best effort: they never delay a settlement, and the buffer is bounded."""
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
         self._retry = StoreRetry("writing of run logs", clock)
-        self._pending: deque[Line] = deque(maxlen=MOST_PENDING)
+        self._pending: deque[Line] = deque(maxlen=MAX_PENDING)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = asyncio.Lock()
         self._is_scheduled = False
@@ -41,7 +41,7 @@ class Scribe:
             self._is_scheduled = True
             # A thread may outlive the event loop of its node; its lines are then dropped.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._schedule_flush, GATHER_SECONDS)
+                self._loop.call_soon_threadsafe(self._schedule_flush, BATCH_SECONDS)
 
     async def flush(self) -> None:
         """Write all lines so far to the journal; on a store error they are kept and retried later."""
@@ -62,7 +62,7 @@ class Scribe:
             self._retry.succeeded()
         except StoreError as error:
             # Retried later; the oldest lines that do not fit next to newer ones are dropped.
-            free = MOST_PENDING - len(self._pending)
+            free = MAX_PENDING - len(self._pending)
             self._pending.extendleft(lines[: -free - 1 : -1])
             self._is_scheduled = True
             self._schedule_flush(self._retry.failed(error))

@@ -11,24 +11,24 @@ from typing import Final
 
 from ..errors import StoreError
 from ..lifecycle.recover import recover
-from ..ports.store import Agenda, Extension, Node, Order, Terms
+from ..ports.store import Agenda, CancelRequest, LeaseRenewal, Node, Terms
 from ..store_retry import StoreRetry
-from .clock_follower import NOTEWORTHY
+from .clock_follower import MIN_STEP
 from .lease import Lease
 from .store_clock import CorrectedClock
 
-HANDFUL: Final = 256
-SOON_SECONDS: Final = 0.5
+MAX_BATCH: Final = 256
+RETRY_SECONDS: Final = 0.5
 """Delay of a retry after a failed renewal; shorter where the lease is short."""
-BREATH_SECONDS: Final = 0.05
+MIN_RENEWAL_SECONDS: Final = 0.05
 """Minimum distance of two renewals on request, since each is a write."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
+class KeeperCallbacks:
     """Callbacks of the keeper to the engine; called on the keeper's thread."""
 
-    on_orders: Callable[[tuple[Order, ...]], None]
+    on_orders: Callable[[tuple[CancelRequest, ...]], None]
     on_lost: Callable[[], None]
     on_head_seen: Callable[[datetime | None], None]
     on_recovered: Callable[[], None]
@@ -40,7 +40,7 @@ class Signals:
     """Whether this node is ordered to claim nothing more; called when that changes."""
 
 
-class Keeper:
+class LeaseKeeper:
     """One per node. A node is dead when its renewal counter stands still for a lease on this node's monotonic clock; no
     lease expires by a wall clock."""
 
@@ -50,7 +50,7 @@ class Keeper:
         lease: Lease,
         clock: CorrectedClock,
         terms: Terms,
-        signals: Signals,
+        signals: KeeperCallbacks,
         *,
         new_node: Callable[[], Node],
         is_gone: Callable[[str], bool],
@@ -74,7 +74,7 @@ class Keeper:
         self._last_renewal = float("-inf")
         self._next_renewal = 0.0
         self._not_before = float("-inf")
-        self._retry_seconds = min(SOON_SECONDS, terms.renewal.total_seconds() / 4)
+        self._retry_seconds = min(RETRY_SECONDS, terms.renewal.total_seconds() / 4)
 
     async def join(self) -> None:
         """Join under a new node id; runs of a former id are recovered like those of any dead node. Draining is kept."""
@@ -116,7 +116,7 @@ class Keeper:
     @property
     def _renewal_at(self) -> float:
         return (
-            min(self._next_renewal, self._last_renewal + BREATH_SECONDS)
+            min(self._next_renewal, self._last_renewal + MIN_RENEWAL_SECONDS)
             if self._renewal_requested
             else self._next_renewal
         )
@@ -155,11 +155,11 @@ class Keeper:
         if self._last_clocks is not None:
             passed = timedelta(seconds=steady - self._last_clocks[1])
             back = self._last_clocks[0] + passed - wall
-            if back >= NOTEWORTHY:
+            if back >= MIN_STEP:
                 self._signals.on_clock_set_back(back)
         self._last_clocks = wall, steady
 
-    def _apply_extension(self, extension: Extension) -> None:
+    def _apply_extension(self, extension: LeaseRenewal) -> None:
         if extension.cancel_requests:
             self._signals.on_orders(extension.cancel_requests)
         if extension.draining is not self._draining:
@@ -195,7 +195,7 @@ class Keeper:
         A due renewal is not delayed: the remaining batches follow after it.
         """
         decide = partial(recover, now=self._clock.now())
-        while await self._store.recover(node, renewals, decide, HANDFUL) == HANDFUL:
+        while await self._store.recover(node, renewals, decide, MAX_BATCH) == MAX_BATCH:
             self._signals.on_recovered()
             if self._clock.steady() >= self._next_renewal:
                 return

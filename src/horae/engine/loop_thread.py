@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
-class OwnThread:
+class LoopThread:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._jobs: list[asyncio.Task[None]] = []

@@ -9,7 +9,7 @@ from .runner import Runner
 from .settler import Settler
 
 
-class Doubts:
+class LostClaims:
     """The lease covers every run of its node, so a run that the node does not know would never be recovered while it lives."""
 
     def __init__(self, store: Agenda, lease: Lease, runner: Runner, settler: Settler, releaser: Releaser) -> None:

@@ -12,21 +12,21 @@ from ..errors import StoreError
 from ..lifecycle.recover import release
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
-from .alarm import Alarm
+from .alarm import WakeTimer
 
-HANDFUL: Final = 256
-LONGEST_PAUSE: Final = 0.5
+MAX_BATCH: Final = 256
+MAX_BACKOFF: Final = 0.5
 
 
 class Releaser:
-    def __init__(self, store: Agenda, alarm: Alarm, clock: Clock) -> None:
+    def __init__(self, store: Agenda, alarm: WakeTimer, clock: Clock) -> None:
         self._store = store
         self._alarm = alarm
         self._clock = clock
         self._claims: list[tuple[str, int]] = []
         self._in_flight = 0
         self._wake = asyncio.Event()
-        self._retry = StoreRetry("handing back of runs", clock, max_backoff=LONGEST_PAUSE)
+        self._retry = StoreRetry("handing back of runs", clock, max_backoff=MAX_BACKOFF)
 
     def add(self, claims: Iterable[tuple[str, int]]) -> None:
         self._claims.extend(claims)
@@ -40,7 +40,7 @@ class Releaser:
 
     async def step(self) -> int:
         """Release one batch; return its size. Tokens of runs that other nodes have taken over are stale and ignored."""
-        batch, self._claims = self._claims[:HANDFUL], self._claims[HANDFUL:]
+        batch, self._claims = self._claims[:MAX_BATCH], self._claims[MAX_BATCH:]
         if batch:
             self._in_flight = len(batch)
             try:

@@ -15,11 +15,11 @@ from ..model.run import RunState
 from ..model.task import Task
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
-from .active_run import Carried
-from .deadline_timer import Watch
-from .journal_writer import Scribe
+from .active_run import ActiveRun
+from .deadline_timer import DeadlineTimer
+from .journal_writer import JournalWriter
 from .settler import Settler
-from .verdict import OUTCOMES, answered_late, ended_by, no_outcome, no_target, raised
+from .verdict import OUTCOMES, cancelled_outcome, error_outcome, invalid_outcome, late_outcome, unknown_target_outcome
 
 LOG: Final = logging.getLogger("horae")
 Permit: TypeAlias = Callable[[Task], Awaitable[Outcome | None]]
@@ -30,7 +30,7 @@ async def permit_all(_task: Task) -> Outcome | None:
     return None
 
 
-FAILURES: Final = logging.getLogger("horae.runs")
+FAILURE_LOG: Final = logging.getLogger("horae.runs")
 """Logger of failed runs; a program that prints each failure itself silences it (`runtime/observability.py`)."""
 
 
@@ -40,7 +40,7 @@ class Runner:
         store: Agenda,
         targets: Mapping[str, Target],
         settler: Settler,
-        scribe: Scribe,
+        scribe: JournalWriter,
         clock: Clock,
         capacity: int,
     ) -> None:
@@ -52,10 +52,10 @@ class Runner:
         self._targets = targets
         self._settler = settler
         self._capacity = capacity
-        self._active: dict[str, Carried] = {}
-        self._abandoned: dict[str, Carried] = {}
+        self._active: dict[str, ActiveRun] = {}
+        self._abandoned: dict[str, ActiveRun] = {}
         self._starting: set[asyncio.Task[None]] = set()
-        self._deadlines = Watch(clock, self._active)
+        self._deadlines = DeadlineTimer(clock, self._active)
         self._idle = asyncio.Event()
         self._idle.set()
         self._no_abandoned = asyncio.Event()
@@ -99,9 +99,9 @@ class Runner:
             return
         self._idle.clear()
         now, steady = self.clock.now(), self.clock.steady()
-        to_commit: list[Carried] = []
+        to_commit: list[ActiveRun] = []
         for task, run in claims:
-            active = self._active[run.id] = Carried(self, task, run, now, steady)
+            active = self._active[run.id] = ActiveRun(self, task, run, now, steady)
             if run.state is RunState.CLAIMED:
                 to_commit.append(active)
             else:
@@ -153,7 +153,7 @@ class Runner:
             LOG.warning("%s goes on after its node has stopped, and is handed back", active.task.name)
             self._release(active)
 
-    def _take_all(self) -> tuple[Carried, ...]:
+    def _take_all(self) -> tuple[ActiveRun, ...]:
         runs = tuple(self._active.values())
         self._active.clear()
         self._deadlines.stop()
@@ -161,7 +161,7 @@ class Runner:
         self.notify_room()
         return runs
 
-    def _release(self, active: Carried) -> None:
+    def _release(self, active: ActiveRun) -> None:
         if self._abandoned.pop(active.run.id, None) is not None:
             self.release([active.claim])
         if not self._abandoned:
@@ -169,11 +169,11 @@ class Runner:
 
     # --- one run, from its start to its settlement -----------------------------------------------------------------
 
-    def _start_job(self, active: Carried) -> None:
+    def _start_job(self, active: ActiveRun) -> None:
         active.job = asyncio.get_running_loop().create_task(self._run_to_settlement(active))
         self._deadlines.watch(active)
 
-    async def _commit_starts(self, runs: Sequence[Carried]) -> None:
+    async def _commit_starts(self, runs: Sequence[ActiveRun]) -> None:
         """Commit the start of `at_most_once` runs; only those that the store then has as running are executed."""
         try:
             started = await self._store.start([active.claim for active in runs], self.clock.now())
@@ -193,44 +193,44 @@ class Runner:
             else:
                 self._settle(active, Cancelled())
 
-    async def _run_to_settlement(self, active: Carried) -> None:
+    async def _run_to_settlement(self, active: ActiveRun) -> None:
         outcome = await self._execute(active)
         if active.line_count:
             await self.journal_writer.flush()
         self._settle(active, outcome)
 
-    async def _execute(self, active: Carried) -> Outcome:
+    async def _execute(self, active: ActiveRun) -> Outcome:
         """Execute the target; every error becomes an outcome."""
         target = self._targets.get(active.task.target.kind)
         if target is None:
-            return no_target(active.task.target.kind)
+            return unknown_target_outcome(active.task.target.kind)
         if active.end_reason is not None:
-            return ended_by(active)
+            return cancelled_outcome(active)
         active.is_cancellable = True
         try:
             outcome = None if agent_of(active.task) is None else await self.permit(active.task)
             if outcome is None:
                 outcome = await target.execute(active)
         except asyncio.CancelledError:
-            return ended_by(active)
+            return cancelled_outcome(active)
         except GeneratorExit:  # the loop itself goes down
             raise
         except BaseException as error:  # noqa: BLE001 - a target that raises must not stop the node
-            outcome = raised(error)
+            outcome = error_outcome(error)
         finally:
             active.is_cancellable = False
         if outcome.__class__ not in OUTCOMES:
-            outcome = no_outcome(outcome)
-        return answered_late(active, outcome) if active.cancelled else outcome
+            outcome = invalid_outcome(outcome)
+        return late_outcome(active, outcome) if active.cancelled else outcome
 
-    def _settle(self, active: Carried, outcome: Outcome) -> None:
+    def _settle(self, active: ActiveRun, outcome: Outcome) -> None:
         if self._remove_active(active):
             run, now = active.run, self.clock.now()
             if isinstance(outcome, Failed | TimedOut):
                 # A target that requests a retry itself is no failure to warn about.
                 is_requested = isinstance(outcome, Failed) and outcome.retry_after is not None
                 level = logging.INFO if is_requested else logging.WARNING
-                FAILURES.log(
+                FAILURE_LOG.log(
                     level, "%s, attempt %d of %s: %s", active.task.name, run.attempt, run.planned, outcome.error
                 )
             self._settler.add(Settlement(run.id, run.token, outcome, active.started, now), run.owner)
@@ -238,7 +238,7 @@ class Runner:
         else:
             self._release(active)
 
-    def _remove_active(self, active: Carried) -> bool:
+    def _remove_active(self, active: ActiveRun) -> bool:
         """Remove a run from the active ones; return False if it was abandoned before, and must not be settled."""
         was_active = self._active.pop(active.run.id, None) is active
         if not self._active:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ..ports.store import STANDARD_TERMS, Terms
+from ..ports.store import DEFAULT_TERMS, Terms
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
     """`capacity` is the number of runs that one node executes at once, `grace` the time they get to end at a stop."""
 
-    terms: Terms = STANDARD_TERMS
+    terms: Terms = DEFAULT_TERMS
     capacity: int = 1_024
     claim_limit: int | None = None
     """Maximum entries per claim; by default the free capacity. Concurrency is bounded by `capacity` alone."""

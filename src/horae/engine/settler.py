@@ -14,18 +14,18 @@ from ..clock import Clock
 from ..errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
 from ..lifecycle.settle import settle
 from ..model.change import Change, Facts
-from ..model.entry import Stand
-from ..model.limits import ERROR_CHARACTERS, shortened
+from ..model.entry import EntryState
+from ..model.limits import ERROR_CHARACTERS, shorten
 from ..model.outcome import Failed, Settlement
 from ..model.run import Run
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
-from .alarm import Alarm
-from .fair_queue import FairQueue, Queued
+from .alarm import WakeTimer
+from .fair_queue import FairQueue, QueuedSettlement
 
-HANDFUL: Final = 256
-LONGEST_PAUSE: Final = 0.5
-AWAY: Final = (StoreUnavailable, StoreFull, StoreDamaged)
+MAX_BATCH: Final = 256
+MAX_BACKOFF: Final = 0.5
+TRANSIENT_ERRORS: Final = (StoreUnavailable, StoreFull, StoreDamaged)
 """Errors after which the same write may succeed later. Any other store error concerns the data and would recur."""
 LOG: Final = logging.getLogger("horae")
 
@@ -34,14 +34,14 @@ class Settler:
     """Two workers: the second works only while a full batch is ready. So a batch is prepared while another is being
     written, and under low load all ready settlements still go into one batch."""
 
-    def __init__(self, store: Agenda, alarm: Alarm, clock: Clock) -> None:
+    def __init__(self, store: Agenda, alarm: WakeTimer, clock: Clock) -> None:
         self._store = store
         self._alarm = alarm
         self._clock = clock
         self._ready = FairQueue()
         self._wake = asyncio.Event()
-        self._retry = StoreRetry("settling of ended runs", clock, max_backoff=LONGEST_PAUSE)
-        self._in_flight: list[deque[Queued]] = []
+        self._retry = StoreRetry("settling of ended runs", clock, max_backoff=MAX_BACKOFF)
+        self._in_flight: list[deque[QueuedSettlement]] = []
         """Batches in flight, one per write."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         """Callback after each commit, with the ids of the tasks that have an ended run."""
@@ -55,7 +55,7 @@ class Settler:
 
     def add(self, settlement: Settlement, owner: str = "") -> None:
         """Queue a settlement; batches are filled round-robin by `owner`."""
-        self._ready.add(Queued(owner, settlement))
+        self._ready.add(QueuedSettlement(owner, settlement))
         self._wake.set()
 
     def has_settlement(self, run_id: str) -> bool:
@@ -64,12 +64,12 @@ class Settler:
 
     async def step(self) -> int:
         """Commit one batch; return its size. Uncommitted settlements return to the front: settling twice is harmless."""
-        queue = self._ready.take(HANDFUL)
+        queue = self._ready.take(MAX_BATCH)
         size = len(queue)
         self._in_flight.append(queue)
         try:
             await self._record(queue, tuple([each.settlement for each in queue]))
-        except AWAY:
+        except TRANSIENT_ERRORS:
             raise
         except Exception:
             # One settlement that cannot be recorded must not block the others.
@@ -80,7 +80,7 @@ class Settler:
             self._ready.return_to_front(queue)
         return size
 
-    async def _record(self, queue: deque[Queued], batch: tuple[Settlement, ...]) -> None:
+    async def _record(self, queue: deque[QueuedSettlement], batch: tuple[Settlement, ...]) -> None:
         """Commit `batch`, the first settlements of `queue`, and remove them from it."""
         decisions = _DecisionLog()
         try:
@@ -95,11 +95,11 @@ class Settler:
         )
         self.on_settled(decisions.tasks)
 
-    async def _record_one_by_one(self, queue: deque[Queued]) -> None:
+    async def _record_one_by_one(self, queue: deque[QueuedSettlement]) -> None:
         while queue:
             try:
                 await self._record(queue, (queue[0].settlement,))
-            except AWAY:
+            except TRANSIENT_ERRORS:
                 raise
             except Exception as error:
                 LOG.exception(
@@ -108,12 +108,12 @@ class Settler:
                 )
                 await self._record_failure(queue, error)
 
-    async def _record_failure(self, queue: deque[Queued], error: Exception) -> None:
-        error_text = shortened(f"its end could not be recorded: {type(error).__name__}: {error}", ERROR_CHARACTERS)
+    async def _record_failure(self, queue: deque[QueuedSettlement], error: Exception) -> None:
+        error_text = shorten(f"its end could not be recorded: {type(error).__name__}: {error}", ERROR_CHARACTERS)
         encodable = error_text.encode(errors="backslashreplace").decode()
         try:
             await self._record(queue, (queue[0].settlement._replace(outcome=Failed(encodable)),))
-        except AWAY:
+        except TRANSIENT_ERRORS:
             raise
         except Exception:
             LOG.exception("the run %s cannot be ended at all, and is left as it is", queue[0].settlement.run_id)
@@ -122,7 +122,7 @@ class Settler:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as workers:
             workers.create_task(self._run_worker(1))
-            workers.create_task(self._run_worker(HANDFUL))
+            workers.create_task(self._run_worker(MAX_BATCH))
 
     async def _run_worker(self, least: int) -> None:
         """Commit batches whenever at least `least` settlements are ready."""
@@ -154,13 +154,13 @@ class _DecisionLog:
     def decide(self, facts: Facts, run: Run, report: Settlement) -> Change:
         change = settle(facts, run, report)
         for entry in change.put:
-            if entry.state is Stand.TIMED and (self._first_due is None or entry.due < self._first_due):
+            if entry.state is EntryState.TIMED and (self._first_due is None or entry.due < self._first_due):
                 self._first_due = entry.due
         self._has_freed_slots = self._has_freed_slots or bool(run.lanes)
         self.tasks.add(run.task_id)
         return change
 
-    def notify(self, alarm: Alarm) -> None:
+    def notify(self, alarm: WakeTimer) -> None:
         if self._has_freed_slots:
             # A freed lane slot unparks an entry, and only the store knows which.
             alarm.notify()

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..clock import Clock
 
-NOTEWORTHY: Final = timedelta(seconds=1)
+LOG_THRESHOLD: Final = timedelta(seconds=1)
 LOG: Final = logging.getLogger("horae")
 
 
@@ -46,10 +46,10 @@ class CorrectedClock:
 
     def _log_offset(self) -> None:
         """Log the correction once, and again when it has changed by a second: each renewal may adjust it a little."""
-        if abs(self.offset - self._logged_offset) < NOTEWORTHY:
+        if abs(self.offset - self._logged_offset) < LOG_THRESHOLD:
             return
         self._logged_offset = self.offset
-        if abs(self.offset) >= NOTEWORTHY:
+        if abs(self.offset) >= LOG_THRESHOLD:
             LOG.warning(
                 "this machine's clock differs from the store's, and is corrected by %+.3f s",
                 self.offset.total_seconds(),

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from ..model.limits import ERROR_CHARACTERS, shortened
+from ..model.limits import ERROR_CHARACTERS, shorten
 from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
 from ..model.reason import Reason
-from .active_run import Carried
+from .active_run import ActiveRun
 
 OUTCOMES: Final = frozenset(get_args(Outcome))
 
 
-def raised(error: BaseException) -> Outcome:
+def error_outcome(error: BaseException) -> Outcome:
     try:
-        return Failed(shortened(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
+        return Failed(shorten(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
     except BaseException:  # noqa: BLE001 - str() of a foreign exception may raise anything
         return Failed(f"{type(error).__name__}, which cannot be told")
 
 
-def no_target(kind: str) -> Outcome:
+def unknown_target_outcome(kind: str) -> Outcome:
     return Failed(f"no target of kind '{kind}'", reason=Reason.TARGET_UNKNOWN)
 
 
-def no_outcome(answer: object) -> Outcome:
+def invalid_outcome(answer: object) -> Outcome:
     return Failed(f"the target answered with {type(answer).__name__}, which is no outcome")
 
 
-def ended_by(active: Carried) -> Outcome:
+def cancelled_outcome(active: ActiveRun) -> Outcome:
     """Return the outcome of a run whose target was cancelled."""
     if active.end_reason is Reason.DEADLINE:
         return TimedOut(_timeout_text(active))
@@ -36,14 +36,14 @@ def ended_by(active: Carried) -> Outcome:
     return Cancelled()
 
 
-def answered_late(active: Carried, outcome: Outcome) -> Outcome:
+def late_outcome(active: ActiveRun, outcome: Outcome) -> Outcome:
     """Return the outcome of a run that answered after it was asked to end: a result counts, an error becomes the timeout."""
     if active.end_reason is not Reason.DEADLINE or isinstance(outcome, Succeeded | Waiting):
         return outcome
     return TimedOut(outcome.error if isinstance(outcome, Failed) else _timeout_text(active))
 
 
-def _timeout_text(active: Carried) -> str:
+def _timeout_text(active: ActiveRun) -> str:
     policies = active.task.policies
     silent_until = active.last_heartbeat + policies.timeout.total_seconds()
     if policies.max_duration is not None and active.deadline_at < silent_until:

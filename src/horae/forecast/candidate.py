@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ..model.field_checks import check_duration, check_number
 from ..model.refusals import refuse
 from ..schedule.zones import find_zone
-from ..service.tasks.task_request import Duration, Wish, read_duration
+from ..service.tasks.task_request import Duration, TaskRequest, read_duration
 
 LONGEST_SPAN: Final = timedelta(days=3660)
 _LONGEST_RUN: Final = timedelta(days=30)
@@ -19,14 +19,14 @@ _MOST_IN_LANE: Final = 1_000_000
 class Candidate(NamedTuple):
     """A wish, and how long one run of it takes; None: as long as all the others."""
 
-    wish: Wish
+    wish: TaskRequest
     takes: Duration | None = None
 
 
 class Question(NamedTuple):
     """Everything that a forecast depends on: the same question has the same answer, to the last number."""
 
-    wishes: tuple[Wish, ...]
+    wishes: tuple[TaskRequest, ...]
     takes: tuple[timedelta, ...]
     start: datetime
     end: datetime
@@ -37,7 +37,7 @@ class Question(NamedTuple):
     every_run: bool
 
 
-def read_takes(candidates: Sequence[Candidate | Wish], usual: Duration) -> tuple[timedelta, ...]:
+def read_takes(candidates: Sequence[Candidate | TaskRequest], usual: Duration) -> tuple[timedelta, ...]:
     return tuple(_takes(each.takes if isinstance(each, Candidate) else None, usual) for each in candidates)
 
 

@@ -7,10 +7,10 @@ from itertools import islice
 from typing import Final
 
 from ..schedule import Once, Past, Schedule
-from ..schedule.clock_changes import ClockChange, Effect, clock_changes
+from ..schedule.clock_changes import ClockChange, Effect, find_clock_changes
 from ..schedule.instants import SECOND, to_datetime, to_instant, wall_reading
 from ..schedule.value import last_instant
-from ..schedule.warnings import warn
+from ..schedule.warnings import make_warning
 from ..schedule.zones import find_zone
 from .report import ClockHit
 
@@ -36,12 +36,12 @@ def clock_hits(schedule: Schedule, start: datetime, end: datetime) -> tuple[Cloc
     first, last = to_instant(start) // SECOND, to_instant(end) // SECOND
     if schedule.end is not None:
         last = min(last, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
-    return tuple(_hit(change) for change in islice(clock_changes(rule, first, last), _MOST))
+    return tuple(_hit(change) for change in islice(find_clock_changes(rule, first, last), _MOST))
 
 
 def _hit(change: ClockChange) -> ClockHit:
     code = _SENTENCES[change.effect]
-    said = warn(
+    said = make_warning(
         code,
         date=f"{wall_reading(change.wall):%Y-%m-%d}",
         before=_clock(change.before, change.wall),

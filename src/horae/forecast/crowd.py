@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from ..model.ids import instant, microseconds
+from ..model.ids import from_microseconds, to_microseconds
 from ..schedule.zones import find_zone
 
 _SECOND: Final = 1_000_000
@@ -23,12 +23,12 @@ class Crowd(NamedTuple):
 
 def fullest(times: Iterable[tuple[datetime, int]], width: timedelta) -> Crowd | None:
     """The stretch of that width in which most came, the first of those that were equally full. `times` are in order."""
-    size = microseconds(instant(0) + width)
+    size = to_microseconds(from_microseconds(0) + width)
     best: Crowd | None = None
-    for place, group in groupby(times, key=lambda each: microseconds(each[0]) // size):
+    for place, group in groupby(times, key=lambda each: to_microseconds(each[0]) // size):
         came = Counter(number for _, number in group)
         if best is None or came.total() > best.came.total():
-            best = Crowd(instant(place * size), came)
+            best = Crowd(from_microseconds(place * size), came)
     return best
 
 
@@ -46,6 +46,6 @@ def by_day(times: Iterable[tuple[datetime, int]], zone: str) -> Counter[date]:
     """How many on each date of a zone."""
     found, days = find_zone(zone), Counter[date]()
     for at, count in times:
-        offset = found.offset(microseconds(at) // _SECOND)
+        offset = found.offset(to_microseconds(at) // _SECOND)
         days[(at + timedelta(seconds=offset)).date()] += count
     return days

@@ -11,9 +11,9 @@ from ..choices import Language
 from ..errors import Sentence
 from ..model.reason import Reason
 from ..model.task import Task
-from ..schedule.describe.chinese import duration as duration_zh
-from ..schedule.describe.english import duration as duration_en
-from ..schedule.preview import fires_in
+from ..schedule.describe.chinese import describe_duration as duration_zh
+from ..schedule.describe.english import describe_duration as duration_en
+from ..schedule.preview import make_fires
 from .report import ClockHit, Finding, LaneForecast, Report, Severity, TaskForecast
 from .sentences import SENTENCES
 
@@ -167,7 +167,7 @@ def _rounded(length: timedelta) -> timedelta:
 
 
 def _time(at: datetime, zone: str) -> str:
-    local = fires_in(zone, [at])[0].local
+    local = make_fires(zone, [at])[0].local
     return f"{local:%Y-%m-%d %H:%M:%S} {zone}" if local.second else f"{local:%Y-%m-%d %H:%M} {zone}"
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from ..lifecycle.entry_removal import occurrences_in
+from ..lifecycle.entry_removal import count_occurrences
 from ..model.change import Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.run import Origin
 from ..model.task import Task
 from .candidate import Question
@@ -40,7 +40,7 @@ class Played(NamedTuple):
         """Whether an entry stands for occurrences that have come, and have neither begun nor been skipped."""
         if entry.origin is not Origin.SCHEDULED or entry.kind not in (EntryKind.NEXT, EntryKind.WAITING):
             return False
-        looked_at = self.complete or entry.state in (Stand.PARKED, Stand.HELD)
+        looked_at = self.complete or entry.state in (EntryState.PARKED, EntryState.HELD)
         return entry.due <= self.until if looked_at else entry.due < self.until
 
 
@@ -111,7 +111,7 @@ def _waiting(played: Played, number: int) -> int:
     facts = played.facts.get(number)
     if facts is None:
         return 0
-    return sum(occurrences_in(facts, entry, played.until) for entry in facts.entries if played.came_due(entry))
+    return sum(count_occurrences(facts, entry, played.until) for entry in facts.entries if played.came_due(entry))
 
 
 def _upcoming(played: Played, number: int) -> datetime | None:

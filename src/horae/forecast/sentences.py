@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ..choices import Language
-from ..plural import agree
+from ..plural import apply_number_agreement
 from ..typography import full_width
 
 
@@ -20,10 +20,14 @@ class Said(NamedTuple):
     hint_zh: str
 
     def message(self, language: Language, facts: Mapping[str, object]) -> str:
-        return (agree(self.message_en, facts) if language == "en" else full_width(self.message_zh)).format_map(facts)
+        return (
+            apply_number_agreement(self.message_en, facts) if language == "en" else full_width(self.message_zh)
+        ).format_map(facts)
 
     def hint(self, language: Language, facts: Mapping[str, object]) -> str:
-        return (agree(self.hint_en, facts) if language == "en" else full_width(self.hint_zh)).format_map(facts)
+        return (
+            apply_number_agreement(self.hint_en, facts) if language == "en" else full_width(self.hint_zh)
+        ).format_map(facts)
 
 
 SENTENCES: Final[dict[str, Said]] = {

@@ -17,10 +17,10 @@ from ..engine.settings import EngineSettings
 from ..errors import Refusal
 from ..model.accounts.principal import LOCAL
 from ..model.change import Facts
-from ..model.page import LARGEST_PAGE
+from ..model.page import MAX_PAGE_SIZE
 from ..model.task import Task
 from ..ports.store import TaskFilter, Terms
-from ..service.tasks.task_request import Duration, Wish
+from ..service.tasks.task_request import Duration, TaskRequest
 from ..service.tasks.tasks import Tasks
 from ..version import __version__
 from ..virtual_time import VirtualClock, VirtualLoop
@@ -43,7 +43,7 @@ Progress = Callable[[float, datetime], None]
 
 
 def forecast(  # noqa: PLR0913 - one question, with everything that it depends on
-    candidates: Sequence[Candidate | Wish],
+    candidates: Sequence[Candidate | TaskRequest],
     *,
     start: datetime,
     span: Duration,
@@ -150,7 +150,7 @@ class _Stage:
         found: dict[int, Facts] = {}
         after: str | None = None
         while True:
-            page = await self._store.tasks(TaskFilter(), after, LARGEST_PAGE)
+            page = await self._store.tasks(TaskFilter(), after, MAX_PAGE_SIZE)
             found |= {number_of(facts.task.target): facts for facts in page.items}
             after = page.after
             if after is None:
@@ -168,7 +168,7 @@ class _Stage:
         self._loop.close()
 
 
-async def _made(tasks: Tasks, number: int, wish: Wish) -> Task | None:
+async def _made(tasks: Tasks, number: int, wish: TaskRequest) -> Task | None:
     """None for one that would never run: that is for the report to say. Whatever else is wrong with a wish is refused."""
     try:
         return await tasks.create(LOCAL, wish._replace(target=stand_in(number), key=None))

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.lane import DEFAULT_LIMIT
 from ..model.policy import Overlap as PolicyOverlap
 from ..model.reason import Reason
@@ -123,7 +123,7 @@ class Tally:
             else:
                 self._skipped(task, run, now)
         for put in change.put:
-            if put.state is Stand.PARKED and put.lane is not None:
+            if put.state is EntryState.PARKED and put.lane is not None:
                 self._line_up(slot, put.lane, now if parked is None else parked)
         self._count_rows(len(change.new_runs))
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from . import crontab, nanoclaw, openclaw
-from .import_result import Found, Group, Harvest, Past, Unclear
+from .import_result import AgentGroup, ImportedTask, ImportResult, PastRun, RejectedItem
 
-__all__ = ["Found", "Group", "Harvest", "Past", "Unclear", "crontab", "nanoclaw", "openclaw"]
+__all__ = ["AgentGroup", "ImportResult", "ImportedTask", "PastRun", "RejectedItem", "crontab", "nanoclaw", "openclaw"]

@@ -11,24 +11,32 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from ..model.accounts.protected_variables import is_reserved
-from ..model.policy import LONGEST_TIMEOUT
+from ..model.policy import MAX_TIMEOUT
 from ..schedule import Cron
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone
-from ..service.tasks.task_request import Options, Wish
-from .crontab_lines import Line, Variables, lines_of
-from .files import as_text
-from .import_result import Found, Harvest, Reading, Unclear, attempt, excerpt, gathered, target, title
+from ..service.tasks.task_request import Options, TaskRequest
+from .crontab_lines import CrontabLine, Variables, parse_lines
+from .files import decode_text
+from .import_result import (
+    ImportedTask,
+    ImportOutcome,
+    ImportResult,
+    RejectedItem,
+    collect_outcomes,
+    make_excerpt,
+    make_title,
+    read_item,
+    target,
+)
 from .notes import note
-from .shell import SHELLS, plain_words, split_comment, split_input
+from .shell import SHELLS, split_comment, split_input, split_plain_command
 
 SYSTEM: Final = "crontab"
 _DEFAULT_SHELL: Final = "/bin/sh"
 _NO_GIVE_UP: Final = 1_000_000
 # cron's own policy: overlapping runs, no catch-up of missed runs, no retries.
-_OPTIONS: Final = Options(
-    missed="skip", overlap="parallel", retries=0, give_up_after=_NO_GIVE_UP, timeout=LONGEST_TIMEOUT
-)
+_OPTIONS: Final = Options(missed="skip", overlap="parallel", retries=0, give_up_after=_NO_GIVE_UP, timeout=MAX_TIMEOUT)
 _CRON_ONLY_VARIABLES: Final = frozenset({"MAILTO", "MAILFROM", "CRON_TZ"})
 _SECRET_NAME: Final = re.compile(r"PASS|SECRET|TOKEN|CREDENTIAL|API_?KEY|PRIVATE_?KEY", re.IGNORECASE)
 
@@ -44,33 +52,33 @@ class _ParsedCommand(NamedTuple):
     lost: tuple[str, ...] = ()
 
 
-def read(data: bytes | str, *, zone: str, user: str, system: bool = False, owner: str | None = None) -> Harvest:
+def read(data: bytes | str, *, zone: str, user: str, system: bool = False, owner: str | None = None) -> ImportResult:
     """Parse a crontab; `zone` is the machine's zone and `user` the crontab's owner (with `system`, each line names its user)."""
     find_zone(zone)
-    lines = lines_of(as_text(data), user=None if system else user)
-    harvest = gathered(_read_lines(lines, zone, owner))
+    lines = parse_lines(decode_text(data), user=None if system else user)
+    harvest = collect_outcomes(_read_lines(lines, zone, owner))
     return harvest._replace(notes=(note("cron_manners"), note("cron_surroundings")) if harvest.tasks else ())
 
 
-def _read_lines(lines: Iterator[Line | Unclear], zone: str, owner: str | None) -> Iterator[Reading]:
+def _read_lines(lines: Iterator[CrontabLine | RejectedItem], zone: str, owner: str | None) -> Iterator[ImportOutcome]:
     seen: Counter[str] = Counter()
     for line in lines:
-        if isinstance(line, Unclear):
+        if isinstance(line, RejectedItem):
             yield line
         else:
-            yield attempt(line.source, line.text, partial(_read_line, line, zone, owner, seen))
+            yield read_item(line.source, line.text, partial(_read_line, line, zone, owner, seen))
 
 
-def _read_line(line: Line, zone: str, owner: str | None, seen: Counter[str]) -> Reading:
+def _read_line(line: CrontabLine, zone: str, owner: str | None, seen: Counter[str]) -> ImportOutcome:
     if line.expression.lower() == "@reboot":
-        return Unclear(line.source, excerpt(line.text), note("cron_reboot"))
+        return RejectedItem(line.source, make_excerpt(line.text), note("cron_reboot"))
     parsed = _parse_command(line.command, line.variables)
     if not parsed.command:
-        return Unclear(line.source, excerpt(line.text), note("cron_no_command"))
+        return RejectedItem(line.source, make_excerpt(line.text), note("cron_no_command"))
     line_zone = line.variables.get("CRON_TZ") or zone
     schedule = Cron(line.expression, zone=line_zone)
-    wish = Wish(
-        name=title(parsed.comment or line.title or parsed.command, SYSTEM),
+    wish = TaskRequest(
+        name=make_title(parsed.comment or line.title or parsed.command, SYSTEM),
         when=schedule,
         target=target(
             "command", argv=parsed.argv, stdin=parsed.stdin or None, environment=_command_environment(line.variables)
@@ -80,7 +88,7 @@ def _read_line(line: Line, zone: str, owner: str | None, seen: Counter[str]) -> 
         labels={"source": SYSTEM, "user": line.user},
         options=_OPTIONS,
     )
-    return Found(wish, source=line.source, notes=tuple(_line_notes(line, parsed, line_zone)))
+    return ImportedTask(wish, source=line.source, notes=tuple(_line_notes(line, parsed, line_zone)))
 
 
 def _parse_command(text: str, variables: Variables) -> _ParsedCommand:
@@ -88,7 +96,7 @@ def _parse_command(text: str, variables: Variables) -> _ParsedCommand:
     is_known_shell = shell.rsplit("/", 1)[-1] in SHELLS
     command, stdin = split_input(text)
     command, comment = split_comment(command) if is_known_shell else (command.rstrip(), None)
-    words = plain_words(command) if is_known_shell else None
+    words = split_plain_command(command) if is_known_shell else None
     if words is not None and _needs_no_search_path(words[0], variables):
         return _ParsedCommand(words, command, comment, stdin, None, _reserved_names(variables))
     script = _shell_prelude(variables) + command if is_known_shell else command
@@ -127,7 +135,7 @@ def _task_key(user: str, parsed: _ParsedCommand, seen: Counter[str]) -> str:
     return key if seen[key] == 1 else f"{key}:{seen[key]}"
 
 
-def _line_notes(line: Line, parsed: _ParsedCommand, zone: str) -> Iterator[Note]:
+def _line_notes(line: CrontabLine, parsed: _ParsedCommand, zone: str) -> Iterator[Note]:
     variables = line.variables
     if parsed.shell is not None:
         yield note("cron_shell", shell=parsed.shell)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from .import_result import Unclear, excerpt
+from .import_result import RejectedItem, make_excerpt
 from .notes import note
 from .refusals import refuse
 
-MOST_LINES: Final = 10_000
-MOST_VARIABLES: Final = 100
-MOST_VARIABLE_LETTERS: Final = 32_768
+MAX_LINES: Final = 10_000
+MAX_VARIABLES: Final = 100
+MAX_VARIABLE_CHARACTERS: Final = 32_768
 Variables: TypeAlias = Mapping[str, str]
 
 _VARIABLE: Final = re.compile(r"""("[^"]*"|'[^']*'|[^\s="']+)[ \t]*=[ \t]*(.*)""")
@@ -24,7 +24,7 @@ _COMMENTED_OUT: Final = re.compile(r"@[a-z]+\s|(?:[-\d*/,~]+\s+){2}", re.IGNOREC
 _COLUMN_HEADING: Final = re.compile(r"\bdom\b|\bdow\b", re.IGNORECASE)
 
 
-class Line(NamedTuple):
+class CrontabLine(NamedTuple):
     """A schedule with a command; `variables` are those set above it, `title` is the comment directly above."""
 
     number: int
@@ -41,14 +41,14 @@ class Line(NamedTuple):
         return f"line {self.number}"
 
 
-def lines_of(text: str, user: str | None) -> Iterator[Line | Unclear]:
+def parse_lines(text: str, user: str | None) -> Iterator[CrontabLine | RejectedItem]:
     """Yield the schedule lines of a crontab, and the lines that cannot be parsed.
 
     `user` is the owner of the crontab; None where each line names its user in a column. Raises a refusal above the limits.
     """
     lines = text.split("\n")
-    if len(lines) > MOST_LINES:
-        raise refuse("import_too_many", most=MOST_LINES, things="lines")
+    if len(lines) > MAX_LINES:
+        raise refuse("import_too_many", most=MAX_LINES, things="lines")
     variables: Variables = MappingProxyType({})
     above: str | None = None
     for number, raw in enumerate(lines, start=1):
@@ -62,26 +62,32 @@ def lines_of(text: str, user: str | None) -> Iterator[Line | Unclear]:
         elif (name := _unquote(setting[1])) and _NAME.fullmatch(name):
             variables = _add_variable(variables, name, _unquote(setting[2]))
         else:
-            yield Unclear(f"line {number}", excerpt(line), note("cron_bad_variable", name=_unquote(setting[1])))
+            yield RejectedItem(
+                f"line {number}", make_excerpt(line), note("cron_bad_variable", name=_unquote(setting[1]))
+            )
 
 
-def _parse_line(number: int, line: str, user: str | None, title: str | None, variables: Variables) -> Line | Unclear:
+def _parse_line(
+    number: int, line: str, user: str | None, title: str | None, variables: Variables
+) -> CrontabLine | RejectedItem:
     schedule_fields = 1 if line.startswith("@") else 5
     fields = schedule_fields + (user is None)
     parts = _BLANKS.split(line, fields)
     if len(parts) < fields:
         names = "min hour day month weekday" + (" user" if user is None else "")
-        return Unclear(f"line {number}", excerpt(line), note("cron_not_a_line", wanted=names))
+        return RejectedItem(f"line {number}", make_excerpt(line), note("cron_not_a_line", wanted=names))
     command = parts[fields] if len(parts) > fields else ""
     line_user = parts[schedule_fields] if user is None else user
-    return Line(number, line, " ".join(parts[:schedule_fields]), line_user, user is None, command, title, variables)
+    return CrontabLine(
+        number, line, " ".join(parts[:schedule_fields]), line_user, user is None, command, title, variables
+    )
 
 
 def _add_variable(variables: Variables, name: str, value: str) -> Variables:
     """Add a variable; refuses too many, since every task stores all of them."""
     merged = MappingProxyType({**variables, name: value})
-    if len(merged) > MOST_VARIABLES or sum(map(len, merged.values())) > MOST_VARIABLE_LETTERS:
-        raise refuse("import_too_many", most=MOST_VARIABLES, things="variables")
+    if len(merged) > MAX_VARIABLES or sum(map(len, merged.values())) > MAX_VARIABLE_CHARACTERS:
+        raise refuse("import_too_many", most=MAX_VARIABLES, things="variables")
     return merged
 
 

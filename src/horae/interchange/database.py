@@ -51,7 +51,7 @@ class Database:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Database]:
+def open_read_only(path: Path) -> Iterator[Database]:
     """Open the file read-only in one transaction; every SQLite error inside is raised as a refusal of this file."""
     with _read_only_uri(path) as uri:
         try:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ..model.ids import EPOCH
-from ..schedule.compat.fields import shown, within
+from ..schedule.compat.fields import format_value, require_in_range
 from .refusals import refuse
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -19,57 +19,57 @@ _FOLDER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 Fields = Mapping[str, Any]
 
 
-def bad_field(key: str, value: object, expected: str) -> Exception:
-    return refuse("import_bad_field", key=key, value=shown(value), wanted=expected)
+def refuse_field(key: str, value: object, expected: str) -> Exception:
+    return refuse("import_bad_field", key=key, value=format_value(value), wanted=expected)
 
 
-def optional_text(fields: Fields, key: str) -> str | None:
+def read_optional_text(fields: Fields, key: str) -> str | None:
     """The text, or None; an empty text is the same as an absent one."""
     value = fields.get(key)
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        raise bad_field(key, value, "a text")
+        raise refuse_field(key, value, "a text")
     return value
 
 
-def needed_text(fields: Fields, key: str) -> str:
-    value = optional_text(fields, key)
+def read_required_text(fields: Fields, key: str) -> str:
+    value = read_optional_text(fields, key)
     if value is None:
-        raise bad_field(key, fields.get(key), "a text that is not empty")
+        raise refuse_field(key, fields.get(key), "a text that is not empty")
     return value
 
 
-def optional_mapping(fields: Fields, key: str) -> Fields:
+def read_optional_mapping(fields: Fields, key: str) -> Fields:
     value = fields.get(key)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise bad_field(key, value, "an object")
+        raise refuse_field(key, value, "an object")
     return value
 
 
-def flag(fields: Fields, key: str, *, default: bool) -> bool:
+def read_flag(fields: Fields, key: str, *, default: bool) -> bool:
     """Read a boolean; 0 and 1 are accepted, as SQLite stores them."""
     value = fields.get(key)
     if value is None:
         return default
     if value not in (0, 1):
-        raise bad_field(key, value, "true or false")
+        raise refuse_field(key, value, "true or false")
     return bool(value)
 
 
-def instant_of(key: str, value: object) -> datetime:
+def read_instant(key: str, value: object) -> datetime:
     """The instant from milliseconds since 1970."""
-    return EPOCH + within(key, value, 0, _MAX_MILLISECONDS) * _MILLISECOND
+    return EPOCH + require_in_range(key, value, 0, _MAX_MILLISECONDS) * _MILLISECOND
 
 
-def span_of(key: str, value: object) -> timedelta | None:
-    return None if value is None else within(key, value, 0, _MAX_MILLISECONDS) * _MILLISECOND
+def read_duration(key: str, value: object) -> timedelta | None:
+    return None if value is None else require_in_range(key, value, 0, _MAX_MILLISECONDS) * _MILLISECOND
 
 
-def folder_of(key: str, value: object) -> str:
+def read_folder(key: str, value: object) -> str:
     """A group's name, which is also a folder name: nothing that leads out of the folder is accepted."""
     if not isinstance(value, str) or not _FOLDER_NAME.fullmatch(value) or value == "global":
-        raise bad_field(key, value, "a folder name of 1 to 64 letters, digits, - and _, but not 'global'")
+        raise refuse_field(key, value, "a folder name of 1 to 64 letters, digits, - and _, but not 'global'")
     return value

@@ -9,7 +9,7 @@ from typing import Final
 
 from .refusals import refuse
 
-MOST_BYTES: Final = 4 * 1024 * 1024
+MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 """Far above any real file; JSON of this size still fits into memory many times over."""
 
 
@@ -27,14 +27,14 @@ def read_bytes(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise refuse("import_not_a_file", path=path)
         with open(descriptor, "rb", closefd=False) as file:
-            return check_size(file.read(MOST_BYTES + 1))
+            return check_size(file.read(MAX_FILE_BYTES + 1))
     except OSError as error:
         raise refuse("import_unreadable", path=path, problem=error.strerror) from None
     finally:
         os.close(descriptor)
 
 
-def as_text(data: bytes | str) -> str:
+def decode_text(data: bytes | str) -> str:
     """Decode UTF-8 without NUL; a byte order mark at the beginning is dropped."""
     text = _decode(check_size(data if isinstance(data, bytes) else _encode(data)))
     if "\0" in text:
@@ -43,14 +43,14 @@ def as_text(data: bytes | str) -> str:
 
 
 def check_size(data: bytes) -> bytes:
-    if len(data) > MOST_BYTES:
-        raise refuse("import_too_large", most=MOST_BYTES)
+    if len(data) > MAX_FILE_BYTES:
+        raise refuse("import_too_large", most=MAX_FILE_BYTES)
     return data
 
 
 def _encode(text: str) -> bytes:
     try:
-        return text[: MOST_BYTES + 1].encode()
+        return text[: MAX_FILE_BYTES + 1].encode()
     except UnicodeEncodeError as error:
         raise refuse("import_bad_utf8", position=error.start) from None
 

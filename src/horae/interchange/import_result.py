@@ -8,26 +8,26 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..errors import Refusal
-from ..lifecycle.plan import Draft, drafted
+from ..lifecycle.plan import Draft, build_task
 from ..model.ids import EPOCH
 from ..model.invisible_characters import without_ignorable
-from ..model.limits import PAYLOAD_BYTES, shortened
+from ..model.limits import PAYLOAD_BYTES, shorten
 from ..model.run import RunState
 from ..model.task import Target
 from ..schedule import Schedule
 from ..schedule.compat import Note
-from ..service.tasks.task_request import Wish, read_policies
-from .notes import note, told
+from ..service.tasks.task_request import TaskRequest, read_policies
+from .notes import note, refusal_note
 from .refusals import refuse
 
 _MAX_NAME_LENGTH: Final = 80
 _MAX_EXCERPT_LENGTH: Final = 200
 
 
-class Found(NamedTuple):
+class ImportedTask(NamedTuple):
     """One imported task; its request has a stable key, so that importing twice changes nothing."""
 
-    request: Wish
+    request: TaskRequest
     paused: bool = False
     source: str = ""
     notes: tuple[Note, ...] = ()
@@ -37,13 +37,13 @@ class Found(NamedTuple):
     """Whether the task had given up in its source system: it is then imported as paused."""
 
 
-def not_carried(task: Found) -> Found:
+def pause_unsupported(task: ImportedTask) -> ImportedTask:
     """The same task, paused, with a note that no node here runs such a target."""
     notes = (*task.notes, note("not_carried", kind=task.request.target.kind))
     return task._replace(paused=True, notes=notes)
 
 
-class Unclear(NamedTuple):
+class RejectedItem(NamedTuple):
     """An item that could not be imported: where it is in the file, an excerpt of it, and the reason."""
 
     source: str
@@ -51,7 +51,7 @@ class Unclear(NamedTuple):
     note: Note
 
 
-class Past(NamedTuple):
+class PastRun(NamedTuple):
     """One past run; `key` is that of its task, which may be completed and not among the imported tasks."""
 
     key: str
@@ -62,7 +62,7 @@ class Past(NamedTuple):
     error: str | None = None
 
 
-class Group(NamedTuple):
+class AgentGroup(NamedTuple):
     """An agent group; every field is representable in JSON."""
 
     folder: str
@@ -78,42 +78,42 @@ class Group(NamedTuple):
         return self._asdict()
 
 
-class Harvest(NamedTuple):
+class ImportResult(NamedTuple):
     """The result of reading one file; `notes` are about the file as a whole."""
 
-    tasks: tuple[Found, ...] = ()
-    rejected: tuple[Unclear, ...] = ()
-    past_runs: tuple[Past, ...] = ()
-    groups: tuple[Group, ...] = ()
+    tasks: tuple[ImportedTask, ...] = ()
+    rejected: tuple[RejectedItem, ...] = ()
+    past_runs: tuple[PastRun, ...] = ()
+    groups: tuple[AgentGroup, ...] = ()
     notes: tuple[Note, ...] = ()
 
 
-Reading: TypeAlias = Found | Unclear
+ImportOutcome: TypeAlias = ImportedTask | RejectedItem
 
 
-def attempt(source: str, text: str, read: Callable[[], Reading]) -> Reading:
+def read_item(source: str, text: str, read: Callable[[], ImportOutcome]) -> ImportOutcome:
     """Read one item and check it; a refusal becomes a rejected item with the refusal's text, and other items go on."""
     try:
         reading = read()
-        if isinstance(reading, Found):
-            check(reading.request)
+        if isinstance(reading, ImportedTask):
+            check_request(reading.request)
     except Refusal as refusal:
-        return Unclear(source, excerpt(text), told(refusal))
+        return RejectedItem(source, make_excerpt(text), refusal_note(refusal))
     return reading
 
 
-def gathered(readings: Iterable[Reading]) -> Harvest:
-    tasks: list[Found] = []
-    rejected: list[Unclear] = []
+def collect_outcomes(readings: Iterable[ImportOutcome]) -> ImportResult:
+    tasks: list[ImportedTask] = []
+    rejected: list[RejectedItem] = []
     for reading in readings:
-        if isinstance(reading, Found):
+        if isinstance(reading, ImportedTask):
             tasks.append(reading)
         else:
             rejected.append(reading)
-    return Harvest(tuple(tasks), tuple(rejected))
+    return ImportResult(tuple(tasks), tuple(rejected))
 
 
-def check(wish: Wish) -> None:
+def check_request(wish: TaskRequest) -> None:
     """Refuse a request that the service would refuse, before the import has written anything."""
     schedule = wish.when
     if not isinstance(schedule, Schedule):
@@ -124,31 +124,31 @@ def check(wish: Wish) -> None:
     policies = read_policies(schedule, wish.options)
     owner = "nobody" if wish.owner is None else wish.owner
     parts = (schedule, wish.target, wish.payload, policies, wish.key, wish.lane, wish.labels)
-    drafted(Draft(owner, wish.name, *parts), "tsk_unborn", EPOCH)
+    build_task(Draft(owner, wish.name, *parts), "tsk_unborn", EPOCH)
 
 
 def target(kind: str, **spec: Any) -> Target:
     """Build a target; a None in `spec` is left to the target's default."""
-    return Target(kind, as_json({name: value for name, value in spec.items() if value is not None}))
+    return Target(kind, encode_json({name: value for name, value in spec.items() if value is not None}))
 
 
-def as_json(value: Mapping[str, Any]) -> str:
+def encode_json(value: Mapping[str, Any]) -> str:
     """Deterministic ASCII JSON: the same text for the same value, and its length in characters is its size in bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def title(text: str, default: str) -> str:
+def make_title(text: str, default: str) -> str:
     """A display name: the first line that is not blank, shortened to one line."""
-    lines = (printable(line) for line in text[:10_000].splitlines())
-    return shortened(next(filter(None, lines), printable(default)), _MAX_NAME_LENGTH)
+    lines = (replace_control_characters(line) for line in text[:10_000].splitlines())
+    return shorten(next(filter(None, lines), replace_control_characters(default)), _MAX_NAME_LENGTH)
 
 
-def excerpt(text: str) -> str:
+def make_excerpt(text: str) -> str:
     """A shortened, printable excerpt; control characters that would move a terminal's cursor are replaced."""
-    return shortened(printable(text[: _MAX_EXCERPT_LENGTH * 2]), _MAX_EXCERPT_LENGTH)
+    return shorten(replace_control_characters(text[: _MAX_EXCERPT_LENGTH * 2]), _MAX_EXCERPT_LENGTH)
 
 
-def printable(text: str) -> str:
+def replace_control_characters(text: str) -> str:
     words = " ".join(without_ignorable(text).split())
     characters = (character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in words)
     return "".join(characters)

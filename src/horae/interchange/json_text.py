@@ -7,16 +7,16 @@ import math
 from typing import Any, Final
 
 from ..errors import Refusal
-from .files import as_text
+from .files import decode_text
 from .refusals import refuse
 
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
 
 
 def read_json(data: bytes | str) -> Any:
     try:
         value = json.loads(
-            as_text(data),
+            decode_text(data),
             object_pairs_hook=_refuse_duplicate_keys,
             parse_constant=_refuse_constant,
             parse_float=_parse_finite_float,
@@ -29,12 +29,12 @@ def read_json(data: bytes | str) -> Any:
     except ValueError as error:  # among others, a number of thousands of digits
         raise refuse("import_bad_json", problem=error) from None
     except RecursionError:
-        raise refuse("import_too_deep", most=DEEPEST) from None
+        raise refuse("import_too_deep", most=MAX_DEPTH) from None
     _check_depth(value)
     return value
 
 
-def is_sound(value: Any) -> bool:
+def is_encodable(value: Any) -> bool:
     """Whether every text can be encoded: JSON can spell lone surrogates, which no file and no program accepts."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -46,11 +46,11 @@ def is_sound(value: Any) -> bool:
 def _check_depth(value: Any) -> None:
     """Refuse deep nesting; iterates level by level, so that later code may recurse safely."""
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_DEPTH + 1):
         level = [inner for each in level for inner in _nested_containers(each)]
         if not level:
             return
-    raise refuse("import_too_deep", most=DEEPEST)
+    raise refuse("import_too_deep", most=MAX_DEPTH)
 
 
 def _nested_containers(value: Any) -> list[Any]:

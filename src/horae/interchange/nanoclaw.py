@@ -9,31 +9,31 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from ..model.limits import ERROR_CHARACTERS, shortened
+from ..model.limits import ERROR_CHARACTERS, shorten
 from ..model.run import RunState
 from ..schedule import Every
 from ..schedule.compat import Note
 from ..schedule.compat import nanoclaw as dialect
-from ..schedule.compat.fields import moment_of
+from ..schedule.compat.fields import parse_moment
 from ..schedule.instants import to_datetime, to_instant
 from ..schedule.zones import find_zone
-from ..service.tasks.task_request import Options, Wish
-from .database import Database, Row, opened
-from .fields import bad_field, folder_of, needed_text, optional_text, span_of
+from ..service.tasks.task_request import Options, TaskRequest
+from .database import Database, Row, open_read_only
+from .fields import read_duration, read_folder, read_optional_text, read_required_text, refuse_field
 from .import_result import (
-    Found,
-    Harvest,
-    Past,
-    Reading,
-    Unclear,
-    as_json,
-    attempt,
-    gathered,
-    printable,
+    ImportedTask,
+    ImportOutcome,
+    ImportResult,
+    PastRun,
+    RejectedItem,
+    collect_outcomes,
+    encode_json,
+    make_title,
+    read_item,
+    replace_control_characters,
     target,
-    title,
 )
-from .nanoclaw_groups import read_groups, rows_of_groups
+from .nanoclaw_groups import read_group_rows, read_groups
 from .notes import note
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence
@@ -41,8 +41,8 @@ from .zone_evidence import ZoneEvidence
 __all__ = ["SYSTEM", "read", "read_groups", "zone_evidence"]
 
 SYSTEM: Final = "nanoclaw"
-MOST_TASKS: Final = 20_000
-MOST_RUNS: Final = 10_000
+MAX_TASKS: Final = 20_000
+MAX_RUNS: Final = 10_000
 _TASKS: Final = "scheduled_tasks"
 _RUNS: Final = "task_run_logs"
 _GROUPS: Final = "registered_groups"
@@ -53,31 +53,31 @@ _NO_COLUMN: Final = object()
 _COMPLETED: Final = "completed"
 
 
-def read(path: Path, *, zone: str) -> Harvest:
+def read(path: Path, *, zone: str) -> ImportResult:
     """Read the database; `zone` is NanoClaw's TIMEZONE, else the machine's zone. Completed tasks appear only as past runs."""
     find_zone(zone)
-    with opened(path) as database:
+    with open_read_only(path) as database:
         if _TASKS not in database.tables:
             raise refuse("import_no_table", table=_TASKS)
         has_groups = _GROUPS in database.tables
-        groups, unclear = rows_of_groups(database.rows(_GROUPS) if has_groups else ())
+        groups, unclear = read_group_rows(database.rows(_GROUPS) if has_groups else ())
         completed: Counter[str] = Counter()
-        rows = _open_tasks(database.rows(_TASKS, limit=MOST_TASKS + 1), completed)
-        harvest = gathered(_read_tasks(rows, zone, {group.folder for group in groups} if has_groups else None))
+        rows = _open_tasks(database.rows(_TASKS, limit=MAX_TASKS + 1), completed)
+        harvest = collect_outcomes(_read_tasks(rows, zone, {group.folder for group in groups} if has_groups else None))
         past, notes = _read_past_runs(database)
     if not has_groups:
         notes.append(note("nanoclaw_groups_elsewhere"))
     if completed:
         notes.append(note("nanoclaw_completed", count=completed.total()))
-    return Harvest(harvest.tasks, harvest.rejected + unclear, past, groups, tuple(notes))
+    return ImportResult(harvest.tasks, harvest.rejected + unclear, past, groups, tuple(notes))
 
 
 def zone_evidence(path: Path) -> ZoneEvidence:
     """Collect planned next runs, from which the installation's zone is inferred; the file does not name it."""
     fires: list[tuple[str, datetime]] = []
     is_needed = False
-    with opened(path) as database:
-        rows = database.rows(_TASKS, limit=MOST_TASKS + 1) if _TASKS in database.tables else ()
+    with open_read_only(path) as database:
+        rows = database.rows(_TASKS, limit=MAX_TASKS + 1) if _TASKS in database.tables else ()
         for row in _open_tasks(rows, Counter()):
             kind, value = row.get("schedule_type"), row.get("schedule_value")
             planned = _instant_of(row.get("next_run"))
@@ -98,25 +98,25 @@ def _instant_of(value: object) -> datetime | None:
 
 def _open_tasks(rows: Iterable[Row], completed: Counter[str]) -> Iterator[Row]:
     for number, row in enumerate(rows):
-        if number == MOST_TASKS:
-            raise refuse("import_too_many", most=MOST_TASKS, things="tasks")
+        if number == MAX_TASKS:
+            raise refuse("import_too_many", most=MAX_TASKS, things="tasks")
         if row.get("status") == _COMPLETED:
             completed[_COMPLETED] += 1
         else:
             yield row
 
 
-def _read_tasks(rows: Iterable[Row], zone: str, folders: set[str] | None) -> Iterator[Reading]:
+def _read_tasks(rows: Iterable[Row], zone: str, folders: set[str] | None) -> Iterator[ImportOutcome]:
     for number, row in enumerate(rows, start=1):
         name = row.get("id")
-        source = printable(name)[:100] if isinstance(name, str) and name else f"task {number}"
+        source = replace_control_characters(name)[:100] if isinstance(name, str) and name else f"task {number}"
         text = f"{row.get('schedule_type')} {row.get('schedule_value')}: {row.get('prompt')}"
-        yield attempt(source, text[:1000], partial(_read_task, row, source, zone, folders))
+        yield read_item(source, text[:1000], partial(_read_task, row, source, zone, folders))
 
 
-def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Found | Unclear:
-    folder = folder_of("group_folder", row.get("group_folder"))
-    prompt = needed_text(row, "prompt")
+def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> ImportedTask | RejectedItem:
+    folder = read_folder("group_folder", row.get("group_folder"))
+    prompt = read_required_text(row, "prompt")
     translation = dialect.read(row, zone=zone)
     paused, notes = _paused_state(row)
     mode, mode_notes = _context_mode(row)
@@ -125,25 +125,25 @@ def _read_task(row: Row, source: str, zone: str, folders: set[str] | None) -> Fo
         notes += (note("nanoclaw_next_run", instant=row["next_run"]),)
     if folders is not None and folder not in folders:
         notes += (note("nanoclaw_no_group", folder=folder),)
-    wish = Wish(
-        name=title(prompt, source),
+    wish = TaskRequest(
+        name=make_title(prompt, source),
         when=translation.schedule,
         target=target(
             "agent",
             group=folder,
-            chat=needed_text(row, "chat_jid"),
+            chat=read_required_text(row, "chat_jid"),
             context_mode=mode,
-            script=optional_text(row, "script"),
+            script=read_optional_text(row, "script"),
         ),
-        payload=as_json({"prompt": prompt}),
+        payload=encode_json({"prompt": prompt}),
         owner=f"group:{folder}",
-        key=f"{SYSTEM}:{needed_text(row, 'id')}",
+        key=f"{SYSTEM}:{read_required_text(row, 'id')}",
         zone=zone,
         lane=f"group:{folder}",
         labels={"source": SYSTEM},
         options=_OPTIONS,
     )
-    return Found(wish, paused, source, notes)
+    return ImportedTask(wish, paused, source, notes)
 
 
 def _paused_state(row: Row) -> tuple[bool, tuple[Note, ...]]:
@@ -165,37 +165,37 @@ def _context_mode(row: Row) -> tuple[str, tuple[Note, ...]]:
     return "isolated", () if mode is None else (note("nanoclaw_context", mode=mode),)
 
 
-def _read_past_runs(database: Database) -> tuple[tuple[Past, ...], list[Note]]:
+def _read_past_runs(database: Database) -> tuple[tuple[PastRun, ...], list[Note]]:
     if _RUNS not in database.tables:
         return (), []
     total = database.count(_RUNS)
-    past: list[Past] = []
+    past: list[PastRun] = []
     failed = 0
-    for row in database.rows(_RUNS, newest_by="run_at", limit=MOST_RUNS):
+    for row in database.rows(_RUNS, newest_by="run_at", limit=MAX_RUNS):
         try:
             past.append(_read_past_run(row))
         except ValueError:  # every refusal of a field is one
             failed += 1
     notes = [note("nanoclaw_bad_runs", count=failed)] if failed else []
-    if total > MOST_RUNS:
-        notes.append(note("nanoclaw_old_runs", count=total, most=MOST_RUNS))
+    if total > MAX_RUNS:
+        notes.append(note("nanoclaw_old_runs", count=total, most=MAX_RUNS))
     return tuple(reversed(past)), notes
 
 
-def _read_past_run(row: Row) -> Past:
+def _read_past_run(row: Row) -> PastRun:
     """One past run; NanoClaw writes `run_at` when a run has ended."""
     status = row.get("status")
     if status not in _RUN_STATES:
-        raise bad_field("status", status, ", ".join(_RUN_STATES))
-    ended = moment_of("run_at", row.get("run_at"))
+        raise refuse_field("status", status, ", ".join(_RUN_STATES))
+    ended = parse_moment("run_at", row.get("run_at"))
     if not isinstance(ended, datetime) or ended.tzinfo is None:
-        raise bad_field("run_at", row.get("run_at"), "an instant with an offset")
-    duration = span_of("duration_ms", row.get("duration_ms"))
+        raise refuse_field("run_at", row.get("run_at"), "an instant with an offset")
+    duration = read_duration("duration_ms", row.get("duration_ms"))
     started = to_datetime(to_instant(ended)) - (duration or timedelta(0))
-    result, error = (_shorten_text(optional_text(row, key)) for key in ("result", "error"))
-    key = f"{SYSTEM}:{needed_text(row, 'task_id')}"
-    return Past(key, started, duration, _RUN_STATES[status], result, error)
+    result, error = (_shorten_text(read_optional_text(row, key)) for key in ("result", "error"))
+    key = f"{SYSTEM}:{read_required_text(row, 'task_id')}"
+    return PastRun(key, started, duration, _RUN_STATES[status], result, error)
 
 
 def _shorten_text(text: str | None) -> str | None:
-    return None if text is None else shortened(text, ERROR_CHARACTERS)
+    return None if text is None else shorten(text, ERROR_CHARACTERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import Refusal
-from ..plural import agree
+from ..plural import apply_number_agreement
 from ..schedule.compat import Note
 from ..truncation import truncate
 from ..typography import full_width
@@ -170,7 +170,7 @@ def note(code: str, **facts: object) -> Note:
         sentence.format_map(
             {name: _sanitize_fact(str(_fact_in_language(fact, column))) for name, fact in facts.items()}
         )
-        for column, sentence in enumerate((agree(in_english, facts), full_width(in_chinese)))
+        for column, sentence in enumerate((apply_number_agreement(in_english, facts), full_width(in_chinese)))
     )
     return Note(code, english, chinese)
 
@@ -179,7 +179,7 @@ def _fact_in_language(fact: object, column: int) -> object:
     return fact[column] if isinstance(fact, tuple) else fact
 
 
-def told(refusal: Refusal) -> Note:
+def refusal_note(refusal: Refusal) -> Note:
     """Convert a refusal to a note: why the item was left out, and what would work."""
     english, chinese = (refusal.in_language(language) for language in ("en", "zh"))
     return Note(refusal.code, f"{english.message} {english.hint}".strip(), f"{chinese.message} {chinese.hint}".strip())

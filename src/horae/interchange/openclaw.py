@@ -10,35 +10,44 @@ from typing import Any, Final
 
 from ..errors import Refusal
 from ..model.invisible_characters import first_ignorable
-from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shortened
+from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shorten
 from ..model.run import RunState
 from ..schedule import Once
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone
-from ..service.tasks.task_request import Wish
-from .fields import Fields, bad_field, flag, folder_of, instant_of, optional_mapping, optional_text, span_of
-from .import_result import (
-    Found,
-    Harvest,
-    Past,
-    Reading,
-    Unclear,
-    as_json,
-    attempt,
-    excerpt,
-    gathered,
-    printable,
-    title,
+from ..service.tasks.task_request import TaskRequest
+from .fields import (
+    Fields,
+    read_duration,
+    read_flag,
+    read_folder,
+    read_instant,
+    read_optional_mapping,
+    read_optional_text,
+    refuse_field,
 )
-from .json_text import is_sound, read_json
+from .import_result import (
+    ImportedTask,
+    ImportOutcome,
+    ImportResult,
+    PastRun,
+    RejectedItem,
+    collect_outcomes,
+    encode_json,
+    make_excerpt,
+    make_title,
+    read_item,
+    replace_control_characters,
+)
+from .json_text import is_encodable, read_json
 from .notes import note
-from .openclaw_payload import SCRIPT, Work, read_work
+from .openclaw_payload import SCRIPT_KIND, ParsedPayload, read_payload
 from .openclaw_schedule import EVENT_KINDS, read_schedule
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence
 
 SYSTEM: Final = "openclaw"
-MOST_JOBS: Final = 10_000
+MAX_JOBS: Final = 10_000
 _DEFAULT_AGENT: Final = "main"
 _KNOWN_KEYS: Final = frozenset(
     {
@@ -51,13 +60,13 @@ _MAX_PLANNED_MS: Final = 4_102_444_800_000
 _RUN_STATES: Final = {"ok": RunState.SUCCEEDED, "error": RunState.FAILED, "skipped": RunState.SKIPPED}
 
 
-def read(data: bytes | str, *, zone: str) -> Harvest:
+def read(data: bytes | str, *, zone: str) -> ImportResult:
     """Read the jobs; `zone` is the machine's, for jobs that name none. A broken job does not stop the others."""
     find_zone(zone)
     jobs = _list_jobs(read_json(data))
     completed: Counter[str] = Counter()
-    past: list[Past] = []
-    harvest = gathered(_read_jobs(jobs, zone, past, completed))
+    past: list[PastRun] = []
+    harvest = collect_outcomes(_read_jobs(jobs, zone, past, completed))
     notes = (note("openclaw_completed", count=completed.total()),) if completed else ()
     return harvest._replace(past_runs=tuple(past), notes=notes)
 
@@ -83,19 +92,19 @@ def _list_jobs(value: Any) -> list[Any]:
     jobs = value.get("jobs") if isinstance(value, dict) else value
     if not isinstance(jobs, list):
         raise refuse("import_no_jobs")
-    if len(jobs) > MOST_JOBS:
-        raise refuse("import_too_many", most=MOST_JOBS, things="jobs")
+    if len(jobs) > MAX_JOBS:
+        raise refuse("import_too_many", most=MAX_JOBS, things="jobs")
     return jobs
 
 
-def _read_jobs(jobs: list[Any], zone: str, past: list[Past], completed: Counter[str]) -> Iterator[Reading]:
+def _read_jobs(jobs: list[Any], zone: str, past: list[PastRun], completed: Counter[str]) -> Iterator[ImportOutcome]:
     for number, job in enumerate(jobs, start=1):
         source = _job_label(job, number)
-        text = as_json(job)[:1000] if isinstance(job, dict) else str(job)[:1000]
-        history: list[Past] = []
-        reading = attempt(source, text, partial(_read_job, job, source, zone, history))
+        text = encode_json(job)[:1000] if isinstance(job, dict) else str(job)[:1000]
+        history: list[PastRun] = []
+        reading = read_item(source, text, partial(_read_job, job, source, zone, history))
         past += history
-        if isinstance(reading, Found) and history and _is_completed(job, reading.request, history[0]):
+        if isinstance(reading, ImportedTask) and history and _is_completed(job, reading.request, history[0]):
             completed[SYSTEM] += 1
         else:
             yield reading
@@ -103,24 +112,24 @@ def _read_jobs(jobs: list[Any], zone: str, past: list[Past], completed: Counter[
 
 def _job_label(job: Any, number: int) -> str:
     name = (job.get("id") or job.get("jobId")) if isinstance(job, dict) else None
-    return printable(name)[:100] if isinstance(name, str) else f"job {number}"
+    return replace_control_characters(name)[:100] if isinstance(name, str) else f"job {number}"
 
 
-def _read_job(job: Any, source: str, zone: str, history: list[Past]) -> Reading:
-    if not isinstance(job, dict) or not is_sound(job):
-        raise bad_field(source, job, "an object with whole letters in its texts")
+def _read_job(job: Any, source: str, zone: str, history: list[PastRun]) -> ImportOutcome:
+    if not isinstance(job, dict) or not is_encodable(job):
+        raise refuse_field(source, job, "an object with whole letters in its texts")
     unclear = _unsupported_reason(job)
     if unclear is not None:
-        return Unclear(source, excerpt(as_json(job)), unclear)
+        return RejectedItem(source, make_excerpt(encode_json(job)), unclear)
     key = f"{SYSTEM}:{_job_id(job)}"
-    agent = folder_of("agentId", optional_text(job, "agentId") or _DEFAULT_AGENT)
+    agent = read_folder("agentId", read_optional_text(job, "agentId") or _DEFAULT_AGENT)
     schedule, schedule_notes = read_schedule(job, zone)
-    work = read_work(job, agent)
-    wish = Wish(
-        name=title(_job_name(job) or work.text, source),
+    work = read_payload(job, agent)
+    wish = TaskRequest(
+        name=make_title(_job_name(job) or work.text, source),
         when=schedule,
         target=work.target,
-        payload=as_json(work.payload),
+        payload=encode_json(work.payload),
         owner=f"group:{agent}",
         key=key,
         zone=zone,
@@ -130,36 +139,40 @@ def _read_job(job: Any, source: str, zone: str, history: list[Past]) -> Reading:
     )
     history += _read_last_run(job, key)
     notes = (*schedule_notes, *work.notes, *_ignored_notes(job, work))
-    return Found(wish, not flag(job, "enabled", default=True), source, notes)
+    return ImportedTask(wish, not read_flag(job, "enabled", default=True), source, notes)
 
 
 def _unsupported_reason(job: Fields) -> Note | None:
     """The reason why a job cannot be imported: it waits for events or needs OpenClaw itself; None if it can."""
-    kind = optional_mapping(job, "schedule").get("kind")
+    kind = read_optional_mapping(job, "schedule").get("kind")
     if kind in EVENT_KINDS:
         return note("openclaw_event_schedule", kind=kind)
     if job.get("trigger") is not None:
         return note("openclaw_trigger")
-    return note("openclaw_script") if optional_mapping(job, "payload").get("kind") == SCRIPT else None
+    return note("openclaw_script") if read_optional_mapping(job, "payload").get("kind") == SCRIPT_KIND else None
 
 
 def _job_id(job: Fields) -> str:
-    name = optional_text(job, "id") or optional_text(job, "jobId")
+    name = read_optional_text(job, "id") or read_optional_text(job, "jobId")
     if name is None:
-        raise bad_field("id", job.get("id"), "a text that is not empty")
+        raise refuse_field("id", job.get("id"), "a text that is not empty")
     return name
 
 
 def _job_name(job: Fields) -> str | None:
-    return optional_text(job, "displayName") or optional_text(job, "name") or optional_text(job, "description")
+    return (
+        read_optional_text(job, "displayName")
+        or read_optional_text(job, "name")
+        or read_optional_text(job, "description")
+    )
 
 
 def _job_labels(job: Fields) -> dict[str, str]:
     labels = {
         "source": SYSTEM,
-        "session": optional_text(job, "sessionTarget"),
-        "wake": optional_text(job, "wakeMode"),
-        "delete_after_run": "true" if flag(job, "deleteAfterRun", default=False) else None,
+        "session": read_optional_text(job, "sessionTarget"),
+        "wake": read_optional_text(job, "wakeMode"),
+        "delete_after_run": "true" if read_flag(job, "deleteAfterRun", default=False) else None,
     }
     return {name: value for name, value in labels.items() if value and _is_valid_label(value)}
 
@@ -168,27 +181,27 @@ def _is_valid_label(value: str) -> bool:
     return len(value) <= LABEL_CHARACTERS and value.isprintable() and first_ignorable(value) is None
 
 
-def _ignored_notes(job: Fields, work: Work) -> tuple[Note, ...]:
+def _ignored_notes(job: Fields, work: ParsedPayload) -> tuple[Note, ...]:
     keys = [*sorted(set(job) - _KNOWN_KEYS), *work.ignored]
     return (note("openclaw_ignored", keys=", ".join(keys)),) if keys else ()
 
 
-def _read_last_run(job: Fields, key: str) -> tuple[Past, ...]:
+def _read_last_run(job: Fields, key: str) -> tuple[PastRun, ...]:
     """The last run from the job's state; an unreadable state does not reject the job."""
     try:
-        state = optional_mapping(job, "state")
+        state = read_optional_mapping(job, "state")
         status = _RUN_STATES.get(str(state.get("lastRunStatus") or state.get("lastStatus")))
         if status is None or state.get("lastRunAtMs") is None:
             return ()
-        started = instant_of("lastRunAtMs", state["lastRunAtMs"])
-        duration = span_of("lastDurationMs", state.get("lastDurationMs"))
-        error = optional_text(state, "lastError")
+        started = read_instant("lastRunAtMs", state["lastRunAtMs"])
+        duration = read_duration("lastDurationMs", state.get("lastDurationMs"))
+        error = read_optional_text(state, "lastError")
     except Refusal:
         return ()
-    return (Past(key, started, duration, status, None, error and shortened(error, ERROR_CHARACTERS)),)
+    return (PastRun(key, started, duration, status, None, error and shorten(error, ERROR_CHARACTERS)),)
 
 
-def _is_completed(job: Fields, wish: Wish, last: Past) -> bool:
+def _is_completed(job: Fields, wish: TaskRequest, last: PastRun) -> bool:
     """Whether a one-shot job has run; one that failed and is still enabled would be tried again."""
     is_final = last.status is RunState.SUCCEEDED or not job.get("enabled", True)
     return isinstance(wish.when, Once) and last.started >= wish.when.at and is_final

@@ -7,16 +7,16 @@ from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from ..model.accounts.protected_variables import is_reserved
-from ..model.policy import LONGEST_TIMEOUT
+from ..model.policy import MAX_TIMEOUT
 from ..model.task import Target
 from ..schedule.compat import Note
 from ..service.tasks.task_request import Options
-from .fields import Fields, bad_field, needed_text, optional_mapping, optional_text
+from .fields import Fields, read_optional_mapping, read_optional_text, read_required_text, refuse_field
 from .import_result import target
 from .notes import note
 from .shell import SHELLS
 
-SCRIPT: Final = "script"
+SCRIPT_KIND: Final = "script"
 _KINDS: Final = "systemEvent, agentTurn, command or script"
 _AGENT_TIMEOUT: Final = timedelta(hours=1)
 _COMMAND_TIMEOUT: Final = timedelta(minutes=10)
@@ -30,7 +30,7 @@ _KNOWN_KEYS: Final = frozenset(
 )
 
 
-class Work(NamedTuple):
+class ParsedPayload(NamedTuple):
     """A parsed payload; `text` serves as a name where the job has none, `ignored` lists fields without a counterpart."""
 
     target: Target
@@ -41,27 +41,27 @@ class Work(NamedTuple):
     ignored: tuple[str, ...]
 
 
-def read_work(job: Fields, agent: str) -> Work:
-    payload = optional_mapping(job, "payload")
+def read_payload(job: Fields, agent: str) -> ParsedPayload:
+    payload = read_optional_mapping(job, "payload")
     delivery, notes = _read_delivery(job, payload)
     kind = payload.get("kind")
     match kind:
         case "systemEvent":
             notes += (note("openclaw_system_event"),)
-            work = _read_agent(job, agent, needed_text(payload, "text"), delivery, notes)
+            work = _read_agent(job, agent, read_required_text(payload, "text"), delivery, notes)
         case "agentTurn":
-            work = _read_agent(job, agent, needed_text(payload, "message"), delivery, notes)
+            work = _read_agent(job, agent, read_required_text(payload, "message"), delivery, notes)
         case "command":
             work = _read_command(payload, delivery, notes)
         case _:
-            raise bad_field("payload.kind", kind, _KINDS)
+            raise refuse_field("payload.kind", kind, _KINDS)
     return work._replace(ignored=(*work.ignored, *_ignored_keys(job, payload)))
 
 
 def _ignored_keys(job: Fields, payload: Fields) -> list[str]:
     not_simple = {key for key in _AGENT_KEYS if payload.get(key) is not None and not _is_simple(payload[key])}
     keys = [f"payload.{key}" for key in sorted(set(payload) - _KNOWN_KEYS | not_simple)]
-    delivery = optional_mapping(job, "delivery")
+    delivery = read_optional_mapping(job, "delivery")
     return keys + [f"delivery.{key}" for key in sorted(delivery) if not _is_simple(delivery[key])]
 
 
@@ -72,13 +72,13 @@ def _is_simple(value: Any) -> bool:
     return isinstance(value, str | int | float)
 
 
-def _read_agent(job: Fields, agent: str, prompt: str, delivery: Fields, notes: tuple[Note, ...]) -> Work:
-    payload = optional_mapping(job, "payload")
-    session = optional_text(job, "sessionTarget") or "isolated"
+def _read_agent(job: Fields, agent: str, prompt: str, delivery: Fields, notes: tuple[Note, ...]) -> ParsedPayload:
+    payload = read_optional_mapping(job, "payload")
+    session = read_optional_text(job, "sessionTarget") or "isolated"
     if session not in ("main", "isolated"):
         notes += (note("openclaw_session", session=session),)
     agent_payload = {"prompt": prompt, **{key: payload[key] for key in _AGENT_KEYS if _is_simple(payload.get(key))}}
-    session_fields = {"session": session, "wake": optional_text(job, "wakeMode"), "delivery": delivery or None}
+    session_fields = {"session": session, "wake": read_optional_text(job, "wakeMode"), "delivery": delivery or None}
     recipient = delivery.get("to")
     spec = target(
         "agent",
@@ -87,17 +87,19 @@ def _read_agent(job: Fields, agent: str, prompt: str, delivery: Fields, notes: t
         context_mode="isolated" if session == "isolated" else "group",
     )
     agent_payload |= {key: value for key, value in session_fields.items() if value is not None}
-    return Work(spec, agent_payload, _time_limits(payload, _AGENT_TIMEOUT), prompt, notes, ())
+    return ParsedPayload(spec, agent_payload, _time_limits(payload, _AGENT_TIMEOUT), prompt, notes, ())
 
 
-def _read_command(payload: Fields, delivery: Fields, notes: tuple[Note, ...]) -> Work:
-    directory = optional_text(payload, "cwd")
+def _read_command(payload: Fields, delivery: Fields, notes: tuple[Note, ...]) -> ParsedPayload:
+    directory = read_optional_text(payload, "cwd")
     argv = _read_argv(payload, directory)
     environment = _read_environment(payload)
     reserved = tuple(name for name in environment if is_reserved(name))
-    stdin = optional_text(payload, "input")
+    stdin = read_optional_text(payload, "input")
     if stdin == "payload":
-        raise bad_field("payload.input", stdin, "any other text: for a command target this word stands for its payload")
+        raise refuse_field(
+            "payload.input", stdin, "any other text: for a command target this word stands for its payload"
+        )
     if argv[0].rsplit("/", 1)[-1] in SHELLS:
         notes += (note("openclaw_shell", shell=argv[0]),)
     if directory is not None:
@@ -106,36 +108,36 @@ def _read_command(payload: Fields, delivery: Fields, notes: tuple[Note, ...]) ->
     spec = target("command", argv=argv, directory=directory, environment=allowed or None, stdin=stdin)
     command_payload = {"delivery": delivery} if delivery else {}
     ignored = tuple(f"payload.env.{name}" for name in reserved)
-    return Work(spec, command_payload, _time_limits(payload, _COMMAND_TIMEOUT), " ".join(argv), notes, ignored)
+    return ParsedPayload(spec, command_payload, _time_limits(payload, _COMMAND_TIMEOUT), " ".join(argv), notes, ignored)
 
 
 def _read_argv(payload: Fields, directory: str | None) -> list[str]:
     """The argument list; shell text goes to a login shell, as in OpenClaw, and a relative path is resolved against `cwd`."""
     argv = payload.get("argv")
-    text = optional_text(payload, "shell") or optional_text(payload, "command")
+    text = read_optional_text(payload, "shell") or read_optional_text(payload, "command")
     if argv is None and text is not None:
         argv = ["/bin/sh", "-lc", text]
     is_valid = (
         isinstance(argv, list) and bool(argv) and all(isinstance(word, str) and "\0" not in word for word in argv)
     )
     if not isinstance(argv, list) or not is_valid or not argv[0]:
-        raise bad_field("payload.argv", argv, "a list of texts without NUL that begins with a program")
+        raise refuse_field("payload.argv", argv, "a list of texts without NUL that begins with a program")
     program = str(PurePosixPath(directory or "", argv[0])) if "/" in argv[0] else argv[0]
     if "/" in program and not program.startswith("/"):
-        raise bad_field("payload.argv", argv[0], "a program by name or absolute path, or with an absolute cwd")
+        raise refuse_field("payload.argv", argv[0], "a program by name or absolute path, or with an absolute cwd")
     return [program, *argv[1:]]
 
 
 def _read_environment(payload: Fields) -> dict[str, str]:
-    environment = optional_mapping(payload, "env")
+    environment = read_optional_mapping(payload, "env")
     if not all(isinstance(value, str) and "\0" not in name + value for name, value in environment.items()):
-        raise bad_field("payload.env", dict(environment), "an object of texts without NUL")
+        raise refuse_field("payload.env", dict(environment), "an object of texts without NUL")
     return dict(environment)
 
 
 def _read_delivery(job: Fields, payload: Fields) -> tuple[Fields, tuple[Note, ...]]:
     """The delivery settings: their own object, or fields of the payload as in older versions."""
-    delivery = {key: value for key, value in optional_mapping(job, "delivery").items() if _is_simple(value)}
+    delivery = {key: value for key, value in read_optional_mapping(job, "delivery").items() if _is_simple(value)}
     if not delivery and payload.get("deliver") is True:
         delivery = {
             "mode": "announce",
@@ -157,6 +159,6 @@ def _read_seconds(payload: Fields, key: str, default: timedelta) -> timedelta:
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        raise bad_field(f"payload.{key}", value, "a number of seconds")
-    seconds = min(value or LONGEST_TIMEOUT.total_seconds(), LONGEST_TIMEOUT.total_seconds())
+        raise refuse_field(f"payload.{key}", value, "a number of seconds")
+    seconds = min(value or MAX_TIMEOUT.total_seconds(), MAX_TIMEOUT.total_seconds())
     return timedelta(seconds=seconds)

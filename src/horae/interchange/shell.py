@@ -58,7 +58,7 @@ def split_comment(command: str) -> Split:
     return Split(command.rstrip(), None)
 
 
-def plain_words(command: str) -> list[str] | None:
+def split_plain_command(command: str) -> list[str] | None:
     """Split a command that means the same without a shell into words; None where a shell might make a difference."""
     if len(command) > _MAX_SPLIT_LENGTH or _SPECIAL_CHARACTERS.search(command):
         return None

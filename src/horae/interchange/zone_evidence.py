@@ -37,14 +37,14 @@ class ZoneEvidence(NamedTuple):
     is_needed: bool = False
 
 
-class SeenZone(NamedTuple):
+class ZoneChoice(NamedTuple):
     """The zone used for a file; `note` says where it comes from, None where the caller named it."""
 
     zone: str
     note: Note | None = None
 
 
-class Home(NamedTuple):
+class AssumedZone(NamedTuple):
     """The caller's default zone: given for this file on the command line, or configured in a setting or variable."""
 
     zone: str
@@ -53,31 +53,31 @@ class Home(NamedTuple):
     is_configured: bool = False
 
 
-def choose_zone(evidence: ZoneEvidence, home: Home, *, same_machine: bool = False) -> SeenZone:
+def choose_zone(evidence: ZoneEvidence, home: AssumedZone, *, same_machine: bool = False) -> ZoneChoice:
     """Choose the zone named by the caller, else shown by the data, else configured; refuse where none is certain.
 
     `same_machine`: such a file (a crontab) is always in the zone of the machine that it is on.
     """
-    fitting = fitting_zones(evidence.fires)
+    fitting = find_fitting_zones(evidence.fires)
     if home.is_explicit:
         differs = bool(fitting) and not _fits_zone(evidence.fires, home.zone)
         fits = ", ".join(_sort_by_preference(fitting)[:_MAX_SHOWN])
-        return SeenZone(home.zone, note("import_zone_differs", zone=home.zone, fits=fits) if differs else None)
+        return ZoneChoice(home.zone, note("import_zone_differs", zone=home.zone, fits=fits) if differs else None)
     if not evidence.is_needed:
-        return SeenZone(home.zone)
+        return ZoneChoice(home.zone)
     if fitting:
         if home.zone in fitting:
-            return SeenZone(home.zone, note("import_zone_agrees", zone=home.zone))
+            return ZoneChoice(home.zone, note("import_zone_agrees", zone=home.zone))
         best = _sort_by_preference(fitting)
         if not _have_equal_offsets(best, evidence.fires[0][1]):
             raise refuse("import_zone_unclear", zones=", ".join(best[:_MAX_SHOWN]), first=best[0])
-        return SeenZone(best[0], note("import_zone_seen", zone=best[0]))
+        return ZoneChoice(best[0], note("import_zone_seen", zone=best[0]))
     if not home.is_configured and not same_machine:
         raise refuse("import_zone_unknown")
-    return SeenZone(home.zone, note("import_zone_assumed", zone=home.zone, why=home.reason))
+    return ZoneChoice(home.zone, note("import_zone_assumed", zone=home.zone, why=home.reason))
 
 
-def fitting_zones(fires: Sequence[tuple[str, datetime]]) -> list[str]:
+def find_fitting_zones(fires: Sequence[tuple[str, datetime]]) -> list[str]:
     """Every zone in which all fires are occurrences; empty where they fit all zones and so show nothing.
 
     A fire that fits no zone, such as a postponed run, is ignored.

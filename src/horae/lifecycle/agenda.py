@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand, slot_for
+from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState, slot_for
 from ..model.run import Origin, Run, Span
-from ..model.task import Standing, Task, TaskState, past_of
+from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 
 
-def next_entry(task: Task, status: Standing, after: datetime) -> Entry | None:
+def next_entry(task: Task, status: TaskStatus, after: datetime) -> Entry | None:
     """Return the entry of the first occurrence after an instant; None when the schedule has no more."""
     past = past_of(task, status)
     planned = next(task.schedule, after, past)
     return None if planned is None else entry_at(task, status, planned)
 
 
-def entry_at(task: Task, status: Standing, planned: datetime) -> Entry:
+def entry_at(task: Task, status: TaskStatus, planned: datetime) -> Entry:
     """Return the entry of the occurrence planned at `planned`; jitter moves only its due instant."""
     has_jitter = task.schedule.jitter is not None
     return Entry(
@@ -28,7 +28,7 @@ def entry_at(task: Task, status: Standing, planned: datetime) -> Entry:
         planned,
         task.owner,
         task.policies.priority,
-        resting(status),
+        initial_entry_state(status),
     )
 
 
@@ -51,7 +51,7 @@ def waiting_entry(  # noqa: PLR0913 - one row, field by field
         planned=planned,
         owner=task.owner,
         priority=task.policies.priority,
-        state=Stand.HELD,
+        state=EntryState.HELD,
         origin=origin,
         through=None if through == planned else through,
         span=span,
@@ -59,7 +59,7 @@ def waiting_entry(  # noqa: PLR0913 - one row, field by field
     )
 
 
-def retry_entry(task: Task, status: Standing, run: Run, at: datetime, *, forgiven: int = 0, deaths: int = 0) -> Entry:
+def retry_entry(task: Task, status: TaskStatus, run: Run, at: datetime, *, forgiven: int = 0, deaths: int = 0) -> Entry:
     """Return the entry of the next attempt. `forgiven` and `deaths` are added to those of the run."""
     return Entry(
         task_id=task.id,
@@ -69,7 +69,7 @@ def retry_entry(task: Task, status: Standing, run: Run, at: datetime, *, forgive
         planned=run.planned,
         owner=task.owner,
         priority=task.policies.priority,
-        state=Stand.TIMED if run.origin is Origin.MANUAL else resting(status),
+        state=EntryState.TIMED if run.origin is Origin.MANUAL else initial_entry_state(status),
         origin=run.origin,
         attempt=run.attempt + 1,
         forgiven=run.forgiven + forgiven,
@@ -79,6 +79,6 @@ def retry_entry(task: Task, status: Standing, run: Run, at: datetime, *, forgive
     )
 
 
-def resting(status: Standing) -> Stand:
+def initial_entry_state(status: TaskStatus) -> EntryState:
     """Return the state of a new entry: asleep while the task is paused. Manual entries do not use this, they run anyway."""
-    return Stand.ASLEEP if status.state is TaskState.PAUSED else Stand.TIMED
+    return EntryState.ASLEEP if status.state is TaskState.PAUSED else EntryState.TIMED

@@ -8,19 +8,19 @@ from typing import NamedTuple
 from ..model.entry import Entry
 from ..model.reason import Reason
 from ..model.run import Run
-from ..model.task import Standing
+from ..model.task import TaskStatus
 from .agenda import waiting_entry
-from .due_backlog import Pile
-from .event_rows import skipped
-from .missed import MakeUp, Occurrence, Skips
+from .due_backlog import DueBacklog
+from .event_rows import skipped_run
+from .missed import CatchUpPlan, Occurrence, Skips
 
 
-class Reckoning(NamedTuple):
+class BacklogAccount(NamedTuple):
     """Backlog after requested skips: `skips` are the skipped spans, `left` is the rest, `standing` has the skips still open."""
 
-    backlog: Pile
-    rest: Pile | None
-    status: Standing
+    backlog: DueBacklog
+    rest: DueBacklog | None
+    status: TaskStatus
     skips: Skips = ()
 
     @property
@@ -31,11 +31,11 @@ class Reckoning(NamedTuple):
             return None
         return schedule.repeat - self.status.counted
 
-    def rows(self, plan: MakeUp, now: datetime) -> tuple[Run, ...]:
+    def rows(self, plan: CatchUpPlan, now: datetime) -> tuple[Run, ...]:
         """Return the skipped runs for the requested skips and those of the plan."""
-        return tuple(skipped(self.backlog.task, span, reason, now) for span, reason in (*self.skips, *plan.skips))
+        return tuple(skipped_run(self.backlog.task, span, reason, now) for span, reason in (*self.skips, *plan.skips))
 
-    def status_after(self, given: int, planned: int) -> Standing:
+    def status_after(self, given: int, planned: int) -> TaskStatus:
         """Return the status after `given` occurrences got a run; with `counting: planned` all `planned` ones count."""
         count = planned if self.backlog.task.schedule.counting == "planned" else given
         return self.status if count == 0 else self.status._replace(counted=self.status.counted + count)
@@ -52,13 +52,13 @@ class Reckoning(NamedTuple):
         )
 
 
-def reckon(status: Standing, backlog: Pile) -> Reckoning:
+def apply_requested_skips(status: TaskStatus, backlog: DueBacklog) -> BacklogAccount:
     """Apply requested skips to the oldest occurrences of a backlog."""
     requested = status.skips_left
     if requested == 0:
-        return Reckoning(backlog, backlog, status)
+        return BacklogAccount(backlog, backlog, status)
     if requested >= backlog.size:
         fewer = status._replace(skips_left=requested - backlog.size)
-        return Reckoning(backlog, None, fewer, ((backlog.span, Reason.SKIP_REQUESTED),))
+        return BacklogAccount(backlog, None, fewer, ((backlog.span, Reason.SKIP_REQUESTED),))
     first, rest = backlog.split(requested)
-    return Reckoning(backlog, rest, status._replace(skips_left=0), ((first.span, Reason.SKIP_REQUESTED),))
+    return BacklogAccount(backlog, rest, status._replace(skips_left=0), ((first.span, Reason.SKIP_REQUESTED),))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
 from ..model.ids import EPOCH
 from ..model.task import past_of
@@ -16,7 +16,7 @@ from .due_backlog import MICROSECOND, without_repeat
 from .event_rows import task_event
 
 
-def follow_clock(facts: Facts, now: datetime) -> Change:
+def replan_after_clock_step(facts: Facts, now: datetime) -> Change:
     """Replan an `every` task whose last accounted instant lies after `now`; otherwise return an empty change.
 
     Such an instant means that the clock was set back: the task would not run until the clock has caught up. A grid keeps
@@ -25,7 +25,7 @@ def follow_clock(facts: Facts, now: datetime) -> Change:
     schedule = facts.task.schedule
     if isinstance(schedule, Every):
         for entry in facts.entries:
-            if entry.kind is EntryKind.NEXT and entry.state is Stand.TIMED:
+            if entry.kind is EntryKind.NEXT and entry.state is EntryState.TIMED:
                 follow = _follow_end if schedule.since == "end" else _follow_grid
                 return follow(facts, schedule, entry, now)
     return Change()

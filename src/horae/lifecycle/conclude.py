@@ -6,16 +6,16 @@ from datetime import datetime
 from typing import Final
 
 from ..model.change import Change, Facts
-from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand
+from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
 from ..model.run import Origin
-from ..model.task import GOING, TaskState
+from ..model.task import OPEN_STATES, TaskState
 from .agenda import next_entry
 from .due_backlog import counts_from_end
 from .event_rows import task_event
-from .overlap import in_the_way
+from .overlap import must_wait
 
-_WAITING_STATES: Final = (Stand.HELD, Stand.ASLEEP)
+_WAITING_STATES: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 
 def conclude(facts: Facts, change: Change, now: datetime) -> Change:
@@ -26,7 +26,7 @@ def conclude(facts: Facts, change: Change, now: datetime) -> Change:
     freed = tuple(entry for entry in after.entries if _is_free(after, entry))
     if freed:
         change = _free_entries(change, freed)
-    if after.status.state in GOING and counts_from_end(after.task.schedule) and not occurrence_goes_on(after):
+    if after.status.state in OPEN_STATES and counts_from_end(after.task.schedule) and not has_open_occurrence(after):
         status = after.status._replace(last_end=now)
         following = next_entry(after.task, status, now)
         if following is not None:
@@ -60,7 +60,7 @@ def facts_after(facts: Facts, change: Change) -> Facts:
     )
 
 
-def occurrence_goes_on(facts: Facts) -> bool:
+def has_open_occurrence(facts: Facts) -> bool:
     """Return whether a scheduled occurrence is live or still on the agenda."""
     return any(run.origin is Origin.SCHEDULED for run in facts.live) or any(
         entry.origin is Origin.SCHEDULED and entry.kind not in (EntryKind.RESUME, EntryKind.DEADLINE)
@@ -70,15 +70,15 @@ def occurrence_goes_on(facts: Facts) -> bool:
 
 def _is_free(facts: Facts, entry: Entry) -> bool:
     """Return whether a waiting entry may go: the run or backlog that blocked it has ended, or the pause has."""
-    if entry.state is Stand.HELD:
-        return not in_the_way(facts, entry)
-    return entry.state is Stand.ASLEEP and facts.status.state is not TaskState.PAUSED
+    if entry.state is EntryState.HELD:
+        return not must_wait(facts, entry)
+    return entry.state is EntryState.ASLEEP and facts.status.state is not TaskState.PAUSED
 
 
 def _free_entries(change: Change, freed: tuple[Entry, ...]) -> Change:
     slots = {entry.slot for entry in freed}
     unchanged = tuple(entry for entry in change.put if entry.slot not in slots)
-    return change._replace(put=(*unchanged, *(entry._replace(state=Stand.TIMED) for entry in freed)))
+    return change._replace(put=(*unchanged, *(entry._replace(state=EntryState.TIMED) for entry in freed)))
 
 
 def _complete_task(facts: Facts, change: Change, now: datetime) -> Change:

@@ -6,27 +6,27 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from ..model.change import Change, Facts
-from ..model.entry import RESUME_SLOT, Entry, EntryKind, Stand, slot_for
+from ..model.entry import RESUME_SLOT, Entry, EntryKind, EntryState, slot_for
 from ..model.events.event import EventKind
 from ..model.field_checks import check_number
 from ..model.ids import run_id
-from ..model.limits import NOTE_CHARACTERS, shortened
+from ..model.limits import NOTE_CHARACTERS, shorten
 from ..model.outcome import Cancelled, Settlement
 from ..model.policy import MissedMode, Overlap
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, RunState
-from ..model.task import FRESH, GOING, Pause, PauseCause, TaskState
+from ..model.task import NEW_TASK_STATUS, OPEN_STATES, Pause, PauseCause, TaskState
 from .conclude import conclude
 from .due_backlog import MICROSECOND
-from .entry_removal import account_for
-from .event_rows import task_event, told
-from .occurrence_end import unheld
-from .overlap import Meeting, in_the_way, meet
-from .resume import awake, start_again
+from .entry_removal import skip_rows
+from .event_rows import run_event, task_event
+from .occurrence_end import cancel_waiting_runs
+from .overlap import OverlapAction, decide_overlap, must_wait
+from .resume import end_pause, restart_failed
 from .settle import settle
 
-MOST_SKIPS: Final = 10_000
+MAX_SKIPS: Final = 10_000
 _NOT_PAUSED: Final = (EntryKind.DEADLINE, EntryKind.RESUME)
 _MAX_OTHER_REQUESTS: Final[dict[Overlap, int]] = {"skip": 0, "queue": 1}
 """Requested runs that may wait to start beside a new one; with the other overlap policies all of them run."""
@@ -46,10 +46,10 @@ def pause(
         raise refuse("until_past", until=until.isoformat())
     task, status = facts.task, facts.status
     since = now if status.pause is None else status.pause.since
-    put = [e._replace(state=Stand.ASLEEP, lane=None) for e in facts.entries if e.kind not in _NOT_PAUSED]
+    put = [e._replace(state=EntryState.ASLEEP, lane=None) for e in facts.entries if e.kind not in _NOT_PAUSED]
     if until is not None:
         put.append(Entry(task.id, RESUME_SLOT, EntryKind.RESUME, until, until, task.owner, task.policies.priority))
-    paused = Pause(since, cause, shortened(note, NOTE_CHARACTERS), until)
+    paused = Pause(since, cause, shorten(note, NOTE_CHARACTERS), until)
     return Change(
         status=status._replace(state=TaskState.PAUSED, pause=paused),
         put=tuple(put),
@@ -58,11 +58,11 @@ def pause(
     )
 
 
-def made_paused(change: Change, now: datetime, note: str = "") -> Change:
+def pause_new_task(change: Change, now: datetime, note: str = "") -> Change:
     """Return the change that creates a task as paused, so that no run starts before a resume."""
     if change.task is None:
         return change
-    paused = pause(Facts(change.task, change.status or FRESH, change.put), now, note=note)
+    paused = pause(Facts(change.task, change.status or NEW_TASK_STATUS, change.put), now, note=note)
     return change._replace(status=paused.status, put=paused.put, events=(*change.events, *paused.events))
 
 
@@ -70,9 +70,9 @@ def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
     """Resume a paused task, or restart a failed one; `missed` decides about the occurrences that passed."""
     match facts.status.state:
         case TaskState.PAUSED:
-            return awake(facts, now, missed)
+            return end_pause(facts, now, missed)
         case TaskState.FAILED:
-            return start_again(facts, now, missed)
+            return restart_failed(facts, now, missed)
         case TaskState.CANCELLED:
             raise refuse("task_cancelled")
         case TaskState.ACTIVE:
@@ -87,8 +87,8 @@ def cancel(facts: Facts, now: datetime) -> Change:
     """Cancel a task finally: live runs are asked to end, due occurrences are recorded, the history stays."""
     if facts.status.state is TaskState.CANCELLED:
         return Change()
-    rows = account_for(facts, facts.entries, Reason.CANCELLED, now)
-    ended = unheld(facts.live, Reason.CANCELLED, now)
+    rows = skip_rows(facts, facts.entries, Reason.CANCELLED, now)
+    ended = cancel_waiting_runs(facts.live, Reason.CANCELLED, now)
     executing = (run for run in facts.live if run.state is not RunState.WAITING)
     return Change(
         status=facts.status._replace(state=TaskState.CANCELLED, pause=None, reason=Reason.CANCELLED, ended=now),
@@ -96,7 +96,10 @@ def cancel(facts: Facts, now: datetime) -> Change:
         updated_runs=ended,
         cancelled=tuple((run.id, Reason.CANCELLED) for run in executing),
         dropped=tuple(entry.slot for entry in facts.entries),
-        events=(*(told(run, now) for run in (*rows, *ended)), task_event(EventKind.TASK_CANCELLED, facts.task, now)),
+        events=(
+            *(run_event(run, now) for run in (*rows, *ended)),
+            task_event(EventKind.TASK_CANCELLED, facts.task, now),
+        ),
     )
 
 
@@ -120,7 +123,7 @@ def run_now(facts: Facts, now: datetime) -> Change:
     request = Entry(
         task.id, slot, EntryKind.MANUAL, now, planned, task.owner, task.policies.priority, origin=Origin.MANUAL
     )
-    if in_the_way(facts, request) and meet(facts, request) is Meeting.SKIP:
+    if must_wait(facts, request) and decide_overlap(facts, request) is OverlapAction.SKIP:
         raise refuse("already_running")
     _check_other_requests(facts)
     return Change(put=(request,))
@@ -139,7 +142,7 @@ def _check_other_requests(facts: Facts) -> None:
 def skip_next(facts: Facts, count: int) -> Change:
     """Skip the next `count` scheduled occurrences; 0 withdraws the request."""
     _check_open(facts, "skip", "跳过")
-    check_number("skip_next", count, 0, MOST_SKIPS)
+    check_number("skip_next", count, 0, MAX_SKIPS)
     return Change(status=facts.status._replace(skips_left=count))
 
 
@@ -153,8 +156,8 @@ def cancel_run(facts: Facts, name: str, now: datetime) -> Change:
     entry = requested_entry(facts, name)
     if entry is None:
         raise refuse("run_over", task=facts.task.id, state="ended")
-    rows = account_for(facts, (entry,), Reason.CANCELLED, now)
-    change = Change(new_runs=rows, dropped=(entry.slot,), events=tuple(told(row, now) for row in rows))
+    rows = skip_rows(facts, (entry,), Reason.CANCELLED, now)
+    change = Change(new_runs=rows, dropped=(entry.slot,), events=tuple(run_event(row, now) for row in rows))
     return conclude(facts, change, now)
 
 
@@ -175,5 +178,5 @@ def _check_open(facts: Facts, action: str, action_zh: str) -> None:
     state = facts.status.state
     if state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
-    if state not in GOING:
+    if state not in OPEN_STATES:
         raise refuse("task_over", id=facts.task.id, state=state.value, wish=action, wish_zh=action_zh)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ..model.run import Span
-from ..model.task import Standing, Task, past_of
+from ..model.task import Task, TaskStatus, past_of
 from ..schedule import Every, Now, Once, Past, Schedule, count, due, iterate, next  # noqa: A004 - next occurrence, not the builtin
 
 MICROSECOND: Final = timedelta(microseconds=1)
@@ -19,7 +19,7 @@ _MAX_SEARCHED: Final = 64
 """Limit of a search from the end: where occurrences are denser, counting is faster than iterating."""
 
 
-class Pile(NamedTuple):
+class DueBacklog(NamedTuple):
     """Planned instants of one task from `first` to `last`, both included, `size` of them."""
 
     task: Task
@@ -35,19 +35,19 @@ class Pile(NamedTuple):
     def due(self, planned: datetime) -> datetime:
         return due(self.task.schedule, planned, self.task.id, self.past)
 
-    def oldest(self, number: int) -> Pile:
+    def oldest(self, number: int) -> DueBacklog:
         """Return the first `number` occurrences; at least one."""
         return self._replace(last=self.nth(number), size=number)
 
-    def split(self, number: int) -> tuple[Pile, Pile]:
+    def split(self, number: int) -> tuple[DueBacklog, DueBacklog]:
         """Split into the first `number` occurrences and the rest; at least one each."""
         return self._split_after(self.nth(number), number)
 
-    def _split_after(self, last: datetime, number: int) -> tuple[Pile, Pile]:
+    def _split_after(self, last: datetime, number: int) -> tuple[DueBacklog, DueBacklog]:
         first = next(without_repeat(self.task.schedule), last, self.past) or self.last
         return self._replace(last=last, size=number), self._replace(first=first, size=self.size - number)
 
-    def split_due_before(self, at: datetime) -> tuple[Pile | None, Pile | None]:
+    def split_due_before(self, at: datetime) -> tuple[DueBacklog | None, DueBacklog | None]:
         """Split into the occurrences that were due before an instant and the rest; None for an empty part."""
         if self.first >= at:
             return None, self
@@ -60,7 +60,7 @@ class Pile(NamedTuple):
             return (self, None) if due_count else (None, self)
         return self._split_after(earlier.nth(due_count), due_count)
 
-    def limit_to_due(self, at: datetime) -> Pile:
+    def limit_to_due(self, at: datetime) -> DueBacklog:
         """Return the occurrences that are due at an instant by which all are planned."""
         return self.oldest(self.size - 1) if self.size > 1 and self._is_due_after(self.size, at) else self
 
@@ -100,15 +100,15 @@ class Pile(NamedTuple):
         return tail[-1 - later_count] if later_count < len(tail) < _MAX_SEARCHED else None
 
 
-def pile_of(task: Task, status: Standing, planned: datetime, now: datetime) -> Pile:
+def compute_due_backlog(task: Task, status: TaskStatus, planned: datetime, now: datetime) -> DueBacklog:
     """Return the occurrences that are due by `now`, from `planned` on, which is due itself."""
-    return planned_pile(task, status, planned, now).limit_to_due(now)
+    return compute_planned_backlog(task, status, planned, now).limit_to_due(now)
 
 
-def planned_pile(task: Task, status: Standing, planned: datetime, until: datetime) -> Pile:
+def compute_planned_backlog(task: Task, status: TaskStatus, planned: datetime, until: datetime) -> DueBacklog:
     """Return the occurrences planned from `planned` up to `until`, regardless of jitter."""
     schedule, past = task.schedule, past_of(task, status)
-    single = Pile(task, past, planned, planned, 1)
+    single = DueBacklog(task, past, planned, planned, 1)
     if isinstance(schedule, Now | Once) or counts_from_end(schedule):
         return single
     endless = without_repeat(schedule)

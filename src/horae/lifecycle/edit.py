@@ -7,21 +7,21 @@ from datetime import datetime
 from typing import Final
 
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
 from ..model.limits import BACKFILL_OCCURRENCES
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Origin, Run
-from ..model.task import Standing, Task, TaskState, past_of
+from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..schedule import Now, Once, count, next  # noqa: A004 - next occurrence, not the builtin
-from .agenda import next_entry, resting, waiting_entry
-from .conclude import conclude, occurrence_goes_on
-from .due_backlog import MICROSECOND, Pile, counts_from_end, without_repeat
-from .entry_removal import account_for
-from .event_rows import task_event, told
-from .failure_notices import noticed
+from .agenda import initial_entry_state, next_entry, waiting_entry
+from .conclude import conclude, has_open_occurrence
+from .due_backlog import MICROSECOND, DueBacklog, counts_from_end, without_repeat
+from .entry_removal import skip_rows
+from .event_rows import run_event, task_event
+from .failure_notices import failure_events
 
 _UNSTARTED: Final = (EntryKind.NEXT, EntryKind.WAITING)
 
@@ -40,7 +40,7 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
         )
     if _revives(facts, change):
         return change._replace(events=(*change.events, task_event(EventKind.TASK_RESUMED, task, now)))
-    return change._replace(events=(*change.events, *noticed(facts, task, facts.status, now)))
+    return change._replace(events=(*change.events, *failure_events(facts, task, facts.status, now)))
 
 
 def _revives(facts: Facts, change: Change) -> bool:
@@ -82,21 +82,23 @@ def backfill(facts: Facts, first: datetime, last: datetime, now: datetime, attem
     entry = waiting_entry(facts.task, backlog.first, now, origin=Origin.BACKFILL, through=backlog.last, in_order=True)
     if _is_backfilling(facts, entry, backlog):
         raise refuse("backfill_going", first=first.isoformat(), last=last.isoformat())
-    restarted = entry._replace(state=resting(facts.status), attempt=attempts_before + 1, forgiven=attempts_before)
+    restarted = entry._replace(
+        state=initial_entry_state(facts.status), attempt=attempts_before + 1, forgiven=attempts_before
+    )
     return Change(put=(restarted,))
 
 
-def _backfill_range(facts: Facts, first: datetime, last: datetime, now: datetime) -> Pile:
+def _backfill_range(facts: Facts, first: datetime, last: datetime, now: datetime) -> DueBacklog:
     task, past = facts.task, past_of(facts.task, facts.status)
     endless, before = without_repeat(task.schedule), first - MICROSECOND
     size = count(endless, before, last, past) if first <= last <= now else 0
     planned = next(endless, before, past)
     if planned is None or not 1 <= size <= BACKFILL_OCCURRENCES:
         raise refuse("backfill_range", first=first.isoformat(), last=last.isoformat(), most=BACKFILL_OCCURRENCES)
-    return Pile(task, past, planned, last, size).oldest(size)
+    return DueBacklog(task, past, planned, last, size).oldest(size)
 
 
-def _is_backfilling(facts: Facts, entry: Entry, backlog: Pile) -> bool:
+def _is_backfilling(facts: Facts, entry: Entry, backlog: DueBacklog) -> bool:
     """Return whether a backfill of an overlapping range is queued or live."""
     queued = [(each.planned, each.through or each.planned) for each in facts.entries if each.origin is Origin.BACKFILL]
     live = [(run.planned, run.planned) for run in facts.live if run.origin is Origin.BACKFILL]
@@ -111,7 +113,7 @@ def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
         raise refuse("never_fires")
     removed = tuple(entry for entry in facts.entries if entry.kind in _UNSTARTED)
     remaining = facts._replace(entries=tuple(entry for entry in facts.entries if entry.kind not in _UNSTARTED))
-    is_deferred = counts_from_end(task.schedule) and occurrence_goes_on(remaining)
+    is_deferred = counts_from_end(task.schedule) and has_open_occurrence(remaining)
     put = (*_update_entries(remaining, task), *(() if is_deferred else (following,)))
     rows = _skip_unstarted(facts, removed, now)
     change = Change(
@@ -120,12 +122,12 @@ def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
         new_runs=rows,
         put=put,
         dropped=tuple(entry.slot for entry in removed if is_deferred or entry.slot != following.slot),
-        events=(*(told(row, now) for row in rows), task_event(EventKind.TASK_EDITED, task, now)),
+        events=(*(run_event(row, now) for row in rows), task_event(EventKind.TASK_EDITED, task, now)),
     )
     return conclude(facts, change, now)
 
 
-def _reset_status(status: Standing) -> Standing:
+def _reset_status(status: TaskStatus) -> TaskStatus:
     """Reset repeats and requested skips, which belong to the old schedule, and reactivate a completed or failed task."""
     reset = status._replace(counted=0, skips_left=0)
     if status.state is TaskState.COMPLETED:
@@ -140,7 +142,7 @@ def _skip_unstarted(facts: Facts, removed: Iterable[Entry], now: datetime) -> tu
     rows: list[Run] = []
     for entry in removed:
         reason = Reason.MISSED_SKIPPED if entry.kind is EntryKind.NEXT else Reason.CANCELLED
-        rows += account_for(facts, (entry,), reason, now)
+        rows += skip_rows(facts, (entry,), reason, now)
     return tuple(rows)
 
 
@@ -151,7 +153,9 @@ def _update_entries(facts: Facts, task: Task) -> tuple[Entry, ...]:
         has_left = task.target != facts.task.target if is_route(entry.lane) else task.lane != facts.task.lane
         after = entry._replace(priority=task.policies.priority)
         if has_left:
-            after = after._replace(state=Stand.TIMED if entry.state is Stand.PARKED else entry.state, lane=None)
+            after = after._replace(
+                state=EntryState.TIMED if entry.state is EntryState.PARKED else entry.state, lane=None
+            )
         if after != entry:
             updated.append(after)
     return tuple(updated)

@@ -12,17 +12,17 @@ from ..model.reason import Reason
 from ..model.run import Run, Span
 from ..model.task import past_of
 from ..schedule import count
-from .due_backlog import Pile, planned_pile, without_repeat
-from .event_rows import given_up, skipped
+from .due_backlog import DueBacklog, compute_planned_backlog, without_repeat
+from .event_rows import removed_entry_run, skipped_run
 
 
-def account_for(facts: Facts, entries: Iterable[Entry], reason: Reason, now: datetime) -> tuple[Run, ...]:
+def skip_rows(facts: Facts, entries: Iterable[Entry], reason: Reason, now: datetime) -> tuple[Run, ...]:
     """Return one skipped run per entry that covers a due occurrence."""
     rows = (_skip_row(facts, entry, reason, now) for entry in entries)
     return tuple(row for row in rows if row is not None)
 
 
-def occurrences_in(facts: Facts, entry: Entry, now: datetime) -> int:
+def count_occurrences(facts: Facts, entry: Entry, now: datetime) -> int:
     """Return the number of occurrences that an entry covers by now: one, a range, or the due backlog."""
     if entry.kind is EntryKind.NEXT:
         return 0 if entry.planned > now else _planned_backlog(facts, entry, now).size
@@ -36,20 +36,20 @@ def _skip_row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run 
     match entry.kind:
         case EntryKind.NEXT if entry.planned <= now:
             is_paused = facts.status.pause is not None
-            return skipped(
+            return skipped_run(
                 facts.task, _planned_backlog(facts, entry, now).span, Reason.PAUSED if is_paused else reason, now
             )
         case EntryKind.WAITING if entry.through is not None:
-            span = Span(entry.planned, entry.through, occurrences_in(facts, entry, now))
-            return given_up(facts.task, entry._replace(planned=span.last, span=span), reason, now)
+            span = Span(entry.planned, entry.through, count_occurrences(facts, entry, now))
+            return removed_entry_run(facts.task, entry._replace(planned=span.last, span=span), reason, now)
         case EntryKind.WAITING | EntryKind.RETRY | EntryKind.MANUAL:
-            return given_up(facts.task, entry, reason, now)
+            return removed_entry_run(facts.task, entry, reason, now)
         case EntryKind.NEXT | EntryKind.RESUME | EntryKind.DEADLINE:
             return None
         case never:
             assert_never(never)
 
 
-def _planned_backlog(facts: Facts, entry: Entry, now: datetime) -> Pile:
+def _planned_backlog(facts: Facts, entry: Entry, now: datetime) -> DueBacklog:
     """Return the occurrences planned by now, including one that jitter makes due later: its instant has passed."""
-    return planned_pile(facts.task, facts.status, entry.planned, now)
+    return compute_planned_backlog(facts.task, facts.status, entry.planned, now)

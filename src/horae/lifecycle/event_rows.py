@@ -22,7 +22,7 @@ _EVENT_KINDS = {
 }
 
 
-def skipped(task: Task, span: Span, reason: Reason, now: datetime) -> Run:
+def skipped_run(task: Task, span: Span, reason: Reason, now: datetime) -> Run:
     """Return one skipped run for a span of scheduled occurrences."""
     return Run(
         id=run_id(task.id, Origin.SCHEDULED, span.last, 1),
@@ -39,7 +39,7 @@ def skipped(task: Task, span: Span, reason: Reason, now: datetime) -> Run:
     )
 
 
-def given_up(task: Task, entry: Entry, reason: Reason, now: datetime) -> Run:
+def removed_entry_run(task: Task, entry: Entry, reason: Reason, now: datetime) -> Run:
     """Return the skipped run of a waiting, retry or manual entry that is removed without a run."""
     return Run(
         id=run_id(task.id, entry.origin, entry.planned, entry.attempt),
@@ -58,7 +58,7 @@ def given_up(task: Task, entry: Entry, reason: Reason, now: datetime) -> Run:
     )
 
 
-def told(run: Run, at: datetime) -> Event:
+def run_event(run: Run, at: datetime) -> Event:
     """Return the event of a run's new state."""
     detail = None if run.reason is None else run.reason.value
     return Event(_EVENT_KINDS[run.state], at, run.owner, run.task_id, run.id, detail)

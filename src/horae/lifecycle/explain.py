@@ -10,17 +10,17 @@ from typing import Final, NamedTuple
 from ..choices import Language
 from ..model.accounts.agent_label import agent_of
 from ..model.change import Facts
-from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
+from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ..model.events.delivery_count import reached_no_listener
 from ..model.pause_note import pause_note
-from ..model.paused_stretch import PausedStretch
-from ..model.reason import Reason, sentence
+from ..model.paused_stretch import PausedSpan
+from ..model.reason import Reason, describe_reason
 from ..model.route import is_route
 from ..model.run import Origin, Run, RunState
-from ..model.state_names import state_word
+from ..model.state_names import state_name
 from ..model.task import Pause, PauseCause, Task, TaskState, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
-from ..schedule.preview import fires_in
+from ..schedule.preview import make_fires
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
 
@@ -109,9 +109,9 @@ _NOT_AGAIN: Final = (
     "It is not run again: the guarantee is at_most_once, and it had started.",
     "它不会再次运行：保证为“至多一次”，而它已经开始。",
 )
-_WAIT_CAUSES: Final[dict[Stand, tuple[str, str]]] = {
-    Stand.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
-    Stand.ASLEEP: ("the task is paused", "任务已暂停"),
+_WAIT_CAUSES: Final[dict[EntryState, tuple[str, str]]] = {
+    EntryState.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
+    EntryState.ASLEEP: ("the task is paused", "任务已暂停"),
 }
 
 
@@ -311,13 +311,13 @@ def _skipped_beside(rows: tuple[Run, ...], run: Run) -> tuple[str, str]:
 
 def _with_reason(template: tuple[str, str], run: Run) -> tuple[str, str]:
     reason = run.reason or Reason.CANCELLED
-    return template[0].format(reason=sentence(reason)), template[1].format(reason=sentence(reason, "zh"))
+    return template[0].format(reason=describe_reason(reason)), template[1].format(reason=describe_reason(reason, "zh"))
 
 
 def _next_attempt(facts: Facts, entry: Entry, now: datetime) -> tuple[str, str]:
     """Describe the retry that the agenda holds at present."""
     at = _format_instant(facts, entry.due)
-    if entry.state is Stand.ASLEEP:
+    if entry.state is EntryState.ASLEEP:
         return _AGAIN_PAUSED
     if entry.due > now:
         template, detail = _AGAIN, ("", "")
@@ -336,11 +336,11 @@ def _explain_ran(
     answer = Explanation(
         Verdict.RAN,
         english.format(state=run.state.value, lateness=late),
-        full_width(chinese).format(state=state_word(run.state.value, "zh"), lateness=late.replace(" s", " 秒")),
+        full_width(chinese).format(state=state_name(run.state.value, "zh"), lateness=late.replace(" s", " 秒")),
         run.reason,
         rows,
     )
-    why = ("", "") if run.reason is None else (sentence(run.reason), sentence(run.reason, "zh"))
+    why = ("", "") if run.reason is None else (describe_reason(run.reason), describe_reason(run.reason, "zh"))
     return _append(_append(answer, _earlier_attempt(facts, attempts)), why)
 
 
@@ -358,13 +358,13 @@ def _earlier_attempt(facts: Facts, rows: tuple[Run, ...]) -> tuple[str, str]:
         reason = before.reason or Reason.LEASE_LOST
         english, chinese = _TOOK_OVER
         return (
-            english.format(**names, reason=sentence(reason)),
-            chinese.format(**names, reason=sentence(reason, "zh")),
+            english.format(**names, reason=describe_reason(reason)),
+            chinese.format(**names, reason=describe_reason(reason, "zh")),
         )
     english, chinese = _REQUESTED if is_requested(facts.task, run, before) else _RETRIED
     return (
         english.format(**names, state=before.state.value),
-        chinese.format(**names, state=state_word(before.state.value, "zh")),
+        chinese.format(**names, state=state_name(before.state.value, "zh")),
     )
 
 
@@ -385,7 +385,7 @@ def _append(answer: Explanation, more: tuple[str, str]) -> Explanation:
 
 def _explain_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     pause = facts.status.pause
-    if pause is not None and entry.state is Stand.ASLEEP and _is_paused_at(pause, at):
+    if pause is not None and entry.state is EntryState.ASLEEP and _is_paused_at(pause, at):
         return _explain_pause(facts, pause)
     if at > now or entry.due > now:
         return _append_block(facts, _answer(Verdict.PENDING, _both(_format_instant(facts, max(at, entry.due)))))
@@ -407,17 +407,17 @@ def _append_block(facts: Facts, answer: Explanation) -> Explanation:
     if facts.block_reason is None:
         return answer
     why = _append(answer._replace(reason=facts.block_reason), _WILL_BE_SKIPPED)
-    why = _append(why, (sentence(facts.block_reason), sentence(facts.block_reason, "zh")))
+    why = _append(why, (describe_reason(facts.block_reason), describe_reason(facts.block_reason, "zh")))
     english, chinese = _SEE_OWNER
     owner = facts.task.owner
     return _append(why, (english.format(owner=owner), chinese.format(owner=owner)))
 
 
 def _wait_cause(entry: Entry) -> tuple[str, str]:
-    if entry.state is Stand.PARKED and is_route(entry.lane):
+    if entry.state is EntryState.PARKED and is_route(entry.lane):
         _, _, name = str(entry.lane).partition(":")
         return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
-    if entry.state is Stand.PARKED:
+    if entry.state is EntryState.PARKED:
         return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
     return _WAIT_CAUSES[entry.state]
 
@@ -428,7 +428,7 @@ def _explain_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningN
     if at < task.created:
         return _answer(Verdict.NOT_CREATED, _both(_format_instant(facts, task.created)))
     if status.ended is not None and at >= status.ended:
-        over = status.state.value, state_word(status.state.value, "zh")
+        over = status.state.value, state_name(status.state.value, "zh")
         return _answer(Verdict.OVER, over, reason=status.reason)
     following = next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, status))
     if following != at:
@@ -472,7 +472,7 @@ def _explain_pause(facts: Facts, pause: Pause) -> Explanation:
         answer = _append(answer, (f"It goes on at {end}.", f"它将于 {end} 恢复。"))
     reason = _PAUSE_REASONS.get(pause.cause)
     if reason is not None:
-        answer = _append(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))
+        answer = _append(answer._replace(reason=reason), (describe_reason(reason), describe_reason(reason, "zh")))
     if remedy is None:
         return answer
     names = {"id": facts.task.id, "agent": agent, "owner": facts.task.owner}
@@ -495,7 +495,7 @@ def with_end(facts: Facts, answer: Explanation) -> Explanation:
     return _append(answer, _GAVE_UP)
 
 
-def skipped_in_pause(facts: Facts, answer: Explanation, pause: PausedStretch) -> Explanation:
+def explain_paused_row(facts: Facts, answer: Explanation, pause: PausedSpan) -> Explanation:
     """Replace the sentence of a row that a resume wrote: the task was paused, the occurrence was not missed."""
     since, until = _format_instant(facts, pause.since), _format_instant(facts, pause.until)
     english, chinese = _IN_PAUSE[answer.reason is Reason.MERGED]
@@ -506,7 +506,7 @@ def skipped_in_pause(facts: Facts, answer: Explanation, pause: PausedStretch) ->
 
 def _format_instant(facts: Facts, at: datetime) -> str:
     """Format an instant in the task's zone with its offset, with seconds only where they are not zero."""
-    local = fires_in(facts.task.schedule.zone or "UTC", [at])[0].local
+    local = make_fires(facts.task.schedule.zone or "UTC", [at])[0].local
     text = local.isoformat(" ", "seconds" if local.second or local.microsecond else "minutes")
     return f"{text[:-6]} {text[-6:]}"
 
@@ -522,7 +522,7 @@ def _answer(
     runs: tuple[Run, ...] = (),
 ) -> Explanation:
     english, chinese = _SENTENCES[verdict]
-    why = ("", "") if reason is None else (sentence(reason), sentence(reason, "zh"))
+    why = ("", "") if reason is None else (describe_reason(reason), describe_reason(reason, "zh"))
     return Explanation(
         verdict,
         english.format(detail=detail[0], reason=why[0]),

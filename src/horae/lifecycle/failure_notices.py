@@ -7,17 +7,17 @@ from datetime import datetime
 from ..model.change import Facts
 from ..model.events.event import Event, EventKind
 from ..model.reason import Reason
-from ..model.task import Standing, Task
+from ..model.task import Task, TaskStatus
 from .event_rows import task_event
 
 
-def is_failing(task: Task, status: Standing) -> bool:
+def is_failing(task: Task, status: TaskStatus) -> bool:
     """Return whether the consecutive failures have reached `notify_after`."""
     return 0 < task.policies.notify_after <= status.failures
 
 
-def noticed(
-    facts: Facts, task: Task, status: Standing, now: datetime, reason: Reason | None = None
+def failure_events(
+    facts: Facts, task: Task, status: TaskStatus, now: datetime, reason: Reason | None = None
 ) -> tuple[Event, ...]:
     """Return the event, if any, of the transition to the new task and status: the two kinds alternate.
 

@@ -10,24 +10,24 @@ from datetime import datetime
 from typing import Final
 
 from ..model.change import Change, Facts
-from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand
+from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState
 from ..model.events.event import Event, EventKind
-from ..model.limits import SUMMARY_CHARACTERS, shortened
+from ..model.limits import SUMMARY_CHARACTERS, shorten
 from ..model.outcome import Settlement, Succeeded
 from ..model.run import Origin, Run, RunState
-from ..model.task import Standing, Task, TaskState, past_of
+from ..model.task import Task, TaskState, TaskStatus, past_of
 from ..schedule import Every, Now, Once, next  # noqa: A004 - next occurrence, not the builtin
 from .failure_notices import is_failing
-from .start import Claimant, born, started
+from .start import ClaimContext, new_run, started_event
 
 # Named tuples are built with tuple.__new__: a third of the time of a call with that many arguments.
 _new: Final = tuple.__new__
 _NEXT: Final = (NEXT_SLOT,)
 _ONE_SHOT: Final = (Once, Now)
-_STILL: Final = (Stand.HELD, Stand.ASLEEP)
+_STILL: Final = (EntryState.HELD, EntryState.ASLEEP)
 
 
-def ordinary_claim(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change | None:
+def fast_claim(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change | None:
     """Start the next occurrence of an active task that has nothing else on its agenda and is claimed in time."""
     task, standing, entries, live, lanes, barred, _ = facts
     alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or barred or entry.waited)
@@ -42,14 +42,16 @@ def ordinary_claim(facts: Facts, entry: Entry, token: int, claim: Claimant) -> C
         if following is None:
             return None
         put = (following,)
-    run = born(facts, entry, token, claim)
+    run = new_run(facts, entry, token, claim)
     counted = standing.counted + 1
     _, _, failures, _, last_end, last_result, pause, reason, ended = standing
-    after = _new(Standing, (TaskState.ACTIVE, counted, failures, 0, last_end, last_result, pause, reason, ended))
-    return _new(Change, (None, after, (run,), (), (), put, () if put else _NEXT, (started(run, claim.now),), False, ()))
+    after = _new(TaskStatus, (TaskState.ACTIVE, counted, failures, 0, last_end, last_result, pause, reason, ended))
+    return _new(
+        Change, (None, after, (run,), (), (), put, () if put else _NEXT, (started_event(run, claim.now),), False, ())
+    )
 
 
-def _following(task: Task, standing: Standing, entry: Entry, now: datetime) -> Entry | None:
+def _following(task: Task, standing: TaskStatus, entry: Entry, now: datetime) -> Entry | None:
     """Return the following entry if it lies in the future; None where there is a backlog, an end, or `every … after end`."""
     schedule = task.schedule
     if schedule.__class__ is Every and schedule.since == "end":
@@ -60,7 +62,7 @@ def _following(task: Task, standing: Standing, entry: Entry, now: datetime) -> E
     return Entry(task.id, NEXT_SLOT, EntryKind.NEXT, planned, planned, task.owner, task.policies.priority)
 
 
-def ordinary_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:
+def fast_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:
     """Settle a successful scheduled run of an active task that no entry waits for."""
     task, standing, entries, live, _, _, _ = facts
     outcome = report.outcome
@@ -84,11 +86,11 @@ def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -
     started_at = report.started or run.started
     row = _new(Run, (*run[:7], RunState.SUCCEEDED, None, *run[9:12], started_at, now, None, *run[15:22], result, None))
     told = _new(Event, (EventKind.RUN_SUCCEEDED, now, run.owner, run.task_id, run.id, None))
-    shown = None if result is None else shortened(result, SUMMARY_CHARACTERS)
+    shown = None if result is None else shorten(result, SUMMARY_CHARACTERS)
     _, counted, _, skips, _, _, pause, reason, _ = standing
     if entries:
-        after = _new(Standing, (TaskState.ACTIVE, counted, 0, skips, now, shown, pause, reason, standing.ended))
+        after = _new(TaskStatus, (TaskState.ACTIVE, counted, 0, skips, now, shown, pause, reason, standing.ended))
         return _new(Change, (None, after, (), (row,), (), (), (), (told,), False, ()))
-    after = _new(Standing, (TaskState.COMPLETED, counted, 0, skips, now, shown, pause, reason, now))
+    after = _new(TaskStatus, (TaskState.COMPLETED, counted, 0, skips, now, shown, pause, reason, now))
     over = _new(Event, (EventKind.TASK_COMPLETED, now, task.owner, task.id, None, None))
     return _new(Change, (None, after, (), (row,), (), (), (), (told, over), False, ()))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from ..model.change import Change, Facts
-from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
+from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import Origin
@@ -14,32 +14,32 @@ from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
 from .conclude import conclude
 from .due_backlog import MICROSECOND, without_repeat
-from .entry_removal import account_for
-from .event_rows import told
-from .fast_path import ordinary_claim
-from .known_occurrence import without_made
-from .occurrence import next_occurrence
-from .overlap import Meeting, heir_of, in_the_way, meet, superseded_by
-from .replacement import replacing
-from .resume import awake
+from .entry_removal import skip_rows
+from .event_rows import run_event
+from .fast_path import fast_claim
+from .known_occurrence import drop_existing_runs
+from .occurrence import fire_next_occurrence
+from .overlap import OverlapAction, decide_overlap, inherit_deaths, must_wait, superseded_retries
+from .replacement import cancel_replaced_runs
+from .resume import end_pause
 from .settle import settle
-from .start import Claimant, born, full_lane, started
-from .unroutable_entry import stranded
+from .start import ClaimContext, full_lane, new_run, started_event
+from .unroutable_entry import park_unroutable
 
 _RETRYABLE_STATES: Final = frozenset({TaskState.ACTIVE, TaskState.FAILED, TaskState.COMPLETED})
 
 
-def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def fire(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """Decide about a claimed entry: unroutable, fast path, else the general rules; drop runs that the ledger has already."""
     change = (
-        stranded(facts, entry, claim)
-        or ordinary_claim(facts, entry, token, claim)
-        or fire_at_length(facts, entry, token, claim)
+        park_unroutable(facts, entry, claim)
+        or fast_claim(facts, entry, token, claim)
+        or fire_by_rules(facts, entry, token, claim)
     )
-    return without_made(facts, change, claim.now) if facts.existing_run_ids else change
+    return drop_existing_runs(facts, change, claim.now) if facts.existing_run_ids else change
 
 
-def fire_at_length(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def fire_by_rules(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """Apply the general rules. Every claimable entry is handled: it is removed, or changes its state."""
     match entry.kind:
         case EntryKind.RESUME:
@@ -49,7 +49,7 @@ def fire_at_length(facts: Facts, entry: Entry, token: int, claim: Claimant) -> C
         case _ if not _may_run(facts, entry):
             change = _sleep_or_skip(facts, entry, claim)
         case EntryKind.NEXT:
-            change = next_occurrence(facts, entry, token, claim)
+            change = fire_next_occurrence(facts, entry, token, claim)
         case EntryKind.WAITING:
             change = _fire_waiting(facts, entry, token, claim)
         case EntryKind.RETRY:
@@ -79,17 +79,17 @@ def _may_run(facts: Facts, entry: Entry) -> bool:
             assert_never(never)
 
 
-def _sleep_or_skip(facts: Facts, entry: Entry, claim: Claimant) -> Change:
+def _sleep_or_skip(facts: Facts, entry: Entry, claim: ClaimContext) -> Change:
     """Put the entry to sleep with its paused task; else remove it with a skipped row."""
     if facts.status.state is TaskState.PAUSED and entry.origin is not Origin.MANUAL:
-        return Change(put=(entry._replace(state=Stand.ASLEEP, lane=None),))
-    rows = account_for(facts, (entry,), facts.block_reason or Reason.CANCELLED, claim.now)
-    return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
+        return Change(put=(entry._replace(state=EntryState.ASLEEP, lane=None),))
+    rows = skip_rows(facts, (entry,), facts.block_reason or Reason.CANCELLED, claim.now)
+    return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(run_event(row, claim.now) for row in rows))
 
 
-def _fire_waiting(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _fire_waiting(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """Start the first waiting occurrence if nothing blocks it; the rest stay held."""
-    if in_the_way(facts, entry):
+    if must_wait(facts, entry):
         return _hold(entry)
     if entry.origin is Origin.BACKFILL and _has_due_entry(facts, claim.now):
         # Due occurrences of the schedule go before a backfill.
@@ -97,44 +97,44 @@ def _fire_waiting(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Ch
     return _start(facts, entry, token, claim)
 
 
-def _fire_retry(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    return _hold(entry) if in_the_way(facts, entry) else _start(facts, entry, token, claim)
+def _fire_retry(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
+    return _hold(entry) if must_wait(facts, entry) else _start(facts, entry, token, claim)
 
 
-def _fire_manual(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _fire_manual(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """Start a manual occurrence under the overlap policy; one that only waits for a lane slot keeps waiting."""
-    if not in_the_way(facts, entry):
+    if not must_wait(facts, entry):
         return _start(facts, entry, token, claim)
-    action = meet(facts, entry)
-    if action is Meeting.SKIP and not entry.waited:
-        rows = account_for(facts, (entry,), Reason.OVERLAP, claim.now)
-        return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
-    return replacing(facts, _hold(entry), claim.now) if action is Meeting.REPLACE else _hold(entry)
+    action = decide_overlap(facts, entry)
+    if action is OverlapAction.SKIP and not entry.waited:
+        rows = skip_rows(facts, (entry,), Reason.OVERLAP, claim.now)
+        return Change(new_runs=rows, dropped=(entry.slot,), events=tuple(run_event(row, claim.now) for row in rows))
+    return cancel_replaced_runs(facts, _hold(entry), claim.now) if action is OverlapAction.REPLACE else _hold(entry)
 
 
 def _hold(entry: Entry) -> Change:
-    return Change(put=(entry._replace(state=Stand.HELD, lane=None, waited=True),))
+    return Change(put=(entry._replace(state=EntryState.HELD, lane=None, waited=True),))
 
 
-def _start(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def _start(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """Start a run for this entry, or park the entry if one of its lanes is full."""
     lane = full_lane(facts)
     if lane is not None:
-        return Change(put=(entry._replace(state=Stand.PARKED, lane=lane, waited=True),))
-    ended = superseded_by(facts, entry) if entry.kind is EntryKind.WAITING else ()
-    run = born(facts, heir_of(entry, ended), token, claim)
-    rows = account_for(facts, ended, Reason.SUPERSEDED, claim.now)
+        return Change(put=(entry._replace(state=EntryState.PARKED, lane=lane, waited=True),))
+    ended = superseded_retries(facts, entry) if entry.kind is EntryKind.WAITING else ()
+    run = new_run(facts, inherit_deaths(entry, ended), token, claim)
+    rows = skip_rows(facts, ended, Reason.SUPERSEDED, claim.now)
     dropped = tuple(each.slot for each in ended)
     rest = _rest_of_range(facts, entry, claim)
     return Change(
         new_runs=(*rows, run),
         put=rest,
         dropped=dropped if rest else (*dropped, entry.slot),
-        events=(*(told(row, claim.now) for row in rows), started(run, claim.now)),
+        events=(*(run_event(row, claim.now) for row in rows), started_event(run, claim.now)),
     )
 
 
-def _rest_of_range(facts: Facts, entry: Entry, claim: Claimant) -> tuple[Entry, ...]:
+def _rest_of_range(facts: Facts, entry: Entry, claim: ClaimContext) -> tuple[Entry, ...]:
     """Return the rest of a range, in the same slot, when its first occurrence has started."""
     if entry.through is None:
         return ()
@@ -143,7 +143,7 @@ def _rest_of_range(facts: Facts, entry: Entry, claim: Claimant) -> tuple[Entry, 
     if planned is None or planned > entry.through:
         return ()
     at = due(task.schedule, planned, task.id, past) if entry.origin is Origin.SCHEDULED else claim.now
-    return (entry._replace(planned=planned, due=at, state=Stand.HELD, lane=None),)
+    return (entry._replace(planned=planned, due=at, state=EntryState.HELD, lane=None),)
 
 
 def _has_due_entry(facts: Facts, now: datetime) -> bool:
@@ -152,14 +152,14 @@ def _has_due_entry(facts: Facts, now: datetime) -> bool:
     )
 
 
-def _fire_resume(facts: Facts, entry: Entry, claim: Claimant) -> Change:
+def _fire_resume(facts: Facts, entry: Entry, claim: ClaimContext) -> Change:
     """End the pause at its planned end, even if the claim comes later: instants after that end were not paused."""
     if facts.status.state is TaskState.PAUSED:
-        return awake(facts, claim.now, until=entry.due)
+        return end_pause(facts, claim.now, until=entry.due)
     return Change(dropped=(entry.slot,))
 
 
-def _fire_deadline(facts: Facts, entry: Entry, claim: Claimant) -> Change:
+def _fire_deadline(facts: Facts, entry: Entry, claim: ClaimContext) -> Change:
     """Time out a run that got no external answer before its deadline."""
     for run in facts.live:
         if run.id == entry.run_id:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 from ..model.policy import Missed
 from ..model.reason import Reason
 from ..model.run import Span
-from .due_backlog import Pile
+from .due_backlog import DueBacklog
 
 Skips: TypeAlias = tuple[tuple[Span, Reason], ...]
 
@@ -25,7 +25,7 @@ class Occurrence(NamedTuple):
     in_order: bool = False
 
 
-class MakeUp(NamedTuple):
+class CatchUpPlan(NamedTuple):
     """Catch-up plan: skipped spans, the occurrence to run now and the ones to queue; `accepted` of them get a run."""
 
     skips: Skips = ()
@@ -34,52 +34,52 @@ class MakeUp(NamedTuple):
     accepted: int = 0
 
     @property
-    def with_all_queued(self) -> MakeUp:
+    def with_all_queued(self) -> CatchUpPlan:
         """Return the plan with its first occurrence queued too."""
         if self.to_run is None or self.to_queue is None:
             return self._replace(to_run=None, to_queue=self.to_run)
         return self._replace(to_run=None, to_queue=self.to_queue._replace(planned=self.to_run.planned))
 
 
-def on_time(planned: datetime) -> MakeUp:
-    return MakeUp(to_run=Occurrence(planned), accepted=1)
+def plan_on_time(planned: datetime) -> CatchUpPlan:
+    return CatchUpPlan(to_run=Occurrence(planned), accepted=1)
 
 
-def make_up(missed: Missed, backlog: Pile, now: datetime, remaining: int | None) -> MakeUp:
+def plan_catch_up(missed: Missed, backlog: DueBacklog, now: datetime, remaining: int | None) -> CatchUpPlan:
     """Apply the missed policy to a backlog; `remaining` is the number of runs that the schedule's repeat still allows."""
     if missed.mode == "skip":
-        return MakeUp(skips=((backlog.span, Reason.MISSED_SKIPPED),))
+        return CatchUpPlan(skips=((backlog.span, Reason.MISSED_SKIPPED),))
     stale, fresh = (None, backlog) if missed.within is None else backlog.split_due_before(now - missed.within)
     skips: Skips = () if stale is None else ((stale.span, Reason.STALE),)
     if fresh is None:
-        return MakeUp(skips)
+        return CatchUpPlan(skips)
     match missed.mode:
         case "latest":
             return _plan_latest(fresh, skips)
         case "merge":
-            return MakeUp(skips, Occurrence(fresh.last, fresh.span if fresh.size > 1 else None), accepted=1)
+            return CatchUpPlan(skips, Occurrence(fresh.last, fresh.span if fresh.size > 1 else None), accepted=1)
         case "all":
             return _plan_all(fresh, skips, missed.limit, remaining)
         case _:
             assert_never(missed.mode)
 
 
-def after_waiting(missed: Missed, backlog: Pile, now: datetime, remaining: int | None) -> MakeUp:
+def plan_after_wait(missed: Missed, backlog: DueBacklog, now: datetime, remaining: int | None) -> CatchUpPlan:
     """Plan a backlog whose first occurrence came due in time and waited: it runs, the later ones count as missed."""
     if backlog.size == 1 or remaining == 1:
-        return on_time(backlog.first)
+        return plan_on_time(backlog.first)
     _, rest = backlog.split(1)
-    later = make_up(missed, rest, now, None if remaining is None else remaining - 1).with_all_queued
+    later = plan_catch_up(missed, rest, now, None if remaining is None else remaining - 1).with_all_queued
     return later._replace(to_run=Occurrence(backlog.first), accepted=later.accepted + 1)
 
 
-def _plan_latest(backlog: Pile, skips: Skips) -> MakeUp:
+def _plan_latest(backlog: DueBacklog, skips: Skips) -> CatchUpPlan:
     if backlog.size > 1:
         skips = (*skips, (backlog.oldest(backlog.size - 1).span, Reason.MERGED))
-    return MakeUp(skips, Occurrence(backlog.last), accepted=1)
+    return CatchUpPlan(skips, Occurrence(backlog.last), accepted=1)
 
 
-def _plan_all(backlog: Pile, skips: Skips, limit: int, remaining: int | None) -> MakeUp:
+def _plan_all(backlog: DueBacklog, skips: Skips, limit: int, remaining: int | None) -> CatchUpPlan:
     surplus = backlog.size - limit
     if surplus > 0:
         older, backlog = backlog.split(surplus)
@@ -88,4 +88,4 @@ def _plan_all(backlog: Pile, skips: Skips, limit: int, remaining: int | None) ->
         # The schedule ends with the last repeat: later instants are no occurrences.
         backlog = backlog.oldest(remaining)
     rest = Occurrence(backlog.nth(2), through=backlog.last, in_order=True) if backlog.size > 1 else None
-    return MakeUp(skips, Occurrence(backlog.first, in_order=True), rest, accepted=backlog.size)
+    return CatchUpPlan(skips, Occurrence(backlog.first, in_order=True), rest, accepted=backlog.size)

@@ -6,20 +6,20 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.reason import Reason
 from ..model.run import Origin, Run, Span
 from ..model.task import past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from .agenda import next_entry
-from .backlog_accounting import Reckoning, reckon
-from .due_backlog import Pile, counts_from_end, pile_of, without_repeat
-from .entry_removal import account_for, occurrences_in
-from .event_rows import told
-from .missed import MakeUp, Occurrence, after_waiting, make_up, on_time
-from .overlap import Meeting, heir_of, in_the_way, meet, replaced_waiters, superseded_by
-from .replacement import replacing
-from .start import Claimant, born, full_lane, started
+from .backlog_accounting import BacklogAccount, apply_requested_skips
+from .due_backlog import DueBacklog, compute_due_backlog, counts_from_end, without_repeat
+from .entry_removal import count_occurrences, skip_rows
+from .event_rows import run_event
+from .missed import CatchUpPlan, Occurrence, plan_after_wait, plan_catch_up, plan_on_time
+from .overlap import OverlapAction, decide_overlap, inherit_deaths, must_wait, replaced_waiters, superseded_retries
+from .replacement import cancel_replaced_runs
+from .start import ClaimContext, full_lane, new_run, started_event
 
 
 class _NextClaim(NamedTuple):
@@ -28,69 +28,71 @@ class _NextClaim(NamedTuple):
     facts: Facts
     entry: Entry
     token: int
-    claim: Claimant
-    account: Reckoning
+    claim: ClaimContext
+    account: BacklogAccount
 
 
-def next_occurrence(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+def fire_next_occurrence(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
     """Decide about all due occurrences of the schedule."""
-    backlog = pile_of(facts.task, facts.status, entry.planned, claim.now)
+    backlog = compute_due_backlog(facts.task, facts.status, entry.planned, claim.now)
     if facts.block_reason is not None:
-        account = Reckoning(backlog, backlog, facts.status)
-        return _record_backlog(_NextClaim(facts, entry, token, claim, account), MakeUp(((backlog.span, facts.block_reason),)))
-    context = _NextClaim(facts, entry, token, claim, reckon(facts.status, backlog))
+        account = BacklogAccount(backlog, backlog, facts.status)
+        return _record_backlog(
+            _NextClaim(facts, entry, token, claim, account), CatchUpPlan(((backlog.span, facts.block_reason),))
+        )
+    context = _NextClaim(facts, entry, token, claim, apply_requested_skips(facts.status, backlog))
     if context.account.rest is None:
-        return _record_backlog(context, MakeUp())
+        return _record_backlog(context, CatchUpPlan())
     plan = _plan_backlog(context, context.account.rest)
     if plan.to_run is None:
         return _record_backlog(context, plan)
     return _run_or_wait(context, context.account.rest, plan, plan.to_run)
 
 
-def _plan_backlog(context: _NextClaim, backlog: Pile) -> MakeUp:
+def _plan_backlog(context: _NextClaim, backlog: DueBacklog) -> CatchUpPlan:
     """Return the plan: the missed policy applies to several due instants, or to one older than the poll ceiling."""
     missed, now = context.facts.task.policies.missed, context.claim.now
     if _has_waited(context, backlog):
-        return after_waiting(missed, backlog, now, context.account.remaining_repeats)
+        return plan_after_wait(missed, backlog, now, context.account.remaining_repeats)
     if backlog.size == 1 and now - backlog.due(backlog.first) <= context.claim.poll_ceiling:
-        return on_time(backlog.first)
-    return make_up(missed, backlog, now, context.account.remaining_repeats)
+        return plan_on_time(backlog.first)
+    return plan_catch_up(missed, backlog, now, context.account.remaining_repeats)
 
 
-def _run_or_wait(context: _NextClaim, backlog: Pile, plan: MakeUp, first: Occurrence) -> Change:
+def _run_or_wait(context: _NextClaim, backlog: DueBacklog, plan: CatchUpPlan, first: Occurrence) -> Change:
     """Run the first occurrence unless a live run, an ordered backlog or a full lane blocks it; then apply overlap."""
     facts, entry = context.facts, _entry_for(context.entry, backlog, first)
-    if not in_the_way(facts, entry):
+    if not must_wait(facts, entry):
         lane = full_lane(facts)
-        return _start_run(context, plan, entry) if lane is None else _wait(context, backlog, Stand.PARKED, lane)
+        return _start_run(context, plan, entry) if lane is None else _wait(context, backlog, EntryState.PARKED, lane)
     if _has_waited(context, backlog) or not (facts.live or first.in_order):
         # Overlap applies to an instant that comes due during a run, and this one did not.
-        return _wait(context, backlog, Stand.HELD)
-    action = meet(facts, context.entry)
-    if first.in_order or action is Meeting.WAIT:
+        return _wait(context, backlog, EntryState.HELD)
+    action = decide_overlap(facts, context.entry)
+    if first.in_order or action is OverlapAction.WAIT:
         return _record_backlog(context, plan.with_all_queued)
-    if action is Meeting.REPLACE:
+    if action is OverlapAction.REPLACE:
         change = _record_backlog(context, plan.with_all_queued, ended=replaced_waiters(facts))
-        return replacing(facts, change, context.claim.now)
+        return cancel_replaced_runs(facts, change, context.claim.now)
     span = first.span or Span(first.planned, first.planned, 1)
-    return _record_backlog(context, MakeUp((*plan.skips, (span, Reason.OVERLAP))))
+    return _record_backlog(context, CatchUpPlan((*plan.skips, (span, Reason.OVERLAP))))
 
 
-def _has_waited(context: _NextClaim, backlog: Pile) -> bool:
+def _has_waited(context: _NextClaim, backlog: DueBacklog) -> bool:
     return context.entry.waited and backlog.first == context.entry.planned
 
 
-def _entry_for(entry: Entry, backlog: Pile, first: Occurrence) -> Entry:
+def _entry_for(entry: Entry, backlog: DueBacklog, first: Occurrence) -> Entry:
     if first == (entry.planned, None, None, False):
         return entry
     at = backlog.due(first.planned)
     return entry._replace(planned=first.planned, due=at, span=first.span, in_order=first.in_order)
 
 
-def _wait(context: _NextClaim, backlog: Pile, stand: Stand, lane: str | None = None) -> Change:
+def _wait(context: _NextClaim, backlog: DueBacklog, stand: EntryState, lane: str | None = None) -> Change:
     """Keep the backlog waiting and apply only requested skips. A single waiting instant does not count as missed later."""
     account, now = context.account, context.claim.now
-    rows = account.rows(MakeUp(), now)
+    rows = account.rows(CatchUpPlan(), now)
     entry = context.entry._replace(
         planned=backlog.first,
         due=backlog.due(backlog.first),
@@ -103,20 +105,22 @@ def _wait(context: _NextClaim, backlog: Pile, stand: Stand, lane: str | None = N
         status=status if status != context.facts.status else None,
         new_runs=rows,
         put=(entry,),
-        events=tuple(told(row, now) for row in rows),
+        events=tuple(run_event(row, now) for row in rows),
     )
 
 
-def _start_run(context: _NextClaim, plan: MakeUp, entry: Entry) -> Change:
-    ended = superseded_by(context.facts, entry)
-    run = born(context.facts, heir_of(entry, ended), context.token, context.claim)
+def _start_run(context: _NextClaim, plan: CatchUpPlan, entry: Entry) -> Change:
+    ended = superseded_retries(context.facts, entry)
+    run = new_run(context.facts, inherit_deaths(entry, ended), context.token, context.claim)
     return _record_backlog(context, plan, run, ended)
 
 
-def _record_backlog(context: _NextClaim, plan: MakeUp, run: Run | None = None, ended: tuple[Entry, ...] = ()) -> Change:
+def _record_backlog(
+    context: _NextClaim, plan: CatchUpPlan, run: Run | None = None, ended: tuple[Entry, ...] = ()
+) -> Change:
     """Give every instant of the backlog a row, a run or a queue entry, and plan the next occurrence."""
     facts, account, now = context.facts, context.account, context.claim.now
-    rows = (*account.rows(plan, now), *account_for(facts, ended, Reason.SUPERSEDED, now))
+    rows = (*account.rows(plan, now), *skip_rows(facts, ended, Reason.SUPERSEDED, now))
     status = account.status_after(plan.accepted - _count_superseded(facts, ended, now), account.backlog.size)
     put = () if plan.to_queue is None else (_merge_waiting(facts, account.queue_entry(plan.to_queue)),)
     following = None if counts_from_end(facts.task.schedule) else next_entry(facts.task, status, account.backlog.last)
@@ -125,13 +129,13 @@ def _record_backlog(context: _NextClaim, plan: MakeUp, run: Run | None = None, e
         new_runs=rows if run is None else (*rows, run),
         put=put if following is None else (following, *put),
         dropped=(*(() if following is not None else (context.entry.slot,)), *(each.slot for each in ended)),
-        events=(*(told(row, now) for row in rows), *(() if run is None else (started(run, now),))),
+        events=(*(run_event(row, now) for row in rows), *(() if run is None else (started_event(run, now),))),
     )
 
 
 def _count_superseded(facts: Facts, ended: tuple[Entry, ...], now: datetime) -> int:
     """Return the count of superseded waiters, which were counted when they were queued and now get no run."""
-    return sum(occurrences_in(facts, each, now) for each in ended if each.kind is EntryKind.WAITING)
+    return sum(count_occurrences(facts, each, now) for each in ended if each.kind is EntryKind.WAITING)
 
 
 def _merge_waiting(facts: Facts, waiting: Entry) -> Entry:

@@ -10,7 +10,7 @@ from ..model.entry import Entry, EntryKind
 from ..model.run import Origin, Run
 
 
-class Meeting(Enum):
+class OverlapAction(Enum):
     SKIP = auto()
     """Record the occurrence as skipped."""
     WAIT = auto()
@@ -19,23 +19,23 @@ class Meeting(Enum):
     """Cancel the live run, then start the occurrence."""
 
 
-def meet(facts: Facts, entry: Entry) -> Meeting:
+def decide_overlap(facts: Facts, entry: Entry) -> OverlapAction:
     """Return what the overlap policy does with a blocked entry."""
     match facts.task.policies.overlap:
         case "skip":
-            return Meeting.SKIP
+            return OverlapAction.SKIP
         case "queue":
-            return Meeting.SKIP if _has_waiter(facts, entry) else Meeting.WAIT
+            return OverlapAction.SKIP if _has_waiter(facts, entry) else OverlapAction.WAIT
         case "queue_all" | "parallel":
             # Under `parallel` only an ordered backlog waits.
-            return Meeting.WAIT
+            return OverlapAction.WAIT
         case "replace":
-            return Meeting.REPLACE
+            return OverlapAction.REPLACE
         case never:
             assert_never(never)
 
 
-def in_the_way(facts: Facts, entry: Entry) -> bool:
+def must_wait(facts: Facts, entry: Entry) -> bool:
     """Return whether a live run, or an earlier entry of an ordered backlog, must end before this entry may start.
 
     An ordered backlog runs one by one under `parallel` too.
@@ -52,7 +52,7 @@ def in_the_way(facts: Facts, entry: Entry) -> bool:
     )
 
 
-def superseded_by(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
+def superseded_retries(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
     """Return the waiting retries that a newer due occurrence ends; a waiting retry is not a live run."""
     if entry.origin is not Origin.SCHEDULED or facts.task.policies.overlap in ("queue_all", "parallel"):
         return ()
@@ -63,7 +63,7 @@ def superseded_by(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
     )
 
 
-def heir_of(entry: Entry, ended: tuple[Entry, ...]) -> Entry:
+def inherit_deaths(entry: Entry, ended: tuple[Entry, ...]) -> Entry:
     """Return the entry with the process deaths of the retries that it supersedes: otherwise a task that kills its process
     every time would never be quarantined where the next occurrence always comes first."""
     deaths = max((other.deaths for other in ended), default=0)

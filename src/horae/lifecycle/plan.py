@@ -9,11 +9,11 @@ from typing import NamedTuple
 from ..model.change import Change
 from ..model.events.event import EventKind
 from ..model.field_checks import check_text, check_visible
-from ..model.lane import OWNER_LANE, check_lane
+from ..model.lane import OWNER_LANE_PREFIX, check_lane
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from ..model.policy import Policies
 from ..model.refusals import refuse
-from ..model.task import FRESH, Target, Task
+from ..model.task import NEW_TASK_STATUS, Target, Task
 from ..schedule import Past, Schedule, first
 from .agenda import entry_at
 from .event_rows import task_event
@@ -35,19 +35,19 @@ class Draft(NamedTuple):
 
 def plan(draft: Draft, task_id: str, now: datetime) -> Change:
     """Create the task. `now` becomes the permanent anchor of its schedule; a schedule that never fires is refused."""
-    task = drafted(draft, task_id, now)
+    task = build_task(draft, task_id, now)
     planned = first(task.schedule, Past(now))
     if planned is None:
         raise refuse("never_fires")
     return Change(
         task=task,
-        status=FRESH,
-        put=(entry_at(task, FRESH, planned),),
+        status=NEW_TASK_STATUS,
+        put=(entry_at(task, NEW_TASK_STATUS, planned),),
         events=(task_event(EventKind.TASK_CREATED, task, now),),
     )
 
 
-def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
+def build_task(draft: Draft, task_id: str, now: datetime) -> Task:
     """Return the validated task of a draft; refuses bad parts."""
     check_text("name", draft.name, NAME_CHARACTERS)
     check_text("owner", draft.owner, KEY_CHARACTERS)
@@ -55,9 +55,9 @@ def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
         check_text("key", draft.key, KEY_CHARACTERS)
     if draft.lane is not None:
         check_lane(draft.lane)
-        if draft.lane.startswith(OWNER_LANE):
+        if draft.lane.startswith(OWNER_LANE_PREFIX):
             # An owner's quota lane is assigned by Horae, not by name.
-            raise refuse("bad_choice", name="lane", value=draft.lane, allowed=f"any name without '{OWNER_LANE}'")
+            raise refuse("bad_choice", name="lane", value=draft.lane, allowed=f"any name without '{OWNER_LANE_PREFIX}'")
     size = _byte_size("target", draft.target.kind + draft.target.spec)
     if size > TARGET_BYTES:
         raise refuse("payload_too_large", size=size, most=TARGET_BYTES)

@@ -10,10 +10,10 @@ from ..model.reason import Reason
 from ..model.run import Run, RunState
 from .agenda import retry_entry
 from .conclude import conclude
-from .event_rows import told
-from .occurrence_end import end_occurrence, may_continue
+from .event_rows import run_event
+from .occurrence_end import end_occurrence, may_retry
 
-MOST_DEATHS: Final = 5
+MAX_DEATHS: Final = 5
 """Limit of process deaths per occurrence. An isolated run cannot kill its node; this bounds the case that nodes still die."""
 
 
@@ -34,16 +34,16 @@ def _end_as_lost(facts: Facts, run: Run, reason: Reason, now: datetime, deaths: 
         ended = run._replace(state=RunState.CANCELLED, reason=run.cancel, ended=now)
         return conclude(facts, end_occurrence(facts, ended, now), now)
     ended = run._replace(state=RunState.LOST, reason=reason, ended=now)
-    poisoned = run.deaths + deaths >= MOST_DEATHS
+    poisoned = run.deaths + deaths >= MAX_DEATHS
     if poisoned or not _is_requeued(facts, run):
         change = end_occurrence(facts, ended, now, poisoned=poisoned)
     else:
         retry = retry_entry(facts.task, facts.status, run, now, forgiven=1, deaths=deaths)
-        change = Change(updated_runs=(ended,), put=(retry,), events=(told(ended, now),))
+        change = Change(updated_runs=(ended,), put=(retry,), events=(run_event(ended, now),))
     return conclude(facts, change, now)
 
 
 def _is_requeued(facts: Facts, run: Run) -> bool:
     """Return whether the occurrence is queued again; under `at_most_once` only if the run provably never started."""
     at_most_once = facts.task.policies.guarantee == "at_most_once"
-    return may_continue(facts, run) and (run.state is RunState.CLAIMED or not at_most_once)
+    return may_retry(facts, run) and (run.state is RunState.CLAIMED or not at_most_once)

@@ -7,15 +7,15 @@ from datetime import datetime
 from ..model.change import Change, Facts
 from ..model.reason import Reason
 from ..model.run import Origin, RunState
-from .event_rows import told
-from .occurrence_end import deadline_slots, unheld
+from .event_rows import run_event
+from .occurrence_end import cancel_waiting_runs, deadline_slots
 from .overlap import replaced_runs
 
 
-def replacing(facts: Facts, change: Change, now: datetime) -> Change:
+def cancel_replaced_runs(facts: Facts, change: Change, now: datetime) -> Change:
     """Add the cancellation of the replaced runs to `change`, which queues the newer occurrence."""
     runs = replaced_runs(facts)
-    ended = unheld(runs, Reason.REPLACED, now)
+    ended = cancel_waiting_runs(runs, Reason.REPLACED, now)
     executing = (run for run in runs if run.state is not RunState.WAITING and run.cancel is None)
     status = change.status or facts.status
     if any(run.origin is Origin.SCHEDULED for run in ended):
@@ -25,5 +25,5 @@ def replacing(facts: Facts, change: Change, now: datetime) -> Change:
         updated_runs=ended,
         cancelled=tuple((run.id, Reason.REPLACED) for run in executing),
         dropped=(*change.dropped, *(slot for run in ended for slot in deadline_slots(facts, run))),
-        events=(*(told(run, now) for run in ended), *change.events),
+        events=(*(run_event(run, now) for run in ended), *change.events),
     )

@@ -7,75 +7,75 @@ from typing import NamedTuple
 
 from ..errors import Refusal
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.events.event import EventKind
-from ..model.paused_stretch import PausedStretch, pause_writing
+from ..model.paused_stretch import PausedSpan, paused_span_write
 from ..model.policy import Missed, MissedMode
 from ..model.reason import Reason
-from ..model.record import Writing
+from ..model.record import RecordWrite
 from ..model.refusals import refuse
 from ..model.run import Origin, Run
-from ..model.task import Standing, TaskState
+from ..model.task import TaskState, TaskStatus
 from .agenda import next_entry
-from .backlog_accounting import reckon
+from .backlog_accounting import apply_requested_skips
 from .conclude import conclude
-from .due_backlog import MICROSECOND, Pile, counts_from_end, pile_of
-from .entry_removal import account_for
-from .event_rows import task_event, told
-from .missed import MakeUp, make_up
+from .due_backlog import MICROSECOND, DueBacklog, compute_due_backlog, counts_from_end
+from .entry_removal import skip_rows
+from .event_rows import run_event, task_event
+from .missed import CatchUpPlan, plan_catch_up
 
 
 class _Passed(NamedTuple):
     """Accounted occurrences that passed: skipped rows, queued entries and the next occurrence."""
 
-    status: Standing
+    status: TaskStatus
     rows: tuple[Run, ...] = ()
     put: tuple[Entry, ...] = ()
 
 
-def awake(facts: Facts, now: datetime, missed: MissedMode = "skip", until: datetime | None = None) -> Change:
+def end_pause(facts: Facts, now: datetime, missed: MissedMode = "skip", until: datetime | None = None) -> Change:
     """End a pause. Occurrences that passed before its end are skipped as paused, or caught up as `missed` says."""
     end = until or now
-    passed = [e for e in facts.entries if e.state is Stand.ASLEEP and e.due < end and e.origin is Origin.SCHEDULED]
+    passed = [e for e in facts.entries if e.state is EntryState.ASLEEP and e.due < end and e.origin is Origin.SCHEDULED]
     waiting = [entry for entry in passed if entry.kind is not EntryKind.NEXT]
     result = _Passed(facts.status._replace(state=TaskState.ACTIVE, pause=None))
     for entry in passed:
         if entry.kind is EntryKind.NEXT:
-            backlog = pile_of(facts.task, result.status, entry.planned, end - MICROSECOND)
+            backlog = compute_due_backlog(facts.task, result.status, entry.planned, end - MICROSECOND)
             result = _account_for_backlog(backlog, result.status, now, missed, Reason.PAUSED)
     if missed != "skip":
         change = _resume_change(facts, result, [entry for entry in passed if entry not in waiting], now)
         return change._replace(attached=_pause_records(facts, result.rows, end))
-    rows = account_for(facts, waiting, Reason.PAUSED, now)
+    rows = skip_rows(facts, waiting, Reason.PAUSED, now)
     return _resume_change(facts, result._replace(rows=(*rows, *result.rows)), passed, now)
 
 
-def _pause_records(facts: Facts, rows: tuple[Run, ...], end: datetime) -> tuple[Writing, ...]:
+def _pause_records(facts: Facts, rows: tuple[Run, ...], end: datetime) -> tuple[RecordWrite, ...]:
     """Return records that mark merged or skipped rows as caused by the pause, not by an outage."""
     pause = facts.status.pause
-    paused_span = PausedStretch(end if pause is None else pause.since, end)
+    paused_span = PausedSpan(end if pause is None else pause.since, end)
     return tuple(
-        pause_writing(row, paused_span) for row in rows if row.reason in (Reason.MERGED, Reason.MISSED_SKIPPED)
+        paused_span_write(row, paused_span) for row in rows if row.reason in (Reason.MERGED, Reason.MISSED_SKIPPED)
     )
 
 
 def can_start_again(facts: Facts, now: datetime) -> bool:
     """Whether a task that has given up has anything left to resume; one that runs once has not."""
     try:
-        start_again(facts, now)
+        restart_failed(facts, now)
     except Refusal:
         return False
     return True
 
 
-def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
+def restart_failed(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
     """Restart a failed task: reset its failures and continue its schedule."""
     status = facts.status._replace(state=TaskState.ACTIVE, failures=0, reason=None, ended=None)
     result = _Passed(status)
     if not counts_from_end(facts.task.schedule):
         following = next_entry(facts.task, status, facts.status.ended or now)
         if following is not None and following.due < now:
-            backlog = pile_of(facts.task, status, following.planned, now - MICROSECOND)
+            backlog = compute_due_backlog(facts.task, status, following.planned, now - MICROSECOND)
             result = _account_for_backlog(backlog, status, now, missed, Reason.MISSED_SKIPPED)
         elif following is not None:
             result = _Passed(status, put=(following,))
@@ -85,15 +85,17 @@ def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Cha
     return change
 
 
-def _account_for_backlog(backlog: Pile, status: Standing, now: datetime, mode: MissedMode, reason: Reason) -> _Passed:
+def _account_for_backlog(
+    backlog: DueBacklog, status: TaskStatus, now: datetime, mode: MissedMode, reason: Reason
+) -> _Passed:
     """Account for a backlog: one skipped row, or the plan of the chosen mode without a `within` limit."""
-    account = reckon(status, backlog)
-    plan = MakeUp()
+    account = apply_requested_skips(status, backlog)
+    plan = CatchUpPlan()
     if account.rest is not None and mode == "skip":
-        plan = MakeUp(((account.rest.span, reason),))
+        plan = CatchUpPlan(((account.rest.span, reason),))
     elif account.rest is not None:
         policy = Missed(mode, None, backlog.task.policies.missed.limit)
-        plan = make_up(policy, account.rest, now, account.remaining_repeats).with_all_queued
+        plan = plan_catch_up(policy, account.rest, now, account.remaining_repeats).with_all_queued
     counted = account.status_after(plan.accepted, backlog.size)
     queued = () if plan.to_queue is None else (account.queue_entry(plan.to_queue),)
     following = None if counts_from_end(backlog.task.schedule) else next_entry(backlog.task, counted, backlog.last)
@@ -108,6 +110,6 @@ def _resume_change(facts: Facts, result: _Passed, removed: list[Entry], now: dat
         new_runs=result.rows,
         put=result.put,
         dropped=tuple(entry.slot for entry in dropped if entry.slot not in put_slots),
-        events=(*(told(row, now) for row in result.rows), task_event(EventKind.TASK_RESUMED, facts.task, now)),
+        events=(*(run_event(row, now) for row in result.rows), task_event(EventKind.TASK_RESUMED, facts.task, now)),
     )
     return conclude(facts, change, now)

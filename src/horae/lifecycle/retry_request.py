@@ -7,7 +7,7 @@ from typing import Final
 
 from ..errors import Refusal
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import TaskState
@@ -16,7 +16,7 @@ from .agenda import retry_entry
 _RETRYABLE: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
 
-def try_again(facts: Facts, last: Run, now: datetime) -> Change:
+def request_retry(facts: Facts, last: Run, now: datetime) -> Change:
     """Queue another attempt with the same idempotency key; `last` is the last run of the occurrence.
 
     A waiting retry becomes due now. A run that succeeded or never started is refused, as is a live one.
@@ -53,6 +53,6 @@ def _is_unused_attempt(last: Run) -> bool:
 def _find_waiting_retry(facts: Facts, last: Run) -> Entry | None:
     for entry in facts.entries:
         is_same = (entry.origin, entry.planned) == (last.origin, last.planned)
-        if is_same and entry.kind is EntryKind.RETRY and entry.state is Stand.TIMED:
+        if is_same and entry.kind is EntryKind.RETRY and entry.state is EntryState.TIMED:
             return entry
     return None

@@ -8,16 +8,16 @@ from typing import Final, TypeAlias, assert_never
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind
 from ..model.events.event import Event, EventKind
-from ..model.ids import share_of
+from ..model.ids import hash_fraction
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
-from ..model.policy import LONGEST_BACKOFF
+from ..model.policy import MAX_BACKOFF
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from .agenda import retry_entry
 from .conclude import conclude
-from .event_rows import told
-from .fast_path import ordinary_settlement
-from .occurrence_end import deadline_slots, end_occurrence, may_continue, summary
+from .event_rows import run_event
+from .fast_path import fast_settlement
+from .occurrence_end import deadline_slots, end_occurrence, may_retry, result_summary
 
 DEADLINE_SLOT: Final = "deadline/"
 _FinalOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped
@@ -25,10 +25,10 @@ _FinalOutcome: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped
 
 def settle(facts: Facts, run: Run, report: Settlement) -> Change:
     """Settle a run: fast path, else the general rules."""
-    return ordinary_settlement(facts, run, report) or settle_at_length(facts, run, report)
+    return fast_settlement(facts, run, report) or settle_by_rules(facts, run, report)
 
 
-def settle_at_length(facts: Facts, run: Run, report: Settlement) -> Change:
+def settle_by_rules(facts: Facts, run: Run, report: Settlement) -> Change:
     """Apply the general rules. The store has checked that the run is live and the fencing token matches."""
     outcome = _apply_cancellation(run, report.outcome)
     if isinstance(outcome, Waiting):
@@ -41,7 +41,9 @@ def settle_at_length(facts: Facts, run: Run, report: Settlement) -> Change:
         poisoned = isinstance(outcome, Failed) and outcome.died_isolated
         change = end_occurrence(facts, ended, report.ended, poisoned=poisoned)
         if isinstance(outcome, Succeeded) and outcome.triggered_topic is not None:
-            triggered = Event(EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.triggered_topic)
+            triggered = Event(
+                EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.triggered_topic
+            )
             change = change._replace(events=(triggered, *change.events))
     return conclude(facts, change, report.ended)
 
@@ -89,22 +91,22 @@ def _retry_at(facts: Facts, run: Run, outcome: _FinalOutcome, now: datetime) -> 
             return None
     policies = facts.task.policies
     attempts = 1 if policies.guarantee == "at_most_once" else policies.retry.attempts
-    if not may_continue(facts, run) or (attempts is not None and run.tries >= attempts):
+    if not may_retry(facts, run) or (attempts is not None and run.tries >= attempts):
         return None
     if requested_delay is not None:
         # The target chooses the delay, bounded to between zero and the longest back-off.
-        return now + min(max(requested_delay, timedelta(0)), LONGEST_BACKOFF)
-    return now + policies.retry.wait(run.tries, share_of(run.id))
+        return now + min(max(requested_delay, timedelta(0)), MAX_BACKOFF)
+    return now + policies.retry.wait(run.tries, hash_fraction(run.id))
 
 
 def _queue_retry(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:
     retrying = Event(EventKind.RUN_RETRYING, now, run.owner, run.task_id, run.id, at.isoformat())
     return Change(
-        status=facts.status._replace(last_result=summary(ended)),
+        status=facts.status._replace(last_result=result_summary(ended)),
         updated_runs=(ended,),
         put=(retry_entry(facts.task, facts.status, run, at),),
         dropped=deadline_slots(facts, run),
-        events=(told(ended, now), retrying),
+        events=(run_event(ended, now), retrying),
     )
 
 
@@ -125,4 +127,4 @@ def _await_answer(facts: Facts, run: Run, waiting: Waiting, report: Settlement) 
         origin=run.origin,
         run_id=run.id,
     )
-    return Change(updated_runs=(moved,), put=(entry,), events=(told(moved, report.ended),))
+    return Change(updated_runs=(moved,), put=(entry,), events=(run_event(moved, report.ended),))

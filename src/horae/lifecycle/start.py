@@ -13,11 +13,11 @@ from ..model.run import Run, RunState
 
 # Every run is built here; tuple.__new__ takes a third of the time of a call with that many arguments.
 _new: Final = tuple.__new__
-DEATHS_BEFORE_ALONE: Final = 2
+DEATHS_BEFORE_ISOLATION: Final = 2
 """After this number of process deaths a run is isolated in a child process."""
 
 
-class Claimant(NamedTuple):
+class ClaimContext(NamedTuple):
     """Context of a claim: the node, the instant, and the poll ceiling beyond which an occurrence counts as missed.
 
     `routes` are the routes that this node can run; None: all.
@@ -29,7 +29,7 @@ class Claimant(NamedTuple):
     routes: frozenset[str] | None = None
 
 
-def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:
+def new_run(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Run:
     """Return the new run: `claimed` under `at_most_once`, whose start is a separate write; else `running`."""
     task = facts.task
     at_most_once = task.policies.guarantee == "at_most_once"
@@ -52,7 +52,7 @@ def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:
         entry.span,
         entry.forgiven,
         entry.deaths,
-        entry.deaths >= DEATHS_BEFORE_ALONE,
+        entry.deaths >= DEATHS_BEFORE_ISOLATION,
         entry.in_order,
         None,
         tuple(lane.name for lane in facts.lanes) if facts.lanes else (),
@@ -62,7 +62,7 @@ def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:
     return _new(Run, values)
 
 
-def started(run: Run, at: datetime) -> Event:
+def started_event(run: Run, at: datetime) -> Event:
     return _new(Event, (EventKind.RUN_STARTED, at, run.owner, run.task_id, run.id, None))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.route import route_of
-from .start import Claimant
+from .start import ClaimContext
 
 _WITHOUT_TARGET: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
 
 
-def stranded(facts: Facts, entry: Entry, claim: Claimant) -> Change | None:
+def park_unroutable(facts: Facts, entry: Entry, claim: ClaimContext) -> Change | None:
     """Return the change that parks the entry; None when this node can run it.
 
     Instants that pass while it is parked fall under the missed policy when a capable node claims it.
@@ -24,4 +24,4 @@ def stranded(facts: Facts, entry: Entry, claim: Claimant) -> Change | None:
         return None
     # A manual entry came due in time and only waits, so it is not missed.
     waited = entry.waited or entry.kind is EntryKind.MANUAL
-    return Change(put=(entry._replace(state=Stand.PARKED, lane=route, waited=waited),))
+    return Change(put=(entry._replace(state=EntryState.PARKED, lane=route, waited=waited),))

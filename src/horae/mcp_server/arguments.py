@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..model.refusals import refuse
 from ..wire.fields import check_fields
-from .call import Said
+from .call import Arguments
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -18,7 +18,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 _TYPE_NAMES: Final = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "JSON object"}
 
 
-def checked(schema: Mapping[str, Any], other_names: tuple[str, ...], given: object) -> Said:
+def check_arguments(schema: Mapping[str, Any], other_names: tuple[str, ...], given: object) -> Arguments:
     """Return the arguments without nulls. `other_names` are names from another dialect, which the tool itself checks.
     Raises a refusal for the first invalid argument."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
@@ -47,7 +47,7 @@ def _has_type(value: object, kind: str) -> bool:
     return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
-def needed(arguments: Said, name: str) -> Any:
+def require(arguments: Arguments, name: str) -> Any:
     """Return an argument; refuse if it is missing."""
     if name not in arguments:
         raise refuse("missing_field", name=name)

@@ -11,9 +11,9 @@ from ..clock import Clock
 from ..model.accounts.principal import Principal
 from ..service.service import Service
 from ..service.tasks.default_zone import AssumedZone
-from .messages import Words
+from .messages import Message
 
-Said: TypeAlias = Mapping[str, Any]
+Arguments: TypeAlias = Mapping[str, Any]
 """Checked arguments of a call: known names, values of the right type, nulls removed."""
 
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
@@ -28,7 +28,7 @@ def _unchanged(text: str) -> str:
 _MAX_CALLERS: Final = 1_000
 
 
-class House(NamedTuple):
+class ToolContext(NamedTuple):
     """Shared state of the tools. `has_engine` returns whether a node is alive, where that is known.
 
     `assumed` is the zone of callers whose owner has none, where this process runs on the machine of its user; a receipt
@@ -44,7 +44,7 @@ class House(NamedTuple):
 
 
 class Call(NamedTuple):
-    context: House
+    context: ToolContext
     principal: Principal
     language: Language = "en"
 
@@ -59,7 +59,7 @@ class Call(NamedTuple):
     def complete(self, text: str) -> str:
         return self.context.complete(text)
 
-    def render(self, words: Words, *, name: str = "", **facts: object) -> str:
+    def render(self, words: Message, *, name: str = "", **facts: object) -> str:
         """Render a message with its commands completed. The name of a task is inserted afterwards, since it may look
         like a command."""
         return self.complete(words.in_language(self.language, name=_NAME_PLACEHOLDER, **facts)).replace(
@@ -67,21 +67,21 @@ class Call(NamedTuple):
         )
 
 
-class Told(NamedTuple):
+class ToolResult(NamedTuple):
     """Result of a tool: structured data for programs, and one line of text."""
 
     data: dict[str, Any]
     line: str
 
 
-Tool: TypeAlias = Callable[[Call, Said], Awaitable[Told]]
+Tool: TypeAlias = Callable[[Call, Arguments], Awaitable[ToolResult]]
 
 
 _FREE_TEXTS: Final = ("do", "name", "reason")
 _ENGLISH: Final = re.compile(r"[A-Za-z]{2,}[ ,]+[A-Za-z]{2,}")
 
 
-def language_in(arguments: Said) -> Language | None:
+def detect_language(arguments: Arguments) -> Language | None:
     """Return the language in which the texts of a call are written. None if they do not tell: ids and schedules such as
     `every 5m` are the same in every language."""
     if any(isinstance(each, str) and _CHINESE.search(each) for each in arguments.values()):
@@ -96,9 +96,9 @@ class LanguageMemory:
     def __init__(self) -> None:
         self._languages: dict[tuple[str, str | None], Language] = {}
 
-    def choose(self, principal: Principal, arguments: Said, default: Language, *, is_stated: bool) -> Language:
+    def choose(self, principal: Principal, arguments: Arguments, default: Language, *, is_stated: bool) -> Language:
         """`is_stated`: the client named `default` itself, by an option or a header."""
-        detected, key = language_in(arguments), (principal.actor, principal.agent)
+        detected, key = detect_language(arguments), (principal.actor, principal.agent)
         if is_stated:
             return "zh" if detected == "zh" else default
         last_used = self._languages.pop(key, default)

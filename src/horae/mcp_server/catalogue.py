@@ -27,11 +27,11 @@ from .shapes import (
     TIME,
     UTC,
     Schema,
-    many,
-    maybe,
-    shape,
+    array_of,
+    nullable,
+    object_of,
 )
-from .task_arguments import ORIGINALS, TASK_ID
+from .task_arguments import NANOCLAW_ARGUMENTS, NANOCLAW_ID
 
 ID: Final[Schema] = {"type": "string", "description": "Its id, name or key, or as much of it as is unique."}
 WHEN: Final[Schema] = {
@@ -60,7 +60,7 @@ CURSOR: Final[Schema] = {"type": "string", "description": "next_cursor of the an
 LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many at most (20)."}
 
 
-class Entry(NamedTuple):
+class ToolEntry(NamedTuple):
     """`other_arguments` are argument names of other dialects, accepted but not listed."""
 
     tool: Tool
@@ -92,8 +92,8 @@ def _changing(title: str, *, again: bool, destroys: bool = False, outside: bool 
     )
 
 
-TOOLS: Final[Mapping[str, Entry]] = {
-    "schedule_task": Entry(
+TOOLS: Final[Mapping[str, ToolEntry]] = {
+    "schedule_task": ToolEntry(
         schedule_tools.schedule_task,
         "Make a task. With a key, saying the same again changes nothing and saying it otherwise changes that task. "
         "Read means and next_runs back to the person.",
@@ -107,7 +107,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
             key={"type": "string", "description": "Your own name for it: makes this call safe to repeat."},
             dry_run=DRY_RUN,
         ),
-        shape(
+        object_of(
             task=TASK,
             change={"enum": ["new", "changed", "same"]},
             declared={
@@ -120,9 +120,9 @@ TOOLS: Final[Mapping[str, Entry]] = {
             **RECEIPT,
         ),
         _changing("Schedule a task", again=False),
-        ORIGINALS,
+        NANOCLAW_ARGUMENTS,
     ),
-    "list_tasks": Entry(
+    "list_tasks": ToolEntry(
         read_tools.list_tasks,
         "List tasks, one row each.",
         _input_schema(
@@ -133,18 +133,18 @@ TOOLS: Final[Mapping[str, Entry]] = {
             limit=LIMIT,
             cursor=CURSOR,
         ),
-        shape(tasks=many(ROW), next_cursor=maybe(TEXT)),
+        object_of(tasks=array_of(ROW), next_cursor=nullable(TEXT)),
         _read_only("List tasks"),
     ),
-    "get_task": Entry(
+    "get_task": ToolEntry(
         read_tools.get_task,
         "One task in full: what it means, when it runs next, its state.",
         _input_schema(("id",), id=ID),
-        shape(task=TASK, review=many(TEXT), **RECEIPT),
+        object_of(task=TASK, review=array_of(TEXT), **RECEIPT),
         _read_only("Look at a task"),
-        TASK_ID,
+        NANOCLAW_ID,
     ),
-    "explain_task": Entry(
+    "explain_task": ToolEntry(
         read_tools.explain_task,
         "Why a task did, or did not, run at some moment; without one, the newest.",
         _input_schema(
@@ -156,22 +156,22 @@ TOOLS: Final[Mapping[str, Entry]] = {
             },
             zone={"type": "string", "description": "Zone of at. Default: the task's own."},
         ),
-        shape(
+        object_of(
             task=TEXT,
             task_id=TEXT,
             at=UTC,
             at_local=LOCAL,
             verdict=TEXT,
             sentence=TEXT,
-            reason=maybe(TEXT),
-            outage=maybe(OBJECT),
-            runs=many(RUN),
-            suggested_calls=many(shape(tool=TEXT, arguments=OBJECT)),
+            reason=nullable(TEXT),
+            outage=nullable(OBJECT),
+            runs=array_of(RUN),
+            suggested_calls=array_of(object_of(tool=TEXT, arguments=OBJECT)),
         ),
         _read_only("Explain what a task did"),
-        TASK_ID,
+        NANOCLAW_ID,
     ),
-    "update_task": Entry(
+    "update_task": ToolEntry(
         schedule_tools.update_task,
         "Change a task; only what you say changes, and nothing runs for past times.",
         _input_schema(
@@ -185,20 +185,20 @@ TOOLS: Final[Mapping[str, Entry]] = {
             version={"type": "integer", "minimum": 1, "maximum": 2**53, "description": "Only if it still has this."},
             dry_run=DRY_RUN,
         ),
-        shape(
-            before=shape(**DEFINITION),
+        object_of(
+            before=object_of(**DEFINITION),
             task=TASK,
-            changed=many(TEXT),
-            removed=many(TIME),
-            added=many(TIME),
+            changed=array_of(TEXT),
+            removed=array_of(TIME),
+            added=array_of(TIME),
             dry_run=FLAG,
             **APPROVAL,
             **RECEIPT,
         ),
         _changing("Change a task", again=True),
-        (*TASK_ID, *ORIGINALS),
+        (*NANOCLAW_ID, *NANOCLAW_ARGUMENTS),
     ),
-    "pause_task": Entry(
+    "pause_task": ToolEntry(
         control_tools.pause_task,
         "Let nothing of a task start until it is resumed.",
         _input_schema(
@@ -210,11 +210,11 @@ TOOLS: Final[Mapping[str, Entry]] = {
                 "description": 'When it goes on by itself, in the zone of the task: "tomorrow 09:00", "in 2h".',
             },
         ),
-        shape(task=TASK),
+        object_of(task=TASK),
         _changing("Pause a task", again=True),
-        TASK_ID,
+        NANOCLAW_ID,
     ),
-    "resume_task": Entry(
+    "resume_task": ToolEntry(
         control_tools.resume_task,
         "Let a paused task go on.",
         _input_schema(
@@ -226,19 +226,19 @@ TOOLS: Final[Mapping[str, Entry]] = {
                 "description": "What was missed meanwhile: skip it (default), run the latest once, or all in order.",
             },
         ),
-        shape(task=TASK, **APPROVAL, **RECEIPT),
+        object_of(task=TASK, **APPROVAL, **RECEIPT),
         _changing("Resume a task", again=True),
-        TASK_ID,
+        NANOCLAW_ID,
     ),
-    "cancel_task": Entry(
+    "cancel_task": ToolEntry(
         control_tools.cancel_task,
         "End a task for good. Its history stays; it cannot be resumed, only made again.",
         _input_schema(("id",), id=ID),
-        shape(task=TASK),
+        object_of(task=TASK),
         _changing("Cancel a task", again=True, destroys=True),
-        TASK_ID,
+        NANOCLAW_ID,
     ),
-    "run_task_now": Entry(
+    "run_task_now": ToolEntry(
         control_tools.run_task_now,
         "Run a task once more, now, beside its schedule.",
         _input_schema(
@@ -246,7 +246,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
             id=ID,
             wait_seconds={"type": "integer", "minimum": 0, "maximum": 60, "description": "Wait so long for its end."},
         ),
-        shape(
+        object_of(
             task_id=TEXT,
             run_id=TEXT,
             ended=FLAG,
@@ -254,9 +254,9 @@ TOOLS: Final[Mapping[str, Entry]] = {
             warnings=RECEIPT["warnings"],
         ),
         _changing("Run a task now", again=False, outside=True),
-        TASK_ID,
+        NANOCLAW_ID,
     ),
-    "list_runs": Entry(
+    "list_runs": ToolEntry(
         run_tools.list_runs,
         "List runs, newest first: also those that were skipped, each with its reason.",
         _input_schema(
@@ -265,10 +265,10 @@ TOOLS: Final[Mapping[str, Entry]] = {
             limit=LIMIT,
             cursor=CURSOR,
         ),
-        shape(runs=many(RUN), next_cursor=maybe(TEXT)),
+        object_of(runs=array_of(RUN), next_cursor=nullable(TEXT)),
         _read_only("List runs"),
     ),
-    "get_run": Entry(
+    "get_run": ToolEntry(
         run_tools.get_run,
         "One run in full, with the last lines of its log.",
         _input_schema(
@@ -276,47 +276,47 @@ TOOLS: Final[Mapping[str, Entry]] = {
             id={"type": "string", "description": "The id of the run."},
             log_tail={"type": "integer", "minimum": 0, "maximum": 100, "description": "So many last lines (0)."},
         ),
-        shape(run=RUN, lines=many(LINE)),
+        object_of(run=RUN, lines=array_of(LINE)),
         _read_only("Look at a run"),
     ),
-    "preview_schedule": Entry(
+    "preview_schedule": ToolEntry(
         schedule_tools.preview_schedule,
         "What a schedule means and its next five times, without making anything. Where it could be meant in more than "
         "one way, choices lists them.",
         _input_schema(("when",), when=WHEN, zone=ZONE),
-        shape(
-            means=maybe(TEXT),
-            zone=maybe(TEXT),
+        object_of(
+            means=nullable(TEXT),
+            zone=nullable(TEXT),
             next_runs=RECEIPT["next_runs"],
             warnings=RECEIPT["warnings"],
-            schedule=maybe(OBJECT),
-            choices=many(shape(when=TEXT, means=maybe(TEXT))),
+            schedule=nullable(OBJECT),
+            choices=array_of(object_of(when=TEXT, means=nullable(TEXT))),
         ),
         _read_only("Preview a schedule"),
     ),
-    "whoami": Entry(
+    "whoami": ToolEntry(
         read_tools.whoami,
         "Who you are here: owner, zone, limits, and what is left of them.",
         _input_schema(),
-        shape(
+        object_of(
             owner=TEXT,
-            agent=maybe(TEXT),
+            agent=nullable(TEXT),
             admin=FLAG,
-            zone=maybe(TEXT),
-            scopes=many(TEXT),
+            zone=nullable(TEXT),
+            scopes=array_of(TEXT),
             quotas=QUOTAS,
             active_tasks=NUMBER,
-            active_tasks_left=maybe(NUMBER),
-            engine_running=maybe(FLAG),
+            active_tasks_left=nullable(NUMBER),
+            engine_running=nullable(FLAG),
             now=UTC,
-            now_local=maybe(LOCAL),
+            now_local=nullable(LOCAL),
         ),
         _read_only("Who am I"),
     ),
 }
 
 
-def listed() -> list[Listed]:
+def list_tools() -> list[Listed]:
     """Return the tools in the protocol's form."""
     return [
         Listed(
@@ -331,6 +331,6 @@ def listed() -> list[Listed]:
     ]
 
 
-def arguments_of(name: str) -> Mapping[str, Any] | None:
+def input_schema_of(name: str) -> Mapping[str, Any] | None:
     entry = TOOLS.get(name)
     return None if entry is None else entry.input_schema

@@ -10,12 +10,12 @@ from ..model.change import Facts
 from ..model.pause_note import pause_note
 from ..model.run import Run
 from ..model.task import TaskState
-from ..service.query.instants import coming_moment
-from ..service.tasks.drafts import another_key
+from ..service.query.instants import parse_future_instant
+from ..service.tasks.drafts import suggest_key
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
-from .call import Call, Said, Told
-from .lines import brief
+from .call import Arguments, Call, ToolResult
+from .lines import shorten_line
 from .messages import (
     BECAUSE_OF,
     CANCELLED,
@@ -31,7 +31,15 @@ from .messages import (
     UNTIL,
     WITH_OTHER_KEY,
 )
-from .receipt import approval_of, awaits_approval, list_zone, moment_line, no_engine, receipt_of, with_cautions
+from .receipt import (
+    approval_json,
+    awaits_approval,
+    format_moment,
+    list_zone,
+    no_engine_warning,
+    receipt_of,
+    with_warnings,
+)
 from .run_tools import run_line
 from .task_arguments import id_of
 
@@ -40,15 +48,17 @@ _MAX_POLL_SECONDS: Final = 1.0
 """The poll interval doubles up to this."""
 
 
-async def pause_task(call: Call, arguments: Said) -> Told:
+async def pause_task(call: Call, arguments: Arguments) -> ToolResult:
     before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     until = _pause_end(call, arguments, before)
-    facts = await call.service.tasks.pause(call.principal, before.task.id, note=arguments.get("reason", ""), until=until)
+    facts = await call.service.tasks.pause(
+        call.principal, before.task.id, note=arguments.get("reason", ""), until=until
+    )
     if awaits_approval(facts):
-        line = call.render(STILL_WAITS, name=brief(facts.task.name), id=facts.task.id)
+        line = call.render(STILL_WAITS, name=shorten_line(facts.task.name), id=facts.task.id)
     else:
         line = _paused_line(call, facts)
-    return Told({"task": task_json(facts, call.language)}, line)
+    return ToolResult({"task": task_json(facts, call.language)}, line)
 
 
 def _paused_line(call: Call, facts: Facts) -> str:
@@ -58,38 +68,40 @@ def _paused_line(call: Call, facts: Facts) -> str:
     zone = facts.task.schedule.zone or list_zone(call)
     return PAUSED.in_language(
         call.language,
-        name=brief(facts.task.name),
+        name=shorten_line(facts.task.name),
         id=facts.task.id,
-        until="" if until is None else UNTIL.in_language(call.language, until=moment_line(until, zone)),
-        reason=BECAUSE_OF.in_language(call.language, reason=brief(note)) if note else "",
+        until="" if until is None else UNTIL.in_language(call.language, until=format_moment(until, zone)),
+        reason=BECAUSE_OF.in_language(call.language, reason=shorten_line(note)) if note else "",
     )
 
 
-def _pause_end(call: Call, arguments: Said, facts: Facts) -> datetime | None:
+def _pause_end(call: Call, arguments: Arguments, facts: Facts) -> datetime | None:
     if "until" not in arguments:
         return None
     zone = facts.task.schedule.zone or call.principal.zone or "UTC"
-    return coming_moment(arguments["until"], zone, call.clock.now())
+    return parse_future_instant(arguments["until"], zone, call.clock.now())
 
 
-async def resume_task(call: Call, arguments: Said) -> Told:
+async def resume_task(call: Call, arguments: Arguments) -> ToolResult:
     before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     facts = await call.service.tasks.resume(call.principal, before.task.id, arguments.get("missed", "skip"))
-    receipt = await with_cautions(call, receipt_of(call, facts), facts)
+    receipt = await with_warnings(call, receipt_of(call, facts), facts)
     data = {
         "task": task_json(facts, call.language),
-        **approval_of(call, facts),
+        **approval_json(call, facts),
         **receipt.to_json(call),
     }
     words = NOT_PAUSED if before.status.state is TaskState.ACTIVE else RESUMED
-    return Told(data, receipt.render(call, words, name=brief(facts.task.name), id=facts.task.id))
+    return ToolResult(data, receipt.render(call, words, name=shorten_line(facts.task.name), id=facts.task.id))
 
 
-async def cancel_task(call: Call, arguments: Said) -> Told:
+async def cancel_task(call: Call, arguments: Arguments) -> ToolResult:
     before = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     facts = await call.service.tasks.cancel(call.principal, before.task.id)
-    line = CANCELLED.in_language(call.language, name=brief(facts.task.name), id=facts.task.id, key=_other_key(call, facts))
-    return Told({"task": task_json(facts, call.language)}, line)
+    line = CANCELLED.in_language(
+        call.language, name=shorten_line(facts.task.name), id=facts.task.id, key=_other_key(call, facts)
+    )
+    return ToolResult({"task": task_json(facts, call.language)}, line)
 
 
 def _other_key(call: Call, facts: Facts) -> str:
@@ -97,10 +109,10 @@ def _other_key(call: Call, facts: Facts) -> str:
     if facts.task.key is None:
         return ""
     key = facts.task.key.removeprefix("" if call.principal.agent is None else f"agent:{call.principal.agent}/")
-    return WITH_OTHER_KEY.in_language(call.language, key=key, other=another_key(key, facts.task.id))
+    return WITH_OTHER_KEY.in_language(call.language, key=key, other=suggest_key(key, facts.task.id))
 
 
-async def run_task_now(call: Call, arguments: Said) -> Told:
+async def run_task_now(call: Call, arguments: Arguments) -> ToolResult:
     """Start one run outside the schedule; with `wait_seconds`, wait that long for its end."""
     facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     run_id = await call.service.tasks.run_now(call.principal, facts.task.id)
@@ -111,7 +123,7 @@ async def run_task_now(call: Call, arguments: Said) -> Told:
     is_queued = run is None and call.context.has_engine is not None and not await call.context.has_engine()
     warnings: list[tuple[str, str]] = []
     if is_queued:
-        warnings.append(("no_engine", await no_engine(call, facts)))
+        warnings.append(("no_engine", await no_engine_warning(call, facts)))
     if facts.status.state is TaskState.PAUSED and not is_over:
         warnings.append(("task_paused", RUNS_THOUGH_PAUSED.in_language(call.language)))
     data: dict[str, Any] = {
@@ -122,11 +134,11 @@ async def run_task_now(call: Call, arguments: Said) -> Told:
         "warnings": [{"code": code, "message": message} for code, message in warnings],
     }
     if run is not None and is_over:
-        return Told(data, run_line(call, run, task.name))
+        return ToolResult(data, run_line(call, run, task.name))
     words = RUN_QUEUED if is_queued else STILL_GOING if seconds else RUN_ASKED
     notes = "".join(NOTE.in_language(call.language, note=message) for code, message in warnings if code != "no_engine")
-    line = call.render(words, name=brief(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
-    return Told(data, line)
+    line = call.render(words, name=shorten_line(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
+    return ToolResult(data, line)
 
 
 async def _wait_for_end(call: Call, run_id: str, seconds: float) -> Run | None:

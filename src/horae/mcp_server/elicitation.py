@@ -13,10 +13,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..choices import Language
 from ..errors import Refusal
-from .call import Said
-from .lines import plain
+from .call import Arguments
+from .lines import to_single_line
 
-MOST_QUESTIONS: Final = 3
+MAX_QUESTIONS: Final = 3
 _FIELD: Final = "choice"
 _WORD: Final = re.compile("[A-Za-z]+")
 _TASK_ID: Final = re.compile(r"\btsk_[0-9a-z]+")
@@ -29,7 +29,7 @@ class Choices(NamedTuple):
     values: tuple[str, ...]
 
 
-def choices_of(refusal: Refusal, arguments: Said) -> Choices | None:
+def choices_of(refusal: Refusal, arguments: Arguments) -> Choices | None:
     """Return the choices that a refusal for ambiguity offers; None for any other refusal."""
     facts = refusal.facts
     match refusal.code:
@@ -57,17 +57,17 @@ def whole_texts(refusal: Refusal) -> tuple[str, ...]:
     return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
-def argument_with(text: str | None, said: Said) -> str:
+def argument_with(text: str | None, said: Arguments) -> str:
     """The argument that holds the text: a task is scheduled by its `when`, explained by its `at`, paused by its `until`."""
     return next((name for name in ("at", "until") if said.get(name) == text), "when")
 
 
-def _instead_of(refusal: Refusal, said: Said, values: tuple[str, ...]) -> Choices | None:
+def _instead_of(refusal: Refusal, said: Arguments, values: tuple[str, ...]) -> Choices | None:
     """A single text is no question: the hint says it."""
     return Choices(argument_with(refusal.source, said), values) if len(values) > 1 else None
 
 
-def _replace_in_source(refusal: Refusal, arguments: Said, ambiguous: str, *alternatives: str) -> Choices | None:
+def _replace_in_source(refusal: Refusal, arguments: Arguments, ambiguous: str, *alternatives: str) -> Choices | None:
     """Return the whole source text once per alternative, with the ambiguous part replaced."""
     source, start = refusal.source, refusal.position
     if source is None or start is None:
@@ -80,7 +80,7 @@ def _replace_in_source(refusal: Refusal, arguments: Said, ambiguous: str, *alter
     return Choices(argument_with(source, arguments), texts)
 
 
-async def asked(
+async def ask_user(
     context: ServerRequestContext[Any, Any],
     params: types.CallToolRequestParams,
     refusal: Refusal,
@@ -92,9 +92,9 @@ async def asked(
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return None
-    message = plain(refusal.in_language(language).message)
+    message = to_single_line(refusal.in_language(language).message)
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        if said_no(params):
+        if has_declined(params):
             return None
         form = types.ElicitRequestFormParams(message=message, requested_schema=_form(choices))
         return types.InputRequiredResult(input_requests={choices.argument: types.ElicitRequest(params=form)})
@@ -106,7 +106,7 @@ async def asked(
     return _read_choice(answer)
 
 
-def answered(params: types.CallToolRequestParams, arguments: dict[str, Any]) -> dict[str, Any]:
+def apply_answers(params: types.CallToolRequestParams, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with the user's choices in place of the ambiguous values."""
     for argument, response in (params.input_responses or {}).items():
         choice = _read_choice(response)
@@ -115,7 +115,7 @@ def answered(params: types.CallToolRequestParams, arguments: dict[str, Any]) -> 
     return arguments
 
 
-def said_no(params: types.CallToolRequestParams) -> bool:
+def has_declined(params: types.CallToolRequestParams) -> bool:
     """Return whether the user was asked and did not choose; such a user is not asked again."""
     return any(_read_choice(response) is None for response in (params.input_responses or {}).values())
 

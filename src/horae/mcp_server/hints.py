@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 from ..choices import Language
 from ..errors import InvalidSchedule, Refusal
 from ..model.refusals import CATALOGUE, refuse
-from ..schedule.text import read
+from ..schedule.text import parse_text
 from ..schedule.text.parse import has_chinese
-from .messages import Words
+from .messages import Message
 
 
 class Hint(NamedTuple):
@@ -24,13 +24,13 @@ class Hint(NamedTuple):
     A call of SAME_CALL repeats the refused call with these arguments changed; one that is None is left out.
     """
 
-    words: Words
-    calls: tuple[tuple[str, Mapping[str, str | Words | None]], ...] = ()
+    words: Message
+    calls: tuple[tuple[str, Mapping[str, str | Message | None]], ...] = ()
 
 
 SAME_CALL: Final = "schedule_task"
-_DAILY: Final = Words("every day at 09:00", "每天9点")
-_NEAREST: Final = Words("{example}", "{example_zh}")
+_DAILY: Final = Message("every day at 09:00", "每天9点")
+_NEAREST: Final = Message("{example}", "{example_zh}")
 _RENAMED: Final = {"missed": "if_late"}
 """Names of the wire, and the argument of the tools that stands for each."""
 _OTHER_SPELLINGS: Final = {"when": ("schedule_type", "schedule_value"), "do": ("prompt",)}
@@ -41,172 +41,174 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 HINTS: Final[dict[str, Hint]] = {
     "key_of_cancelled": Hint(
-        Words(
+        Message(
             'Call schedule_task again with key "{other}": the cancelled task keeps its key.',
             '请用 key "{other}" 再次调用 schedule_task:已取消的任务保留原来的键。',
         ),
         ((SAME_CALL, {"key": "{other}"}),),
     ),
     "task_cancelled": Hint(
-        Words(
+        Message(
             "Make a new task with schedule_task; where this one has a key, choose another key.",
             "请用 schedule_task 新建任务;若此任务有键,请换一个 key。",
         ),
     ),
     "task_over": Hint(
-        Words(
+        Message(
             'Call run_task_now with id {id} for one more run, or update_task with id {id} and a new when, such as "every day at 09:00".',
             '可用 id {id} 调用 run_task_now 再运行一次,或用 id {id} 和新的 when(例如 "每天9点")调用 update_task。',
         ),
         (("run_task_now", {"id": "{id}"}), ("update_task", {"id": "{id}", "when": _DAILY})),
     ),
     "nothing_to_retry": Hint(
-        Words("Call run_task_now with id {task} for one extra run.", "请用 id {task} 调用 run_task_now 额外运行一次。"),
+        Message(
+            "Call run_task_now with id {task} for one extra run.", "请用 id {task} 调用 run_task_now 额外运行一次。"
+        ),
         (("run_task_now", {"id": "{task}"}),),
     ),
     "quota_used_up": Hint(
-        Words(
+        Message(
             "Wait until there is room, or ask an admin to run: {command}",
             "请等到有余量时再试,或请管理员执行:{command}",
         )
     ),
     "run_over": Hint(
-        Words(
+        Message(
             "An end is final. Call run_task_now with id {task} for another run.",
             "结束状态不可更改;如需再次运行,请用 id {task} 调用 run_task_now。",
         ),
         (("run_task_now", {"id": "{task}"}),),
     ),
     "task_paused": Hint(
-        Words(
+        Message(
             "Call resume_task with id {id} first, or run_task_now with id {id} for one run.",
             "请先用 id {id} 调用 resume_task 恢复它,或用 id {id} 调用 run_task_now 只运行一次。",
         ),
         (("resume_task", {"id": "{id}"}), ("run_task_now", {"id": "{id}"})),
     ),
     "already_running": Hint(
-        Words(
+        Message(
             "Wait until that run has ended (list_runs shows it), then call run_task_now again.",
             "请等待该运行结束(list_runs 可查看),然后再次调用 run_task_now。",
         ),
         (("list_runs", {"state": "running,waiting"}),),
     ),
     "run_requested": Hint(
-        Words(
+        Message(
             "It starts when a node has room for it; explain_task with id {task} says what is missing.",
             "节点有空位时它会启动;可用 id {task} 调用 explain_task 查看缺少什么。",
         ),
     ),
     "run_waiting": Hint(
-        Words(
+        Message(
             "It appears when a node starts it: explain_task with id {task} says what is missing.",
             "节点启动后它才会出现:可用 id {task} 调用 explain_task 查看缺少什么。",
         ),
     ),
     "no_such_task": Hint(
-        Words(
+        Message(
             "Look for it with list_tasks; it may have been deleted.",
             "请用 list_tasks 查找;它可能已被删除。",
         ),
         (("list_tasks", {}),),
     ),
     "no_such_run": Hint(
-        Words(
+        Message(
             "A queued run appears when a node starts it: try again then. Else look for it with list_runs; old runs are removed by retention.",
             "排队中的运行要等节点启动它之后才会出现,请稍后再试;否则请用 list_runs 查找。旧的运行会按保留策略删除。",
         ),
         (("list_runs", {}),),
     ),
     "stale_version": Hint(
-        Words(
+        Message(
             "Look at it again with get_task, then call update_task with version {version}.",
             "请用 get_task 重新查看,然后以 version {version} 再次调用 update_task。",
         ),
     ),
     "never_fires": Hint(
-        Words(
+        Message(
             'Check the start, end and number of times in when; preview_schedule with when "every day at 09:00" shows what a schedule means.',
             '请检查 when 中的起止时间和次数;可用 when "每天9点" 调用 preview_schedule 查看计划的含义。',
         ),
         (("preview_schedule", {"when": _DAILY}),),
     ),
     "interval_too_short": Hint(
-        Words(
+        Message(
             'The nearest that is allowed: when "{example}". To allow less, ask the owner to run: {command}',
             '最接近的可用写法:when "{example_zh}"。如需更短,请所有者运行:{command}',
         ),
         ((SAME_CALL, {"when": _NEAREST}),),
     ),
     "life_too_long": Hint(
-        Words(
+        Message(
             'Give it an end, such as when "{example}". To lift the limit, ask the owner to run: {command}',
             '请为它设定结束,例如 when "{example_zh}"。如需取消此限制,请所有者运行:{command}',
         ),
         ((SAME_CALL, {"when": _NEAREST}),),
     ),
     "retry_too_soon": Hint(
-        Words(
+        Message(
             "Its function declares these retries. To allow them, ask the owner to run: {command}",
             "这些重试由其函数声明。如需允许,请所有者运行:{command}",
         ),
     ),
     "too_many_tasks": Hint(
-        Words(
+        Message(
             "Choose one with list_tasks and end it with cancel_task first (paused tasks of an agent count too). To allow more, ask the owner to run: {command}",
             "请先用 list_tasks 选出一个任务,再用 cancel_task 结束它(智能体暂停的任务也计入)。如需更多,请所有者运行:{command}",
         ),
         (("list_tasks", {"q": "state:active"}),),
     ),
     "too_many_stored_tasks": Hint(
-        Words(
+        Message(
             "Ask the owner to delete some that are over, or an admin to change 'stored_tasks'. To delete one: horae rm TASK",
             "请所有者删除一些已结束的任务,或请管理员调整“stored_tasks”。删除一个任务:horae rm 任务",
         ),
     ),
     "too_many_bytes": Hint(
-        Words(
+        Message(
             "Ask the owner to delete tasks with their history, one with: horae rm TASK. To allow more, ask an admin to run: {command}",
             "请所有者删除任务及其历史,删除一个任务:horae rm 任务。如需更多,请管理员运行:{command}",
         ),
     ),
     "awaiting_approval": Hint(
-        Words(
+        Message(
             "Ask the owner to look at it and to run: horae approve {id}",
             "请所有者查看后运行:horae approve {id}",
         ),
     ),
     "secret_not_granted": Hint(
-        Words(
+        Message(
             "Ask the owner to run: horae secret grant {name} --agent {agent} --owner {owner}",
             "请所有者运行:horae secret grant {name} --agent {agent} --owner {owner}",
         ),
     ),
     "no_such_secret": Hint(
-        Words(
+        Message(
             "Ask the owner which secrets there are, or to set it: horae secret set {name}",
             "请所有者告知有哪些机密,或设置它:horae secret set {name}",
         ),
     ),
     "secret_sealed_otherwise": Hint(
-        Words(
+        Message(
             "Ask the owner to set it again: horae secret set {name}",
             "请所有者重新设置:horae secret set {name}",
         ),
     ),
     "agent_revoked": Hint(
-        Words(
+        Message(
             "Ask the owner to make a new token first: horae token make {agent} --agent {agent} --owner {owner}; then: horae agent restart {agent} --owner {owner}",
             "请所有者先创建新令牌:horae token make {agent} --agent {agent} --owner {owner};然后:horae agent restart {agent} --owner {owner}",
         ),
     ),
     "agent_stopped": Hint(
-        Words(
+        Message(
             "Ask the owner whether it may go on, and to run: horae agent restart {agent} --owner {owner}",
             "请询问所有者是否可以继续,并请其运行:horae agent restart {agent} --owner {owner}",
         ),
     ),
     "bad_page": Hint(
-        Words(
+        Message(
             "Leave cursor out for the first page, then pass next_cursor of the answer before; limit is 1 to 100.",
             "第一页不要传 cursor,之后传上一个答复的 next_cursor;limit 为 1 到 100。",
         ),
@@ -215,7 +217,7 @@ HINTS: Final[dict[str, Hint]] = {
 }
 
 
-class Followable(NamedTuple):
+class ToolHint(NamedTuple):
     hint: str
     calls: list[dict[str, Any]]
 
@@ -249,9 +251,9 @@ def in_tool_words(refusal: Refusal) -> Refusal:
     return refuse(refusal.code, **facts)
 
 
-def followable(
+def tool_hint(
     refusal: Refusal, facts: Mapping[str, object], language: Language, refused: RefusedCall
-) -> Followable | None:
+) -> ToolHint | None:
     """Return the hint of a refusal for assistants; None where the catalogue's own hint applies."""
     hint = HINTS.get(refusal.code)
     if hint is None:
@@ -259,7 +261,7 @@ def followable(
     facts = _with_own_schedule(refusal, facts, refused)
     try:
         calls = [_call(tool, arguments, facts, language, refused) for tool, arguments in hint.calls]
-        return Followable(hint.words.in_language(language, **facts), calls)
+        return ToolHint(hint.words.in_language(language, **facts), calls)
     except KeyError:
         # A refusal of the same code with fewer facts keeps the hint of its catalogue.
         return None
@@ -272,7 +274,7 @@ def _with_own_schedule(refusal: Refusal, facts: Mapping[str, object], refused: R
         return facts
     ended = f"{when}，直到{end[0]}" if has_chinese(when) else f"{when} until {end[0]}"
     try:
-        read(ended, zone="UTC", now=refused.at)
+        parse_text(ended, zone="UTC", now=refused.at)
     except InvalidSchedule:
         return facts
     return {**facts, "example": ended, "example_zh": ended}
@@ -280,7 +282,7 @@ def _with_own_schedule(refusal: Refusal, facts: Mapping[str, object], refused: R
 
 def _call(
     tool: str,
-    arguments: Mapping[str, str | Words | None],
+    arguments: Mapping[str, str | Message | None],
     facts: Mapping[str, object],
     language: Language,
     refused: RefusedCall,
@@ -289,7 +291,7 @@ def _call(
     return refused.changed(filled) if tool == SAME_CALL else {"tool": tool, "arguments": filled}
 
 
-def _filled(value: str | Words | None, facts: Mapping[str, object], language: Language) -> str | None:
-    if isinstance(value, Words):
+def _filled(value: str | Message | None, facts: Mapping[str, object], language: Language) -> str | None:
+    if isinstance(value, Message):
         return (value.en if language == "en" else value.zh).format_map(facts)
     return None if value is None else value.format_map(facts)

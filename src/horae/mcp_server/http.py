@@ -27,12 +27,12 @@ from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ..service.runs.nodes import NodeState
 from ..service.service import Service
 from ..service.tasks.default_zone import zone_of_deployment
-from ..web.authentication import authenticated
-from ..web.body import LARGEST, json_body, raw_body
-from ..web.language import language, states_language
-from ..web.problems import problem
-from ..web.request_context import house_of
-from .call import House
+from ..web.authentication import authenticate
+from ..web.body import MAX_BODY_BYTES, read_body, read_json_body
+from ..web.language import request_language, states_language
+from ..web.problems import problem_response
+from ..web.request_context import app_context
+from .call import ToolContext
 from .local import VIA
 from .refusals import refuse
 from .server import Caller, make_server
@@ -45,7 +45,9 @@ _PRINCIPAL_CLAIM: Final = "who"
 @asynccontextmanager
 async def mount(app: Starlette, service: Service, clock: Clock) -> AsyncIterator[None]:
     """Serve `POST /mcp` while the context is open."""
-    endpoint = Door(make_server(House(service, clock, partial(_has_node, service)), partial(_caller_of, service)))
+    endpoint = McpEndpoint(
+        make_server(ToolContext(service, clock, partial(_has_node, service)), partial(_caller_of, service))
+    )
     app.router.routes.append(Route(PATH, endpoint, methods=["POST"]))
     # The application answers wrong methods (405) from this table.
     app.state.paths.append((re.compile(re.escape(PATH)), {"POST"}))
@@ -53,7 +55,7 @@ async def mount(app: Starlette, service: Service, clock: Clock) -> AsyncIterator
         yield
 
 
-class Door:
+class McpEndpoint:
     """ASGI endpoint without sessions beyond one request, so that any process can answer and clients cannot fill its
     memory."""
 
@@ -69,7 +71,7 @@ class Door:
             stateless=True,
             # The origin is checked here, before any token is.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            max_request_body_size=LARGEST,
+            max_request_body_size=MAX_BODY_BYTES,
         )
         async with sessions.run():
             self._authenticated_app = RequireAuthMiddleware(sessions.handle_request, [])
@@ -82,12 +84,12 @@ class Door:
         request = Request(scope, receive)
         try:
             _check_origin(request)
-            credentials = await BearerAuthBackend(Bearers(request)).authenticate(request)
+            credentials = await BearerAuthBackend(RequestTokenVerifier(request)).authenticate(request)
             if credentials is not None:
                 scope["auth"], scope["user"] = credentials
-                await json_body(request)
+                await read_json_body(request)
         except HoraeError as error:
-            await problem(request, error)(scope, receive, send)
+            await problem_response(request, error)(scope, receive, send)
             return
         if self._authenticated_app is None:
             raise RuntimeError("the application was not started")
@@ -100,7 +102,7 @@ class Door:
             tasks.cancel_scope.cancel()
 
 
-class Bearers:
+class RequestTokenVerifier:
     """Token verifier for the MCP library. One per request, so that rate limits apply."""
 
     def __init__(self, request: Request) -> None:
@@ -108,7 +110,7 @@ class Bearers:
 
     async def verify_token(self, token: str) -> AccessToken | None:
         try:
-            principal = await authenticated(self._request, VIA)
+            principal = await authenticate(self._request, VIA)
         except NotAuthenticated:
             return None
         scopes = [scope.value for scope in principal.scopes]
@@ -137,16 +139,16 @@ def _caller_of(service: Service, context: ServerRequestContext[Any, Any]) -> Cal
         raise RuntimeError("the request was not authenticated")
     principal: Principal = user.access_token.claims[_PRINCIPAL_CLAIM]
     if principal.zone is not None or principal.owner != LOCAL_OWNER or service.zone is None:
-        return Caller(principal, language(request), states_language=states_language(request))
+        return Caller(principal, request_language(request), states_language=states_language(request))
     assumed = zone_of_deployment(principal.owner, service.zone)
-    return Caller(principal._replace(zone=assumed.name), language(request), assumed, states_language(request))
+    return Caller(principal._replace(zone=assumed.name), request_language(request), assumed, states_language(request))
 
 
 def _check_origin(request: Request) -> None:
     """Refuse a browser page of a foreign origin (DNS rebinding). Pages of this machine and of configured origins may
     call; programs send no Origin and need only their token."""
     origin = request.headers.get("origin")
-    if origin is None or origin in house_of(request).settings.origins:
+    if origin is None or origin in app_context(request).settings.origins:
         return
     if not (_is_loopback(origin) and _is_loopback(f"//{request.headers.get('host', '')}")):
         raise refuse("foreign_origin", origin=origin)
@@ -175,6 +177,6 @@ def _replay_body(request: Request, receive: Receive) -> Receive:
         if sent:
             return await receive()
         sent = True
-        return {"type": "http.request", "body": await raw_body(request), "more_body": False}
+        return {"type": "http.request", "body": await read_body(request), "more_body": False}
 
     return receive_again

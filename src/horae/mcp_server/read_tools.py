@@ -8,18 +8,18 @@ from ..model.accounts.principal import Quotas
 from ..model.change import Facts
 from ..model.reason import Reason
 from ..model.run import Run
-from ..model.state_names import state_word
-from ..model.task import GOING, PauseCause, TaskState
+from ..model.state_names import state_name
+from ..model.task import OPEN_STATES, PauseCause, TaskState
 from ..ports.store import TaskFilter
-from ..schedule.durations import iso_duration
-from ..service.query.filters import narrowed_tasks
-from ..service.runs.ledger import Why
+from ..schedule.durations import format_iso_duration
+from ..service.query.filters import narrow_task_filter
+from ..service.runs.ledger import OccurrenceExplanation
 from ..wire.instants import local, utc
 from ..wire.review import review_of
 from ..wire.runs import why_json
 from ..wire.tasks import next_due, task_json
-from .call import Call, Said, Told
-from .lines import brief, listed
+from .call import Arguments, Call, ToolResult
+from .lines import join_rows, shorten_line
 from .messages import (
     AN_AGENT,
     EXPLAINED,
@@ -39,27 +39,30 @@ from .messages import (
     TASKS,
     WHO,
 )
-from .receipt import list_zone, moment_line, receipt_of, task_row, with_cautions
+from .receipt import format_moment, list_zone, receipt_of, task_row, with_warnings
 from .task_arguments import id_of, zone_of
 
 _DEFAULT_LIMIT: Final = 20
 _MAX_COUNTED: Final = 1_000
 
 
-async def list_tasks(call: Call, arguments: Said) -> Told:
+async def list_tasks(call: Call, arguments: Arguments) -> ToolResult:
     """List tasks in the order of their creation, one row each."""
-    task_filter = narrowed_tasks(TaskFilter(), arguments.get("q", ""))
+    task_filter = narrow_task_filter(TaskFilter(), arguments.get("q", ""))
     page = await call.service.tasks.page(
         call.principal, task_filter, arguments.get("cursor"), arguments.get("limit", _DEFAULT_LIMIT)
     )
     rows = [task_row(call, each, next_due(each)) for each in page.items]
     if not rows:
-        return Told(
-            {"tasks": [], "next_cursor": page.after}, (NO_TASKS if page.after is None else NONE_YET).in_language(call.language)
+        return ToolResult(
+            {"tasks": [], "next_cursor": page.after},
+            (NO_TASKS if page.after is None else NONE_YET).in_language(call.language),
         )
-    head = (TASKS if page.after is None else MORE_TASKS).in_language(call.language, number=len(rows), zone=list_zone(call))
+    head = (TASKS if page.after is None else MORE_TASKS).in_language(
+        call.language, number=len(rows), zone=list_zone(call)
+    )
     lines = [_row_line(call, each) for each in page.items]
-    return Told({"tasks": rows, "next_cursor": page.after}, listed(head, lines, call.language))
+    return ToolResult({"tasks": rows, "next_cursor": page.after}, join_rows(head, lines, call.language))
 
 
 def _row_line(call: Call, facts: Facts) -> str:
@@ -67,31 +70,38 @@ def _row_line(call: Call, facts: Facts) -> str:
     when = (
         NO_NEXT_SHORT.in_language(call.language)
         if upcoming is None
-        else NEXT_SHORT.in_language(call.language, local=moment_line(upcoming, list_zone(call)))
+        else NEXT_SHORT.in_language(call.language, local=format_moment(upcoming, list_zone(call)))
     )
-    state = state_word(facts.status.state.value, call.language)
-    return TASK_ROW.in_language(call.language, name=brief(facts.task.name), id=facts.task.id, state=state, next=when)
+    state = state_name(facts.status.state.value, call.language)
+    return TASK_ROW.in_language(
+        call.language, name=shorten_line(facts.task.name), id=facts.task.id, state=state, next=when
+    )
 
 
-async def get_task(call: Call, arguments: Said) -> Told:
+async def get_task(call: Call, arguments: Arguments) -> ToolResult:
     facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     latest = await call.service.tasks.latest(call.principal, [facts])
     last = latest.get(facts.task.id)
-    receipt = await with_cautions(call, receipt_of(call, facts), facts)
+    receipt = await with_warnings(call, receipt_of(call, facts), facts)
     review = list(review_of(facts.task, call.language).lines)
     data = {"task": task_json(facts, call.language, last), "review": review, **receipt.to_json(call)}
-    state = state_word(facts.status.state.value, call.language)
+    state = state_name(facts.status.state.value, call.language)
     line = receipt.render(
-        call, TASK, name=brief(facts.task.name), id=facts.task.id, state=state, last=_last_run_line(call, last, facts)
+        call,
+        TASK,
+        name=shorten_line(facts.task.name),
+        id=facts.task.id,
+        state=state,
+        last=_last_run_line(call, last, facts),
     )
-    return Told(data, line)
+    return ToolResult(data, line)
 
 
 def _last_run_line(call: Call, last: Run | None, facts: Facts) -> str:
     if last is None:
         return ""
-    at = moment_line(last.planned, facts.task.schedule.zone or list_zone(call))
-    return LAST.in_language(call.language, state=state_word(last.state.value, call.language), at=at)
+    at = format_moment(last.planned, facts.task.schedule.zone or list_zone(call))
+    return LAST.in_language(call.language, state=state_name(last.state.value, call.language), at=at)
 
 
 _CALLS_BY_VERDICT: Final[dict[str, tuple[str, ...]]] = {
@@ -109,7 +119,7 @@ _CAUSES_ONLY_OWNER_ENDS: Final = frozenset(
 )
 
 
-async def explain_task(call: Call, arguments: Said) -> Told:
+async def explain_task(call: Call, arguments: Arguments) -> ToolResult:
     """Explain why a task did or did not run: verdict, sentence, the runs that it rests on, and suggested calls."""
     facts = await call.service.tasks.find_by_name(call.principal, id_of(arguments))
     zone = zone_of(call, arguments) if "zone" in arguments else facts.task.schedule.zone or call.principal.zone
@@ -118,12 +128,14 @@ async def explain_task(call: Call, arguments: Said) -> Told:
     data = why_json(why.explanation, utc(why.at), facts.task.name, zone, call.language, why.outage)
     data["sentence"] = call.complete(data["sentence"])
     data |= {"task_id": facts.task.id, "at_local": local(why.at, zone), "suggested_calls": _suggested_calls(why)}
-    at = moment_line(why.at, zone)
-    line = EXPLAINED.in_language(call.language, name=brief(facts.task.name), at=at, zone=zone, sentence=data["sentence"])
-    return Told(data, line)
+    at = format_moment(why.at, zone)
+    line = EXPLAINED.in_language(
+        call.language, name=shorten_line(facts.task.name), at=at, zone=zone, sentence=data["sentence"]
+    )
+    return ToolResult(data, line)
 
 
-def _suggested_calls(why: Why) -> list[dict[str, Any]]:
+def _suggested_calls(why: OccurrenceExplanation) -> list[dict[str, Any]]:
     pause = why.facts.status.pause
     # An agent's tools cannot end a pause that only its owner may end; the sentence names the owner's command.
     is_owners = pause is not None and pause.cause in _CAUSES_ONLY_OWNER_ENDS
@@ -137,7 +149,7 @@ def _suggested_calls(why: Why) -> list[dict[str, Any]]:
     ]
 
 
-async def whoami(call: Call, arguments: Said) -> Told:
+async def whoami(call: Call, arguments: Arguments) -> ToolResult:
     """Return the caller's identity, zone, quotas, and how many active tasks are left."""
     del arguments
     principal = call.principal
@@ -160,19 +172,21 @@ async def whoami(call: Call, arguments: Said) -> Told:
         "now": utc(call.clock.now()),
         "now_local": None if principal.zone is None else local(call.clock.now(), principal.zone),
     }
-    tasks_left = NO_LIMIT.in_language(call.language) if left is None else LEFT.in_language(call.language, left=left, most=quota)
+    tasks_left = (
+        NO_LIMIT.in_language(call.language) if left is None else LEFT.in_language(call.language, left=left, most=quota)
+    )
     if is_stopped:
         tasks_left = call.render(STOPPED, agent=principal.agent, owner=principal.owner)
     agent = "" if principal.agent is None else AN_AGENT.in_language(call.language, agent=principal.agent)
     zone = NO_ZONE if principal.zone is None else principal.zone
     notes = call.render(NO_NODE) if data["engine_running"] is False else ""
     text = WHO.in_language(call.language, agent=agent, owner=principal.owner, zone=zone, left=tasks_left, notes=notes)
-    return Told(data, text)
+    return ToolResult(data, text)
 
 
 async def _count_active(call: Call) -> int:
     """Count tasks against the quota: tasks paused by their owner do not count, tasks paused by an agent do."""
-    states = frozenset({TaskState.ACTIVE}) if call.principal.agent is None else GOING
+    states = frozenset({TaskState.ACTIVE}) if call.principal.agent is None else OPEN_STATES
     page = await call.service.tasks.page(call.principal, TaskFilter(call.principal.owner, states), limit=_MAX_COUNTED)
     return len(page.items)
 
@@ -180,10 +194,10 @@ async def _count_active(call: Call) -> int:
 def _quotas_json(quotas: Quotas) -> dict[str, Any]:
     shortest, longest = quotas.shortest_interval, quotas.longest_life
     return {
-        "shortest_interval": None if shortest is None else iso_duration(shortest),
+        "shortest_interval": None if shortest is None else format_iso_duration(shortest),
         "active_tasks": quotas.active_tasks,
         "payload_bytes": quotas.payload_bytes,
         "runs_per_day": quotas.runs_per_day,
         "concurrent_runs": quotas.concurrent_runs,
-        "longest_life": None if longest is None else iso_duration(longest),
+        "longest_life": None if longest is None else format_iso_duration(longest),
     }

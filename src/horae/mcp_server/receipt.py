@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 from ..errors import InvalidSchedule
 from ..model.change import Facts
 from ..model.pause_note import pause_note
-from ..model.state_names import state_word
-from ..model.task import GOING, PauseCause, Task, TaskState, past_of
+from ..model.state_names import state_name
+from ..model.task import OPEN_STATES, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
 from ..schedule.compat import Note
-from ..schedule.describe import sentence
+from ..schedule.describe import describe_schedule
 from ..schedule.lint import lint
-from ..schedule.preview import Fire, fires_in
-from ..schedule.text import read
+from ..schedule.preview import Fire, make_fires
+from ..schedule.text import parse_text
 from ..schedule.warnings import ScheduleWarning
 from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
@@ -26,8 +26,8 @@ from ..service.tasks.functions import start_command
 from ..service.tasks.quotas import used_up_advisories
 from ..wire.instants import local, utc
 from ..wire.review import review_of
-from .call import Call, Said
-from .lines import brief, plain
+from .call import Arguments, Call
+from .lines import shorten_line, to_single_line
 from .messages import (
     AT_ONCE,
     IN_ZONE,
@@ -45,10 +45,10 @@ from .messages import (
     WAITS_FOR_APPROVAL,
     WOULD_COME,
     WOULD_COME_APPROVED,
-    Words,
+    Message,
 )
 
-FIRES: Final = 3
+SHOWN_FIRES: Final = 3
 _FIRES_IN_LINE: Final = 2
 _HOLD_CODES: Final = frozenset({"awaiting_approval", "not_active"})
 _HIDDEN_WARNINGS: Final = ("anchored",)
@@ -80,12 +80,14 @@ class Receipt(NamedTuple):
             "warnings": [{"code": code, "message": message} for code, message in self.warnings],
         }
 
-    def render(self, call: Call, words: Words, **facts: object) -> str:
+    def render(self, call: Call, words: Message, **facts: object) -> str:
         # The reason for the hold is part of the line of next fires; do not repeat it.
         shown_warnings = [message for code, message in self.warnings if code not in _HOLD_CODES]
         notes = "".join(NOTE.in_language(call.language, note=message) for message in shown_warnings)
         next_line = self.next_line(call)
-        return words.in_language(call.language, means=self._meaning_with_zone(call), next=next_line, notes=notes, **facts)
+        return words.in_language(
+            call.language, means=self._meaning_with_zone(call), next=next_line, notes=notes, **facts
+        )
 
     def _meaning_with_zone(self, call: Call) -> str:
         """Return the meaning, with the zone where the sentence does not name it."""
@@ -110,10 +112,10 @@ class Receipt(NamedTuple):
         shown = would.in_language(call.language, fires=fires) if fires else ""
         if awaits:
             return call.render(WAITS_AND_WOULD, id=held.task.id, would=shown)
-        said = "" if pause is None else brief(pause_note(pause, call.language))
+        said = "" if pause is None else shorten_line(pause_note(pause, call.language))
         note = PAUSE_REASON.in_language(call.language, reason=said) if said else ""
         if pause is not None and pause.until is not None and self.fires:
-            until = moment_line(pause.until, self.zone)
+            until = format_moment(pause.until, self.zone)
             after = self._fires_line(call, self.fires, 1)
             return PAUSED_UNTIL.in_language(call.language, reason=note, until=until, fires=after)
         return PAUSED_NOW.in_language(call.language, reason=note, would=shown)
@@ -137,14 +139,14 @@ def fire_line(fire: Fire, now: datetime, call: Call) -> str:
     )
 
 
-def moment_line(at: datetime, zone: str | None) -> str:
+def format_moment(at: datetime, zone: str | None) -> str:
     """Format as `2026-11-18 09:00 +08:00`, with seconds where there are any."""
     shown = local(at, zone) or ""
     return f"{shown[:10]} {shown[11:16] if at.second == 0 else shown[11:19]} {shown[-6:]}"
 
 
 def receipt_of(
-    call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES, when: object = None
+    call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = SHOWN_FIRES, when: object = None
 ) -> Receipt:
     """Build the receipt of an existing task, or of one that would be created; `when` is the text of its schedule."""
     task, status, now = facts.task, facts.status, call.clock.now()
@@ -154,25 +156,25 @@ def receipt_of(
     fires = list(_next_fires(facts, after, number)) if not is_held or until is not None else []
     receipt = _build_receipt(call, task.schedule, fires, notes, now, _reading_notes(when, task.schedule.zone, now))
     receipt = receipt._replace(at_once=_is_due_at_once(facts))
-    if status.state not in GOING:
+    if status.state not in OPEN_STATES:
         # This warning is about a task that is created now.
         receipt = receipt._replace(warnings=[each for each in receipt.warnings if each[0] != "in_the_past"])
     if not is_held:
         return receipt
-    would = fires_in(receipt.zone, list(_next_fires(facts, now, number)))
+    would = make_fires(receipt.zone, list(_next_fires(facts, now, number)))
     return receipt._replace(held_task=facts, fires_if_resumed=would)
 
 
 def _reading_notes(when: object, zone: str | None, now: datetime) -> tuple[str, ...]:
     try:
-        return read(when, zone=zone, now=now).notes if isinstance(when, str) else ()
+        return parse_text(when, zone=zone, now=now).notes if isinstance(when, str) else ()
     except InvalidSchedule:
         # The text was clear when the task was created, and its time has passed since.
         return ()
 
 
 def _next_fires(facts: Facts, after: datetime, number: int) -> Iterable[datetime]:
-    if facts.status.state not in GOING:
+    if facts.status.state not in OPEN_STATES:
         return ()
     return islice(iterate(facts.task.schedule, after, past_of(facts.task, facts.status)), number)
 
@@ -205,16 +207,16 @@ def _build_receipt(
         if each.code not in _HIDDEN_WARNINGS
     ]
     warnings += [(each.code, each.english if call.language == "en" else each.chinese) for each in notes]
-    means = plain(sentence(schedule, call.language))
+    means = to_single_line(describe_schedule(schedule, call.language))
     at_once = schedule.kind in ("now", "once")
-    return Receipt(means, zone, fires_in(zone, instants), warnings, at_once, now)
+    return Receipt(means, zone, make_fires(zone, instants), warnings, at_once, now)
 
 
 def _warning_pair(call: Call, warning: ScheduleWarning) -> tuple[str, str]:
     return warning.code, warning.in_language(call.language)
 
 
-def with_assumed_zone(call: Call, arguments: Said, receipt: Receipt) -> Receipt:
+def with_assumed_zone(call: Call, arguments: Arguments, receipt: Receipt) -> Receipt:
     """Add a warning about the assumed zone if the call names none and another zone would give other instants."""
     assumed, when = call.context.assumed, arguments.get("when")
     if assumed is None or "zone" in arguments or arguments.get("schedule_type") == "interval":
@@ -224,7 +226,7 @@ def with_assumed_zone(call: Call, arguments: Said, receipt: Receipt) -> Receipt:
     return receipt._replace(warnings=[_warning_pair(call, assumed.warning()), *receipt.warnings])
 
 
-async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:
+async def with_warnings(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:
     """Add what keeps a task from running although its schedule is fine: a pending approval, a pause, no live node; and
     `advisories` about its target."""
     known = (*used_up_advisories(facts), *advisories)
@@ -235,21 +237,24 @@ async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: 
     elif facts.status.state is not TaskState.ACTIVE:
         warnings.insert(
             0,
-            ("not_active", NOT_ACTIVE.in_language(call.language, state=state_word(facts.status.state.value, call.language))),
+            (
+                "not_active",
+                NOT_ACTIVE.in_language(call.language, state=state_name(facts.status.state.value, call.language)),
+            ),
         )
     if call.context.has_engine is not None and not await call.context.has_engine():
-        warnings.append(("no_engine", await no_engine(call, facts)))
+        warnings.append(("no_engine", await no_engine_warning(call, facts)))
     return receipt._replace(warnings=warnings)
 
 
-async def no_engine(call: Call, facts: Facts) -> str:
+async def no_engine_warning(call: Call, facts: Facts) -> str:
     """Return the warning that no node is alive, with the command that starts one for this task."""
     missing = (await call.service.functions.load()).missing(facts.task.target)
     command = "horae up" if missing is None else start_command(missing.source)
     return call.render(NO_ENGINE, command=command)
 
 
-def approval_of(call: Call, facts: Facts) -> dict[str, Any]:
+def approval_json(call: Call, facts: Facts) -> dict[str, Any]:
     """Return whether the task awaits approval, and the digest and review of exactly what would be approved."""
     awaits = awaits_approval(facts)
     return {
@@ -276,7 +281,7 @@ def task_row(call: Call, facts: Facts, upcoming: datetime | None) -> dict[str, A
         "id": task.id,
         "name": task.name,
         "state": facts.status.state.value,
-        "means": sentence(task.schedule, call.language),
+        "means": describe_schedule(task.schedule, call.language),
         "zone": task.schedule.zone,
         "next": utc(upcoming),
         "next_local": local(upcoming, list_zone(call)),

@@ -19,12 +19,12 @@ from ..model.accounts.principal import Principal
 from ..service.tasks.default_zone import AssumedZone
 from ..version import __version__
 from ..wire.problems import problem_json
-from .arguments import checked
-from .call import Call, House, LanguageMemory, Said, Told
-from .catalogue import TOOLS, Entry, arguments_of, listed
-from .elicitation import MOST_QUESTIONS, Choices, answered, argument_with, asked, choices_of, whole_texts
-from .hints import RefusedCall, followable, in_tool_words
-from .lines import whole
+from .arguments import check_arguments
+from .call import Arguments, Call, LanguageMemory, ToolContext, ToolResult
+from .catalogue import TOOLS, ToolEntry, input_schema_of, list_tools
+from .elicitation import MAX_QUESTIONS, Choices, apply_answers, argument_with, ask_user, choices_of, whole_texts
+from .hints import RefusedCall, in_tool_words, tool_hint
+from .lines import limit_line
 from .messages import CHOOSE
 from .refusals import refuse
 
@@ -50,36 +50,36 @@ class Caller(NamedTuple):
     states_language: bool = False
 
 
-WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
+CallerResolver: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
 
 
-def make_server(tool_context: House, resolve_caller: WhoAsks) -> Server[Any]:
+def make_server(tool_context: ToolContext, resolve_caller: CallerResolver) -> Server[Any]:
     """Build the server. `resolve_caller` derives the caller from the transport of a request, never from its content."""
     return Server(
         "horae",
         version=__version__,
         title="Horae",
         instructions=INSTRUCTIONS,
-        get_tool_input_schema=arguments_of,
+        get_tool_input_schema=input_schema_of,
         on_list_tools=_list_tools,
         on_call_tool=partial(_call_tool, tool_context, resolve_caller, LanguageMemory()),
     )
 
 
 async def _list_tools(_context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=listed())
+    return types.ListToolsResult(tools=list_tools())
 
 
 async def _call_tool(
-    tool_context: House,
-    who_asks: WhoAsks,
+    tool_context: ToolContext,
+    who_asks: CallerResolver,
     languages: LanguageMemory,
     context: Context,
     params: types.CallToolRequestParams,
 ) -> types.CallToolResult | types.InputRequiredResult:
     resolved = who_asks(context)
     caller = resolved if isinstance(resolved, Caller) else await resolved
-    arguments = answered(params, dict(params.arguments or {}))
+    arguments = apply_answers(params, dict(params.arguments or {}))
     language = languages.choose(caller.principal, arguments, caller.language, is_stated=caller.states_language)
     if params.name not in TOOLS:
         # A protocol error, not a tool error: the client called a tool that was never listed.
@@ -87,7 +87,7 @@ async def _call_tool(
     call_context = tool_context if caller.assumed is None else tool_context._replace(assumed=caller.assumed)
     call = Call(call_context, caller.principal, language)
     failure = partial(_failure, call, RefusedCall(params.name, arguments, call.clock.now()))
-    for questions_left in reversed(range(MOST_QUESTIONS)):
+    for questions_left in reversed(range(MAX_QUESTIONS)):
         try:
             return _success(call, await _run_tool(call, params.name, arguments))
         except Refusal as raised:
@@ -95,7 +95,7 @@ async def _call_tool(
             choices = choices_of(refusal, arguments)
             if choices is None or not questions_left:
                 return failure(refusal, choices)
-            answer = await asked(context, params, refusal, choices, call.language)
+            answer = await ask_user(context, params, refusal, choices, call.language)
             if not isinstance(answer, str):
                 return failure(refusal, choices) if answer is None else answer
             arguments[choices.argument] = answer
@@ -113,14 +113,14 @@ def _unknown_tool(name: str, language: Language) -> MCPError:
     return MCPError(types.INVALID_PARAMS, f"{problem['detail']} {problem['hint']}", {PROBLEM: problem})
 
 
-async def _run_tool(call: Call, name: str, raw_arguments: dict[str, Any]) -> Told:
-    entry: Entry = TOOLS[name]
-    arguments: Said = checked(entry.input_schema, entry.other_arguments, raw_arguments)
+async def _run_tool(call: Call, name: str, raw_arguments: dict[str, Any]) -> ToolResult:
+    entry: ToolEntry = TOOLS[name]
+    arguments: Arguments = check_arguments(entry.input_schema, entry.other_arguments, raw_arguments)
     return await entry.tool(call, arguments)
 
 
-def _success(call: Call, result: Told) -> types.CallToolResult:
-    line = whole(result.line, call.language)
+def _success(call: Call, result: ToolResult) -> types.CallToolResult:
+    line = limit_line(result.line, call.language)
     return types.CallToolResult(content=[types.TextContent(text=line)], structured_content=result.data)
 
 
@@ -143,7 +143,7 @@ def _failure(
         line += space + CHOOSE.in_language(call.language, choices=shown)
     if choices is not None:
         problem["choices"] = {"argument": choices.argument, "values": list(choices.values)}
-    text = types.TextContent(text=whole(line, call.language))
+    text = types.TextContent(text=limit_line(line, call.language))
     return types.CallToolResult(content=[text], is_error=True, _meta={PROBLEM: problem})
 
 
@@ -155,7 +155,7 @@ def _use_tool_hint(call: Call, refused: RefusedCall, refusal: Refusal, problem: 
     if key_prefix:
         facts = {name: fact.removeprefix(key_prefix) if isinstance(fact, str) else fact for name, fact in facts.items()}
         problem["detail"] = problem["detail"].replace(key_prefix, "")
-    hint = followable(refusal, facts, call.language, refused)
+    hint = tool_hint(refusal, facts, call.language, refused)
     if hint is not None:
         problem["hint"], problem["suggested_calls"] = hint
     texts = whole_texts(refusal)

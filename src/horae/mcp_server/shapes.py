@@ -12,15 +12,15 @@ NUMBER: Final[Schema] = {"type": "integer"}
 OBJECT: Final[Schema] = {"type": "object"}
 
 
-def maybe(schema: Schema) -> Schema:
+def nullable(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"]}
 
 
-def many(schema: Schema) -> Schema:
+def array_of(schema: Schema) -> Schema:
     return {"type": "array", "items": schema}
 
 
-def shape(**properties: Schema) -> Schema:
+def object_of(**properties: Schema) -> Schema:
     """Object schema that requires all these properties and allows others, which a later version may add."""
     return {"type": "object", "properties": properties, "required": list(properties)}
 
@@ -29,15 +29,15 @@ UTC: Final[Schema] = {"type": "string", "description": "RFC 3339 in UTC"}
 LOCAL: Final[Schema] = {"type": "string", "description": "RFC 3339 with the offset of the zone"}
 MILLISECONDS: Final[Schema] = {"type": ["number", "null"]}
 
-FIRE: Final = shape(at=UTC, at_local=LOCAL, relative=TEXT)
-TIME: Final = shape(at=UTC, at_local=LOCAL)
-WARNING: Final = shape(code=TEXT, message=TEXT)
+FIRE: Final = object_of(at=UTC, at_local=LOCAL, relative=TEXT)
+TIME: Final = object_of(at=UTC, at_local=LOCAL)
+WARNING: Final = object_of(code=TEXT, message=TEXT)
 RECEIPT: Final[dict[str, Schema]] = {
     "means": {"type": "string", "description": "What was understood, in words"},
     "zone": {"type": "string", "description": "The zone that wall times are in"},
-    "next_runs": many(FIRE),
-    "next_if_resumed": {**many(FIRE), "description": "Of a paused task: when it would run if it were resumed now"},
-    "warnings": many(WARNING),
+    "next_runs": array_of(FIRE),
+    "next_if_resumed": {**array_of(FIRE), "description": "Of a paused task: when it would run if it were resumed now"},
+    "warnings": array_of(WARNING),
 }
 
 APPROVAL: Final[dict[str, Schema]] = {
@@ -53,50 +53,50 @@ APPROVAL: Final[dict[str, Schema]] = {
 DEFINITION: Final[dict[str, Schema]] = {
     "name": TEXT,
     "when": {"type": "object", "description": "The canonical schedule"},
-    "zone": maybe(TEXT),
+    "zone": nullable(TEXT),
     "target": OBJECT,
     "payload": {},
-    "key": maybe(TEXT),
-    "lane": maybe(TEXT),
+    "key": nullable(TEXT),
+    "lane": nullable(TEXT),
     "labels": OBJECT,
     "policies": OBJECT,
     "owner": TEXT,
 }
-TASK: Final = shape(
+TASK: Final = object_of(
     id={"type": ["string", "null"], "description": "null for a task that was only tried"},
     **DEFINITION,
     state={"enum": ["active", "paused", "completed", "failed", "cancelled"]},
     means=TEXT,
     version=NUMBER,
     created=UTC,
-    next=maybe(UTC),
-    next_local=maybe(LOCAL),
+    next=nullable(UTC),
+    next_local=nullable(LOCAL),
     counted=NUMBER,
     failures=NUMBER,
     running=NUMBER,
-    waiting_for=maybe(TEXT),
-    pause=maybe(OBJECT),
-    reason=maybe(TEXT),
-    ended=maybe(UTC),
-    last_result=maybe(TEXT),
-    last=maybe(OBJECT),
+    waiting_for=nullable(TEXT),
+    pause=nullable(OBJECT),
+    reason=nullable(TEXT),
+    ended=nullable(UTC),
+    last_result=nullable(TEXT),
+    last=nullable(OBJECT),
 )
-ROW: Final = shape(
+ROW: Final = object_of(
     id=TEXT,
     name=TEXT,
     state=TASK["properties"]["state"],
     means=TEXT,
-    zone=maybe(TEXT),
-    next=maybe(UTC),
-    next_local=maybe(LOCAL),
-    key=maybe(TEXT),
+    zone=nullable(TEXT),
+    next=nullable(UTC),
+    next_local=nullable(LOCAL),
+    key=nullable(TEXT),
     awaiting_approval=FLAG,
-    last_result=maybe(TEXT),
+    last_result=nullable(TEXT),
 )
-RUN: Final = shape(
+RUN: Final = object_of(
     id=TEXT,
     task_id=TEXT,
-    task=maybe(TEXT),
+    task=nullable(TEXT),
     state={
         "enum": [
             "claimed",
@@ -110,27 +110,27 @@ RUN: Final = shape(
             "skipped",
         ]
     },
-    reason=maybe(TEXT),
-    because=maybe(TEXT),
+    reason=nullable(TEXT),
+    because=nullable(TEXT),
     origin={"enum": ["scheduled", "manual", "backfill"]},
     planned=UTC,
     planned_local=LOCAL,
     due=UTC,
     attempt=NUMBER,
-    started=maybe(UTC),
-    ended=maybe(UTC),
+    started=nullable(UTC),
+    ended=nullable(UTC),
     lateness_ms=MILLISECONDS,
     duration_ms=MILLISECONDS,
     count=NUMBER,
     result={},
-    error=maybe(TEXT),
+    error=nullable(TEXT),
 )
-LINE: Final = shape(number=NUMBER, at=UTC, level=TEXT, text=TEXT)
-QUOTAS: Final = shape(
-    shortest_interval=maybe(TEXT),
-    active_tasks=maybe(NUMBER),
-    payload_bytes=maybe(NUMBER),
-    runs_per_day=maybe(NUMBER),
-    concurrent_runs=maybe(NUMBER),
-    longest_life=maybe(TEXT),
+LINE: Final = object_of(number=NUMBER, at=UTC, level=TEXT, text=TEXT)
+QUOTAS: Final = object_of(
+    shortest_interval=nullable(TEXT),
+    active_tasks=nullable(NUMBER),
+    payload_bytes=nullable(NUMBER),
+    runs_per_day=nullable(NUMBER),
+    concurrent_runs=nullable(NUMBER),
+    longest_life=nullable(TEXT),
 )

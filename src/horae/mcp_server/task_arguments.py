@@ -7,32 +7,32 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..model.invisible_characters import without_ignorable
-from ..model.limits import NAME_CHARACTERS, shortened
+from ..model.limits import NAME_CHARACTERS, shorten
 from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw
-from ..schedule.text.zone_words import zone_named
+from ..schedule.text.zone_words import resolve_zone
 from ..wire.fields import check_fields
 from ..wire.tasks import SHORT_TARGETS
-from .arguments import needed
-from .call import Call, Said
-from .lines import plain
+from .arguments import require
+from .call import Arguments, Call
+from .lines import to_single_line
 from .refusals import refuse
 
-TASK_ID: Final = ("task_id",)
+NANOCLAW_ID: Final = ("task_id",)
 """NanoClaw's name for `id`."""
-ORIGINALS: Final = ("prompt", "schedule_type", "schedule_value", "context_mode")
+NANOCLAW_ARGUMENTS: Final = ("prompt", "schedule_type", "schedule_value", "context_mode")
 """NanoClaw's names for `do` and `when`, and `context_mode`: how much of a conversation a prompt gets."""
 _SCHEDULE_FIELDS: Final = ("schedule_type", "schedule_value")
 _CONTEXT_MODES: Final = ("isolated", "group")
 _DEFAULT_NAME_CHARACTERS: Final = 60
 
 
-def id_of(arguments: Said) -> str:
+def id_of(arguments: Arguments) -> str:
     """Return the id, name or key that names the task."""
-    return str(_one_of(arguments, "id", "task_id") or needed(arguments, "id"))
+    return str(_one_of(arguments, "id", "task_id") or require(arguments, "id"))
 
 
-def _one_of(arguments: Said, own_name: str, nanoclaw_name: str) -> Any:
+def _one_of(arguments: Arguments, own_name: str, nanoclaw_name: str) -> Any:
     """Return the value of either spelling; refuse if both are given."""
     if own_name in arguments and nanoclaw_name in arguments:
         raise refuse("two_spellings", one=own_name, other=nanoclaw_name)
@@ -42,12 +42,12 @@ def _one_of(arguments: Said, own_name: str, nanoclaw_name: str) -> Any:
     return value
 
 
-def zone_of(call: Call, arguments: Said) -> str | None:
+def zone_of(call: Call, arguments: Arguments) -> str | None:
     """Return the given zone (city names are understood too), or else the owner's."""
-    return zone_named(arguments["zone"], None) if "zone" in arguments else call.principal.zone
+    return resolve_zone(arguments["zone"], None) if "zone" in arguments else call.principal.zone
 
 
-def when_of(arguments: Said, zone: str | None, owner: str) -> tuple[Any, tuple[Note, ...]]:
+def when_of(arguments: Arguments, zone: str | None, owner: str) -> tuple[Any, tuple[Note, ...]]:
     """Return the schedule for the wire, with notes where NanoClaw's meaning may surprise."""
     nanoclaw_fields = {name: arguments[name] for name in _SCHEDULE_FIELDS if name in arguments}
     if not nanoclaw_fields:
@@ -60,7 +60,7 @@ def when_of(arguments: Said, zone: str | None, owner: str) -> tuple[Any, tuple[N
     return to_json(reading.schedule.with_defaults(zone)), reading.notes
 
 
-def work_of(arguments: Said) -> dict[str, Any]:
+def work_of(arguments: Arguments) -> dict[str, Any]:
     """Return the target and the payload; empty if the call names neither."""
     do = _one_of(arguments, "do", "prompt")
     mode = _context_mode(arguments)
@@ -72,7 +72,7 @@ def work_of(arguments: Said) -> dict[str, Any]:
     return work
 
 
-def _context_mode(arguments: Said) -> str | None:
+def _context_mode(arguments: Arguments) -> str | None:
     mode = arguments.get("context_mode")
     if mode is not None and mode not in _CONTEXT_MODES:
         raise refuse("bad_do", problem=f"context_mode: {' / '.join(_CONTEXT_MODES)}")
@@ -113,7 +113,7 @@ def _parse_json_object(text: str) -> dict[str, Any] | None:
     return parsed if is_target else None
 
 
-def usual_name(work: Mapping[str, Any]) -> str:
+def default_name(work: Mapping[str, Any]) -> str:
     """Derive a name for an unnamed task from what it does."""
     kind = next((name for name in SHORT_TARGETS if name in work), "task")
     value = work.get(kind)
@@ -121,4 +121,6 @@ def usual_name(work: Mapping[str, Any]) -> str:
         value = value.get("url") or value.get("argv") or value.get("name") or value.get("topic") or kind
     if isinstance(value, list):
         value = " ".join(map(str, value))
-    return shortened(plain(without_ignorable(str(value))), min(_DEFAULT_NAME_CHARACTERS, NAME_CHARACTERS)) or kind
+    return (
+        shorten(to_single_line(without_ignorable(str(value))), min(_DEFAULT_NAME_CHARACTERS, NAME_CHARACTERS)) or kind
+    )

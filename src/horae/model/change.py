@@ -13,9 +13,9 @@ from .events.event import Event
 from .lane import LaneUse
 from .outcome import Settlement
 from .reason import Reason
-from .record import Writing
+from .record import RecordWrite
 from .run import Run
-from .task import Standing, Task
+from .task import Task, TaskStatus
 
 
 class Facts(NamedTuple):
@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     """
 
     task: Task
-    status: Standing
+    status: TaskStatus
     entries: tuple[Entry, ...] = ()
     live: tuple[Run, ...] = ()
     lanes: tuple[LaneUse, ...] = ()
@@ -50,7 +50,7 @@ class Change(NamedTuple):
     """
 
     task: Task | None = None
-    status: Standing | None = None
+    status: TaskStatus | None = None
     new_runs: tuple[Run, ...] = ()
     updated_runs: tuple[Run, ...] = ()
     cancelled: tuple[tuple[str, Reason], ...] = ()
@@ -58,7 +58,7 @@ class Change(NamedTuple):
     dropped: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
     deleted: bool = False
-    attached: tuple[Writing, ...] = ()
+    attached: tuple[RecordWrite, ...] = ()
 
 
 NOTHING: Final = Change()

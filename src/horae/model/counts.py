@@ -11,28 +11,28 @@ from itertools import accumulate
 from typing import Final, NamedTuple, TypeAlias
 
 from .change import Change
-from .lane import agent_in
-from .run import LIVE, Run, RunState
-from .task import Standing, TaskState
+from .lane import agent_of_lane
+from .run import LIVE_STATES, Run, RunState
+from .task import TaskState, TaskStatus
 
-EVERYBODY: Final = ""
+ALL_OWNERS: Final = ""
 """Key of the counters over all owners; no owner has this name."""
-STATE: Final = "state:"
-OUTCOME: Final = "run:"
-LATE: Final = "late:"
-AGENT: Final = "agent:"
+STATE_PREFIX: Final = "state:"
+OUTCOME_PREFIX: Final = "run:"
+LATENESS_PREFIX: Final = "late:"
+AGENT_PREFIX: Final = "agent:"
 """Runs of all tasks in an agent's lane, whatever their outcome."""
 NO_HOUR: Final = 0
 """Hour of state counters: they hold current numbers, not hourly ones."""
-KEPT_HOURS: Final = 48
+RETAINED_HOURS: Final = 48
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MAX_BUCKETS: Final = 256
 """Larger than the bucket of the longest possible lateness."""
 # Counter names are built once, since every run that ends looks them up.
-_STATE_NAMES: Final = {state: STATE + state for state in TaskState}
-_OUTCOME_NAMES: Final = {state: OUTCOME + state for state in RunState}
-SUCCEEDED: Final = _OUTCOME_NAMES[RunState.SUCCEEDED]
-_LATENESS_NAMES: Final = tuple(f"{LATE}{bucket}" for bucket in range(_MAX_BUCKETS))
+_STATE_NAMES: Final = {state: STATE_PREFIX + state for state in TaskState}
+_OUTCOME_NAMES: Final = {state: OUTCOME_PREFIX + state for state in RunState}
+SUCCEEDED_COUNTER: Final = _OUTCOME_NAMES[RunState.SUCCEEDED]
+_LATENESS_NAMES: Final = tuple(f"{LATENESS_PREFIX}{bucket}" for bucket in range(_MAX_BUCKETS))
 
 Counts: TypeAlias = dict[tuple[int, str], int]
 """Numbers by hour and counter name."""
@@ -43,7 +43,7 @@ def hour_of(at: datetime) -> int:
     return int(at.timestamp() // 3600)
 
 
-def added(before: Standing | None, change: Change) -> list[tuple[int, str, int]]:
+def counter_deltas(before: TaskStatus | None, change: Change) -> list[tuple[int, str, int]]:
     """Return the counter deltas of a change as (hour, counter name, number)."""
     deltas: list[tuple[int, str, int]] = []
     after = None if change.deleted else change.status or before
@@ -53,10 +53,10 @@ def added(before: Standing | None, change: Change) -> list[tuple[int, str, int]]
         if after is not None:
             deltas.append((NO_HOUR, _STATE_NAMES[after.state], 1))
     for run in change.new_runs:
-        if run.state not in LIVE:
+        if run.state not in LIVE_STATES:
             _append_end(run, deltas)
     for run in change.updated_runs:
-        if run.state not in LIVE:
+        if run.state not in LIVE_STATES:
             _append_end(run, deltas)
     return deltas
 
@@ -71,9 +71,9 @@ def _append_end(run: Run, deltas: list[tuple[int, str, int]]) -> None:
         deltas.append((hour, _OUTCOME_NAMES[run.state], 1))
         deltas.append((hour, _LATENESS_NAMES[bucket_of(run.started - run.due)], 1))
         for lane in run.lanes:
-            agent = agent_in(run.owner, lane)
+            agent = agent_of_lane(run.owner, lane)
             if agent is not None:
-                deltas.append((hour, AGENT + agent, 1))
+                deltas.append((hour, AGENT_PREFIX + agent, 1))
 
 
 def bucket_of(lateness: timedelta) -> int:
@@ -106,11 +106,11 @@ class Lateness(NamedTuple):
     p99: timedelta | None
 
 
-def lateness_in(counts: Counts, on_time: timedelta) -> Lateness:
+def summarize_lateness(counts: Counts, on_time: timedelta) -> Lateness:
     buckets: dict[int, int] = {}
     for (_, name), number in counts.items():
-        if name.startswith(LATE):
-            bucket = int(name.removeprefix(LATE))
+        if name.startswith(LATENESS_PREFIX):
+            bucket = int(name.removeprefix(LATENESS_PREFIX))
             buckets[bucket] = buckets.get(bucket, 0) + number
     total = sum(buckets.values())
     punctual = sum(number for bucket, number in buckets.items() if bucket_end(bucket) <= on_time)

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from .ids import microseconds
+from .ids import to_microseconds
 from .run import Origin, Span
 
 
@@ -25,7 +25,7 @@ class EntryKind(StrEnum):
     """Answer deadline of a run that waits for an external answer."""
 
 
-class Stand(StrEnum):
+class EntryState(StrEnum):
     """Claimability of an entry. Only timed and ready ones can be claimed."""
 
     TIMED = "timed"
@@ -40,7 +40,7 @@ class Stand(StrEnum):
     """Waits because the task is paused."""
 
 
-CLAIMABLE: Final = frozenset({Stand.TIMED, Stand.READY})
+CLAIMABLE: Final = frozenset({EntryState.TIMED, EntryState.READY})
 
 
 class Entry(NamedTuple):
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
     planned: datetime
     owner: str
     priority: int = 0
-    state: Stand = Stand.TIMED
+    state: EntryState = EntryState.TIMED
     origin: Origin = Origin.SCHEDULED
     attempt: int = 1
     forgiven: int = 0
@@ -76,4 +76,4 @@ RESUME_SLOT: Final = "resume"
 
 def slot_for(kind: EntryKind, origin: Origin, planned: datetime) -> str:
     """Return a slot that is unique per occurrence, so that putting an entry again replaces it without a read."""
-    return f"{kind}/{origin}/{microseconds(planned)}"
+    return f"{kind}/{origin}/{to_microseconds(planned)}"

@@ -8,7 +8,7 @@ from .invisible_characters import code_point, first_ignorable
 from .refusals import refuse
 
 
-def check_kind(name: str, value: object, expected: type) -> None:
+def check_type(name: str, value: object, expected: type) -> None:
     """Refuse a value of another type: values that callers build are not checked by a type checker."""
     if not isinstance(value, expected):
         raise refuse("bad_policy", name=name, value=value, wanted=expected.__name__)

@@ -10,63 +10,63 @@ from typing import Final
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-ENTROPY: Final = 10
+ENTROPY_BYTES: Final = 10
 """Random bytes in the id of a task or node: 80 bits."""
 _STEP_BYTES: Final = 9
-_RANDOM_RANGE: Final = 1 << (8 * ENTROPY)
-_ID_DIGITS: Final = 12 + 2 * ENTROPY
+_RANDOM_RANGE: Final = 1 << (8 * ENTROPY_BYTES)
+_ID_DIGITS: Final = 12 + 2 * ENTROPY_BYTES
 """Digits of an id after its kind: twelve of milliseconds, then the random part."""
-MOMENT_DIGITS: Final = 12
+TIMESTAMP_DIGITS: Final = 12
 """Digits shown of the id of a node, token or webhook: its milliseconds."""
 _DIGITS: Final = frozenset("0123456789abcdef")
-LEAST_DIGITS: Final = 8
+MIN_PREFIX_DIGITS: Final = 8
 """Minimum digits of an id prefix: it spans a minute, so a lookup reads a small range of an index."""
 SHORT_DIGITS: Final = 16
 """Digits shown of a run id: its milliseconds and 16 random bits, which tell retries and tasks of one instant apart."""
 SHORT_TASK_DIGITS: Final = 18
-"""Digits shown of a task id: tasks created in bulk share their milliseconds and have ids closer together (`rising`)."""
+"""Digits shown of a task id: tasks created in bulk share their milliseconds and have ids closer together (`ascending_ids`)."""
 
 
-def microseconds(instant: datetime) -> int:
-    """Return the microseconds since 1970, the form in which stores keep instants; `instant` is the exact inverse."""
+def to_microseconds(instant: datetime) -> int:
+    """Return the microseconds since 1970, the form in which stores keep instants; `from_microseconds` is the exact inverse."""
     elapsed = instant - EPOCH
     return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 
-def instant(number: int) -> datetime:
+def from_microseconds(number: int) -> datetime:
     return EPOCH + timedelta(microseconds=number)
 
 
-def named(prefix: str, at: datetime, entropy: bytes) -> str:
+def make_id(prefix: str, at: datetime, entropy: bytes) -> str:
     """Return an id such as `tsk_0199f3…`: twelve digits of milliseconds, then the random bytes."""
-    return f"{prefix}_{max(0, microseconds(at) // 1000):012x}{entropy.hex()}"
+    return f"{prefix}_{max(0, to_microseconds(at) // 1000):012x}{entropy.hex()}"
 
 
-def rising(prefix: str, at: datetime, entropy: Callable[[int], bytes]) -> Iterator[str]:
+def ascending_ids(prefix: str, at: datetime, entropy: Callable[[int], bytes]) -> Iterator[str]:
     """Yield ascending ids for one instant, so that a bulk insert writes neighbouring index pages.
 
     The first id is random, and every step adds nine random bytes, so that no id can be guessed. The steps are large,
     so that a short prefix tells two neighbours apart; when the random part overflows, the next millisecond is used.
     """
-    milliseconds = max(0, microseconds(at) // 1000)
-    number = int.from_bytes(entropy(ENTROPY)) >> 1
+    milliseconds = max(0, to_microseconds(at) // 1000)
+    number = int.from_bytes(entropy(ENTROPY_BYTES)) >> 1
     while True:
         yield f"{prefix}_{milliseconds:012x}{number:020x}"
         number += 1 + int.from_bytes(entropy(_STEP_BYTES))
         if number >= _RANDOM_RANGE:
             milliseconds += 1
-            number = int.from_bytes(entropy(ENTROPY)) >> 1
+            number = int.from_bytes(entropy(ENTROPY_BYTES)) >> 1
 
 
-def is_shortened(kind: str, text: object) -> bool:
+def is_id_prefix(kind: str, text: object) -> bool:
     """Return whether a text is a proper prefix of an id of this kind."""
     if not isinstance(text, str):
         return False
     digits = text.removeprefix(f"{kind}_")
-    return digits != text and LEAST_DIGITS <= len(digits) < _ID_DIGITS and set(digits) <= _DIGITS
+    return digits != text and MIN_PREFIX_DIGITS <= len(digits) < _ID_DIGITS and set(digits) <= _DIGITS
 
 
-def short_ids(ids: Iterable[str], digits: int = MOMENT_DIGITS) -> dict[str, str]:
+def short_ids(ids: Iterable[str], digits: int = TIMESTAMP_DIGITS) -> dict[str, str]:
     """Return the shortest unique prefix of each id among `ids`, with at least `digits` digits after its kind."""
     prefixes: dict[str, str] = {}
     ordered = sorted(set(ids))
@@ -84,18 +84,18 @@ def run_id(task_id: str, origin: str, planned: datetime, attempt: int) -> str:
 
     It cannot be guessed without the task id, and it sorts by planned instant.
     """
-    number = microseconds(planned)
-    digest = blake2b(f"{task_id}/{origin}/{number}/{attempt}".encode(), digest_size=ENTROPY).hexdigest()
+    number = to_microseconds(planned)
+    digest = blake2b(f"{task_id}/{origin}/{number}/{attempt}".encode(), digest_size=ENTROPY_BYTES).hexdigest()
     # %-formatting takes half as long as an f-string here, and every run calls this.
     return "run_%012x%s" % (number // 1000 if number > 0 else 0, digest)  # noqa: UP031
 
 
 def occurrence_key(task_id: str, origin: str, planned: datetime) -> str:
     """Return the idempotency key of an occurrence: the same for all its attempts, and unique to it."""
-    digest = blake2b(f"{task_id}/{origin}/{microseconds(planned)}".encode(), digest_size=16)
+    digest = blake2b(f"{task_id}/{origin}/{to_microseconds(planned)}".encode(), digest_size=16)
     return f"occ_{digest.hexdigest()}"
 
 
-def share_of(name: str) -> float:
+def hash_fraction(name: str) -> float:
     """Hash a name to a number in [0, 1): pseudo-random jitter that a replay repeats."""
     return int.from_bytes(blake2b(name.encode(), digest_size=6).digest()) / 2**48

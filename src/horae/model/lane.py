@@ -9,7 +9,7 @@ from .limits import KEY_CHARACTERS
 from .refusals import refuse
 from .route import is_route
 
-OWNER_LANE: Final = "owner:"
+OWNER_LANE_PREFIX: Final = "owner:"
 """Prefix of the lane that holds an owner's quota of concurrent runs; the lane exists where a limit was set for it."""
 
 
@@ -30,31 +30,31 @@ _AGENT_PREFIX: Final = "agent:"
 
 
 def owner_lane(owner: str) -> str:
-    return OWNER_LANE + owner
+    return OWNER_LANE_PREFIX + owner
 
 
-def own_lanes(owner: str) -> str:
+def owner_lane_prefix(owner: str) -> str:
     """Return the name prefix of an owner's lanes; owner names contain no slash."""
     return f"{owner}/"
 
 
 def agent_lane(owner: str, agent: str) -> str:
     """Return the lane that all tasks of an agent share, which bounds its concurrent runs and its runs per day."""
-    return f"{own_lanes(owner)}{_AGENT_PREFIX}{agent}"
+    return f"{owner_lane_prefix(owner)}{_AGENT_PREFIX}{agent}"
 
 
-def agent_in(owner: str, lane: str) -> str | None:
+def agent_of_lane(owner: str, lane: str) -> str | None:
     """Return the agent whose lane this is; None for a lane that is not of an agent of this owner."""
-    prefix = own_lanes(owner) + _AGENT_PREFIX
+    prefix = owner_lane_prefix(owner) + _AGENT_PREFIX
     return lane.removeprefix(prefix) if lane.startswith(prefix) else None
 
 
-def also_barred_as(owner: str, lane: str | None) -> str:
+def blocked_lane_name(owner: str, lane: str | None) -> str:
     """Return the name under which a task can be blocked besides its owner's: the lane of its agent, else an empty text.
 
     Other lanes do not count, because they could be named like an owner.
     """
-    return lane if lane is not None and agent_in(owner, lane) is not None else ""
+    return lane if lane is not None and agent_of_lane(owner, lane) is not None else ""
 
 
 def check_lane(name: object) -> None:

@@ -24,6 +24,6 @@ BACKFILL_OCCURRENCES: Final = 10_000
 CLAIM_SLICE: Final = 128
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return the text, or its first whole words and an ellipsis where it has more than `most` characters."""
     return truncate(text, most)

@@ -6,7 +6,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 _T = TypeVar("_T")
 
-LARGEST_PAGE: Final = 1_000
+MAX_PAGE_SIZE: Final = 1_000
 
 
 class Page(NamedTuple, Generic[_T]):

@@ -6,24 +6,24 @@ import json
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from .record import Record, Writing
+from .record import Record, RecordWrite
 from .run import Run
 
-PAUSED_STRETCH: Final = "paused_stretch"
+PAUSED_SPAN_KIND: Final = "paused_stretch"
 """Kind of the record; its key is the id of the run row."""
-KEPT: Final = timedelta(days=90)
+PAUSED_SPAN_RETENTION: Final = timedelta(days=90)
 
 
-class PausedStretch(NamedTuple):
+class PausedSpan(NamedTuple):
     since: datetime
     until: datetime
 
 
-def pause_writing(row: Run, pause: PausedStretch) -> Writing:
+def paused_span_write(row: Run, pause: PausedSpan) -> RecordWrite:
     body = json.dumps({"since": pause.since.isoformat(), "until": pause.until.isoformat()})
-    return Writing(Record(PAUSED_STRETCH, row.id, row.owner, body, expires=pause.until + KEPT))
+    return RecordWrite(Record(PAUSED_SPAN_KIND, row.id, row.owner, body, expires=pause.until + PAUSED_SPAN_RETENTION))
 
 
-def read_pause(record: Record) -> PausedStretch:
+def parse_paused_span(record: Record) -> PausedSpan:
     body = json.loads(record.body)
-    return PausedStretch(datetime.fromisoformat(body["since"]), datetime.fromisoformat(body["until"]))
+    return PausedSpan(datetime.fromisoformat(body["since"]), datetime.fromisoformat(body["until"]))

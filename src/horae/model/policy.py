@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
-from .field_checks import check_choice, check_duration, check_kind, check_number
+from .field_checks import check_choice, check_duration, check_number, check_type
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
@@ -21,11 +21,11 @@ RETRY_JITTERS: Final[tuple[RetryJitter, ...]] = ("full", "none")
 OVERLAPS: Final[tuple[Overlap, ...]] = ("skip", "queue", "queue_all", "replace", "parallel")
 GUARANTEES: Final[tuple[Guarantee, ...]] = ("at_least_once", "at_most_once")
 
-LONGEST: Final = timedelta(days=3660)
-LONGEST_BACKOFF: Final = timedelta(days=30)
-LONGEST_TIMEOUT: Final = timedelta(days=30)
-MOST_CAUGHT_UP: Final = 10_000
-MOST_ATTEMPTS: Final = 1_000
+MAX_DURATION: Final = timedelta(days=3660)
+MAX_BACKOFF: Final = timedelta(days=30)
+MAX_TIMEOUT: Final = timedelta(days=30)
+MAX_CATCH_UP: Final = 10_000
+MAX_ATTEMPTS: Final = 1_000
 HIGHEST_PRIORITY: Final = 100
 
 
@@ -40,8 +40,8 @@ class Missed:
     def __post_init__(self) -> None:
         check_choice("missed", self.mode, MISSED_MODES)
         if self.within is not None:
-            check_duration("within", self.within, LONGEST)
-        check_number("limit", self.limit, 1, MOST_CAUGHT_UP)
+            check_duration("within", self.within, MAX_DURATION)
+        check_number("limit", self.limit, 1, MAX_CATCH_UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class Retry:
 
     def __post_init__(self) -> None:
         if self.attempts is not None:
-            check_number("attempts", self.attempts, 1, MOST_ATTEMPTS)
-        check_duration("backoff", self.backoff, LONGEST_BACKOFF, least=timedelta(0))
-        check_duration("max", self.max, LONGEST_BACKOFF, least=timedelta(0))
+            check_number("attempts", self.attempts, 1, MAX_ATTEMPTS)
+        check_duration("backoff", self.backoff, MAX_BACKOFF, least=timedelta(0))
+        check_duration("max", self.max, MAX_BACKOFF, least=timedelta(0))
         check_number("factor", self.factor, 1, 100, whole=False)
         check_choice("jitter", self.jitter, RETRY_JITTERS)
 
@@ -88,27 +88,27 @@ class Policies:
     """Consecutive failed occurrences that raise one `task.failing`; the next success raises `task.recovered`. 0: never."""
 
     def __post_init__(self) -> None:
-        check_kind("missed", self.missed, Missed)
-        check_kind("retry", self.retry, Retry)
+        check_type("missed", self.missed, Missed)
+        check_type("retry", self.retry, Retry)
         check_choice("overlap", self.overlap, OVERLAPS)
         check_choice("guarantee", self.guarantee, GUARANTEES)
         if self.give_up_after is not None:
             check_number("give_up_after", self.give_up_after, 1, 1_000_000)
-        check_duration("timeout", self.timeout, LONGEST_TIMEOUT)
+        check_duration("timeout", self.timeout, MAX_TIMEOUT)
         if self.max_duration is not None:
-            check_duration("max_duration", self.max_duration, LONGEST)
+            check_duration("max_duration", self.max_duration, MAX_DURATION)
         check_number("priority", self.priority, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
         check_number("notify_after", self.notify_after, 0, 1_000_000)
 
 
-ORDINARY: Final = Policies()
-ONE_SHOT: Final = Policies(missed=Missed(within=None), give_up_after=1)
+DEFAULT_POLICIES: Final = Policies()
+ONE_SHOT_POLICIES: Final = Policies(missed=Missed(within=None), give_up_after=1)
 """Defaults for a schedule that fires once: it runs however late, and the task fails with its one occurrence."""
 
 
 def policies_for(schedule: Schedule, chosen: Mapping[str, Any] | None = None) -> Policies:
     """Return the default policies for a schedule, overridden by `chosen`; refuses unknown names."""
-    defaults = ONE_SHOT if isinstance(schedule, Now | Once) else ORDINARY
+    defaults = ONE_SHOT_POLICIES if isinstance(schedule, Now | Once) else DEFAULT_POLICIES
     if not chosen:
         return defaults
     unknown = sorted(set(chosen) - {each.name for each in fields(Policies)})
@@ -152,7 +152,7 @@ def from_json(value: Mapping[str, Any]) -> Policies:
             timedelta(seconds=retry["backoff"]),
             retry["factor"],
             timedelta(seconds=retry["max"]),
-            retry.get("jitter", ORDINARY.retry.jitter),
+            retry.get("jitter", DEFAULT_POLICIES.retry.jitter),
         ),
         give_up_after=value["give_up_after"],
         timeout=timedelta(seconds=value["timeout"]),
@@ -160,7 +160,7 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         guarantee=value["guarantee"],
         priority=value["priority"],
         # Tasks stored before this policy existed get the default.
-        notify_after=value.get("notify_after", ORDINARY.notify_after),
+        notify_after=value.get("notify_after", DEFAULT_POLICIES.notify_after),
     )
 
 

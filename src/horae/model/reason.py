@@ -143,6 +143,6 @@ def reason_phrase(reason: Reason, language: Language) -> str:
     )
 
 
-def sentence(reason: Reason, language: Language = "en") -> str:
+def describe_reason(reason: Reason, language: Language = "en") -> str:
     english, chinese = SENTENCES[reason]
     return english if language == "en" else full_width(chinese)

@@ -17,7 +17,7 @@ class Record(NamedTuple):
     """From this instant on retention may remove the record; None keeps it."""
 
 
-class Writing(NamedTuple):
+class RecordWrite(NamedTuple):
     """Conditional write of a record, in the transaction of another write: compare-and-set on its version.
 
     `replacing` is the version that must be stored; None: the record must not exist. `dropped` deletes that version.

@@ -9,7 +9,7 @@ from .limits import NAME_CHARACTERS
 from .task import Target
 
 _FUNCTION: Final = "function"
-DOORS: Final = (f"{_FUNCTION}:", "target:")
+ROUTE_PREFIXES: Final = (f"{_FUNCTION}:", "target:")
 """Name prefixes of all routes."""
 _MAX_CACHED: Final = 4_096
 _routes: dict[Target, str] = {}
@@ -47,4 +47,4 @@ def _derive_route(target: Target) -> str:
 
 def is_route(lane: str | None) -> bool:
     """Return whether an entry is parked on a route, waiting for a capable node, and not in a full lane."""
-    return lane is not None and lane.startswith(DOORS)
+    return lane is not None and lane.startswith(ROUTE_PREFIXES)

@@ -36,8 +36,8 @@ TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
     **{state: frozenset() for state in _TERMINAL},
 }
 
-LIVE: Final = frozenset(RunState) - _TERMINAL
-BIRTHS: Final = frozenset({RunState.CLAIMED, RunState.RUNNING, RunState.SKIPPED})
+LIVE_STATES: Final = frozenset(RunState) - _TERMINAL
+INITIAL_STATES: Final = frozenset({RunState.CLAIMED, RunState.RUNNING, RunState.SKIPPED})
 
 _MAX_REPR: Final = 60
 """Characters of a result or an error in `repr()`."""
@@ -89,7 +89,7 @@ class Run(NamedTuple):
 
     @property
     def live(self) -> bool:
-        return self.state in LIVE
+        return self.state in LIVE_STATES
 
     @property
     def tries(self) -> int:

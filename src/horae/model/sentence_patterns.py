@@ -35,7 +35,7 @@ def sentence_pattern(english: str, chinese: str, facts: Mapping[str, str]) -> Se
     return SentencePattern(re.compile("".join(parts)), full_width(chinese))
 
 
-def translated(text: str, patterns: Iterable[SentencePattern], nested: str, causes: Mapping[str, str]) -> str:
+def translate(text: str, patterns: Iterable[SentencePattern], nested: str, causes: Mapping[str, str]) -> str:
     """Return `text` in Chinese by the first pattern that matches, else unchanged. The placeholder `nested` holds another
     sentence, one of `causes` or of the patterns."""
     patterns = tuple(patterns)
@@ -45,11 +45,11 @@ def translated(text: str, patterns: Iterable[SentencePattern], nested: str, caus
             chinese, facts = translation
             if nested in facts:
                 cause = facts[nested]
-                facts[nested] = causes.get(cause) or translated(cause, patterns, nested, causes)
+                facts[nested] = causes.get(cause) or translate(cause, patterns, nested, causes)
             return chinese.format_map(facts)
     return text
 
 
-def places(template: str) -> set[str]:
+def placeholders(template: str) -> set[str]:
     """Return the names of the `{placeholders}` of a template."""
     return {name for _, name, _, _ in Formatter().parse(template) if name is not None}

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..choices import Language
 
-CHINESE: Final[dict[str, str]] = {
+CHINESE_STATE_NAMES: Final[dict[str, str]] = {
     "active": "活动",
     "paused": "暂停",
     "completed": "完成",
@@ -22,6 +22,6 @@ CHINESE: Final[dict[str, str]] = {
 }
 
 
-def state_word(state: str, language: Language) -> str:
+def state_name(state: str, language: Language) -> str:
     """Return the name of a state; an unknown state is returned unchanged."""
-    return state if language == "en" else CHINESE.get(state, state)
+    return state if language == "en" else CHINESE_STATE_NAMES.get(state, state)

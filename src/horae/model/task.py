@@ -28,10 +28,10 @@ TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
     TaskState.CANCELLED: frozenset(),
 }
 
-GOING: Final = frozenset({TaskState.ACTIVE, TaskState.PAUSED})
+OPEN_STATES: Final = frozenset({TaskState.ACTIVE, TaskState.PAUSED})
 """States in which the schedule still produces occurrences."""
 
-FINISHED: Final = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
+FINISHED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
 """States that lists leave out, and over which an unfinished task of the same name takes precedence. `failed` is not among
 them, because an operator must act."""
 
@@ -76,7 +76,7 @@ class Pause(NamedTuple):
     until: datetime | None = None
 
 
-class Standing(NamedTuple):
+class TaskStatus(NamedTuple):
     """Mutable state of a task. No index covers it, so that a run costs one small write here.
 
     `counted` is the number of occurrences against the schedule's repeat, `failures` the consecutive failed occurrences,
@@ -94,8 +94,8 @@ class Standing(NamedTuple):
     ended: datetime | None = None
 
 
-FRESH: Final = Standing()
+NEW_TASK_STATUS: Final = TaskStatus()
 
 
-def past_of(task: Task, status: Standing) -> Past:
+def past_of(task: Task, status: TaskStatus) -> Past:
     return Past(task.created, status.counted, status.last_end)

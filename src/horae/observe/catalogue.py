@@ -13,12 +13,12 @@ Labels = tuple[str, ...]
 PROCESS: Final = "process"
 """Label that distinguishes two processes of one machine; deployment-wide metrics do not have it."""
 
-LATENESS: Final = (
+LATENESS_BUCKETS: Final = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
     *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0),
 )
-QUICK: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-LENGTHS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
+FAST_BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+DURATION_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
 
 
 class Metric(NamedTuple):
@@ -47,22 +47,22 @@ STARTS: Final = Metric(
     "Runs that were started here.",
     initial_labels=tuple((origin.value,) for origin in Origin),
 )
-LATE: Final = Metric(
-    "horae_lateness_seconds", "histogram", (), "How long after it was due a run started.", LATENESS, _UNLABELLED
+RUN_LATENESS: Final = Metric(
+    "horae_lateness_seconds", "histogram", (), "How long after it was due a run started.", LATENESS_BUCKETS, _UNLABELLED
 )
 SETTLEMENT_DELAY: Final = Metric(
     "horae_settlement_delay_seconds",
     "histogram",
     (),
     "How long after a run ended its end was recorded; until then the run counts as running.",
-    LATENESS,
+    LATENESS_BUCKETS,
     _UNLABELLED,
 )
 SETTLEMENTS_WAITING: Final = Metric(
     "horae_settlements_waiting", "gauge", (), "Runs of this process that have ended and are not recorded yet."
 )
-LENGTH: Final = Metric(
-    "horae_run_seconds", "histogram", (), "How long a run took, from its start.", LENGTHS, _UNLABELLED
+RUN_DURATION: Final = Metric(
+    "horae_run_seconds", "histogram", (), "How long a run took, from its start.", DURATION_BUCKETS, _UNLABELLED
 )
 OUTCOMES: Final = Metric(
     "horae_outcomes_total", "counter", ("state", "reason"), "Ended runs, by state and reason; each attempt counts."
@@ -70,7 +70,7 @@ OUTCOMES: Final = Metric(
 SKIPPED: Final = Metric(
     "horae_skipped_total", "counter", ("reason",), "Skipped occurrences, by reason; a span counts in full."
 )
-GOING: Final = Metric("horae_runs_going", "gauge", (), "Active runs of this process.")
+ACTIVE_RUNS: Final = Metric("horae_runs_going", "gauge", (), "Active runs of this process.")
 CAPACITY: Final = Metric("horae_capacity", "gauge", (), "Maximum number of active runs of this process.")
 LEASE_LOSSES: Final = Metric(
     "horae_lease_losses_total",
@@ -89,15 +89,15 @@ RECOVERED: Final = Metric(
     "horae_recovered_runs_total", "counter", (), "Runs of dead nodes that were ended here.", initial_labels=_UNLABELLED
 )
 STORE_CALLS: Final = Metric(
-    "horae_store_call_seconds", "histogram", ("operation",), "How long calls of the store took.", QUICK
+    "horae_store_call_seconds", "histogram", ("operation",), "How long calls of the store took.", FAST_BUCKETS
 )
 STORE_ERRORS: Final = Metric("horae_store_errors_total", "counter", ("operation",), "Failed store calls, by operation.")
-LAG: Final = Metric(
+LOOP_LAG: Final = Metric(
     "horae_loop_lag_seconds",
     "histogram",
     (),
     "How late timers of the event loop fire.",
-    QUICK,
+    FAST_BUCKETS,
     _UNLABELLED,
     process="both",
 )
@@ -108,7 +108,7 @@ REQUESTS: Final = Metric(
     "Requests over HTTP that were answered; status 499: the client left before.",
 )
 REQUEST_SECONDS: Final = Metric(
-    "horae_http_request_seconds", "histogram", ("route",), "How long it took until the answer began.", QUICK
+    "horae_http_request_seconds", "histogram", ("route",), "How long it took until the answer began.", FAST_BUCKETS
 )
 RATE_LIMITED: Final = Metric(
     "horae_rate_limited_total",
@@ -118,8 +118,8 @@ RATE_LIMITED: Final = Metric(
     initial_labels=(("owner",), ("address",), ("quota",)),
     process="api",
 )
-READERS: Final = Metric("horae_event_readers", "gauge", (), "Streams of events that are open.")
-DELIVERIES: Final = Metric(
+EVENT_READERS: Final = Metric("horae_event_readers", "gauge", (), "Streams of events that are open.")
+WEBHOOK_ATTEMPTS: Final = Metric(
     "horae_webhook_attempts_total",
     "counter",
     ("outcome",),
@@ -127,9 +127,13 @@ DELIVERIES: Final = Metric(
     initial_labels=(("delivered",), ("failed",)),
     process="api",
 )
-BUILD: Final = Metric("horae_build_info", "gauge", ("version", "python"), "Always 1; the labels say what runs here.")
+BUILD_INFO: Final = Metric(
+    "horae_build_info", "gauge", ("version", "python"), "Always 1; the labels say what runs here."
+)
 
-STORE_UP: Final = Metric("horae_store_up", "gauge", (), "1 when the store answered this scrape.", is_deployment_wide=True)
+STORE_UP: Final = Metric(
+    "horae_store_up", "gauge", (), "1 when the store answered this scrape.", is_deployment_wide=True
+)
 TASKS: Final = Metric("horae_tasks", "gauge", ("state",), "Tasks, by state.", is_deployment_wide=True)
 QUEUE: Final = Metric(
     "horae_queue",
@@ -147,17 +151,21 @@ HEAD_AGE: Final = Metric(
     is_deployment_wide=True,
 )
 NODES: Final = Metric("horae_nodes", "gauge", ("state",), "Nodes, by state.", is_deployment_wide=True)
-OFFSET: Final = Metric(
+CLOCK_OFFSET: Final = Metric(
     "horae_clock_offset_seconds",
     "gauge",
     (),
     "The largest difference between a live node's clock and the store's.",
     is_deployment_wide=True,
 )
-UNSEALED: Final = Metric(
-    "horae_audit_unsealed", "gauge", (), "Audit rows that are not sealed yet. Counted up to 1,000.", is_deployment_wide=True
+AUDIT_UNSEALED: Final = Metric(
+    "horae_audit_unsealed",
+    "gauge",
+    (),
+    "Audit rows that are not sealed yet. Counted up to 1,000.",
+    is_deployment_wide=True,
 )
-ENGINE_SEEN: Final = Metric(
+ENGINE_SCRAPED: Final = Metric(
     "horae_engine_scraped",
     "gauge",
     (),
@@ -168,19 +176,29 @@ ENGINE_SEEN: Final = Metric(
 METRICS: Final[tuple[Metric, ...]] = (
     *(
         STARTS,
-        LATE,
+        RUN_LATENESS,
         SETTLEMENT_DELAY,
         SETTLEMENTS_WAITING,
-        LENGTH,
+        RUN_DURATION,
         OUTCOMES,
         SKIPPED,
-        GOING,
+        ACTIVE_RUNS,
         CAPACITY,
         LEASE_LOSSES,
         LEASE_LEFT,
         TAKEOVERS,
         RECOVERED,
     ),
-    *(STORE_CALLS, STORE_ERRORS, LAG, REQUESTS, REQUEST_SECONDS, RATE_LIMITED, READERS, DELIVERIES, BUILD),
-    *(STORE_UP, TASKS, QUEUE, HEAD_AGE, NODES, OFFSET, UNSEALED, ENGINE_SEEN),
+    *(
+        STORE_CALLS,
+        STORE_ERRORS,
+        LOOP_LAG,
+        REQUESTS,
+        REQUEST_SECONDS,
+        RATE_LIMITED,
+        EVENT_READERS,
+        WEBHOOK_ATTEMPTS,
+        BUILD_INFO,
+    ),
+    *(STORE_UP, TASKS, QUEUE, HEAD_AGE, NODES, CLOCK_OFFSET, AUDIT_UNSEALED, ENGINE_SCRAPED),
 )

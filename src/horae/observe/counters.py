@@ -25,7 +25,7 @@ class Counter:
         self.values[labels] = self.values.get(labels, 0.0) + by
 
 
-class Row:
+class HistogramSeries:
     """One series of a histogram: the count per bucket, the last one above all edges, and the sum."""
 
     __slots__ = ("counts", "sum")
@@ -40,14 +40,14 @@ class Histogram:
 
     def __init__(self, metric: Metric, initial_labels: tuple[Labels, ...] = ()) -> None:
         self.metric = metric
-        self.rows: dict[Labels, Row] = {}
+        self.rows: dict[Labels, HistogramSeries] = {}
         for labels in initial_labels:
             self.row(labels)
 
-    def row(self, labels: Labels) -> Row:
+    def row(self, labels: Labels) -> HistogramSeries:
         row = self.rows.get(labels)
         if row is None:
-            row = self.rows[labels] = Row(len(self.metric.edges) + 1)
+            row = self.rows[labels] = HistogramSeries(len(self.metric.edges) + 1)
         return row
 
     def add(self, seconds: float, labels: Labels = NO_LABELS) -> None:
@@ -72,12 +72,14 @@ class Gauge:
         self.values[labels] = read
 
 
-class Figures:
+class MetricSet:
     """All metrics of one process; deployment-wide ones are read from the store instead."""
 
     def __init__(self, process: Process = "both") -> None:
         own = [metric for metric in METRICS if not metric.is_deployment_wide]
-        begins = {each.name: each.initial_labels if {process, each.process} != {"api", "engine"} else () for each in own}
+        begins = {
+            each.name: each.initial_labels if {process, each.process} != {"api", "engine"} else () for each in own
+        }
         self._counters = {each.name: Counter(each, begins[each.name]) for each in own if each.kind == "counter"}
         self._histograms = {each.name: Histogram(each, begins[each.name]) for each in own if each.kind == "histogram"}
         self._gauges = {each.name: Gauge(each) for each in own if each.kind == "gauge"}

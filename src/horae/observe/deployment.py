@@ -9,15 +9,15 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError
-from ..model.counts import NO_HOUR, STATE
-from ..model.page import LARGEST_PAGE
+from ..model.counts import NO_HOUR, STATE_PREFIX
+from ..model.page import MAX_PAGE_SIZE
 from ..model.task import TaskState
 from ..ports.full_store import Keeping
-from ..ports.lease_terms import agreed_lease
-from ..ports.store import Node, Waiting
+from ..ports.lease_terms import load_agreed_lease
+from ..ports.store import Node, WaitingCounts
 from . import catalogue
 from .catalogue import Labels, Metric
-from .health import PATIENCE, lives
+from .health import STORE_TIMEOUT, is_live
 
 _UNSEALED_KIND: Final = "audit.open"
 
@@ -31,7 +31,7 @@ class Reading(NamedTuple):
 async def read_deployment(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
     """Return the readings; only `horae_store_up 0` where the store does not answer."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(STORE_TIMEOUT):
             return await _read(store, clock)
     except (HoraeError, TimeoutError, OSError):
         return (Reading(catalogue.STORE_UP, 0),)
@@ -42,20 +42,23 @@ async def _read(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
     counts = await store.counts(None, [NO_HOUR])
     waiting = await store.waiting(None, now)
     head = await store.next_due()
-    nodes, lease = await store.nodes(), await agreed_lease(store)
-    unsealed = len((await store.records(_UNSEALED_KIND, limit=LARGEST_PAGE)).items)
+    nodes, lease = await store.nodes(), await load_agreed_lease(store)
+    unsealed = len((await store.records(_UNSEALED_KIND, limit=MAX_PAGE_SIZE)).items)
     late = 0.0 if head is None else max(0.0, (now - head).total_seconds())
     return (
         Reading(catalogue.STORE_UP, 1),
-        *(Reading(catalogue.TASKS, counts.get((NO_HOUR, STATE + state), 0), (state.value,)) for state in TaskState),
+        *(
+            Reading(catalogue.TASKS, counts.get((NO_HOUR, STATE_PREFIX + state), 0), (state.value,))
+            for state in TaskState
+        ),
         *_queue_readings(waiting),
         Reading(catalogue.HEAD_AGE, late),
         *_node_readings(nodes, now, lease),
-        Reading(catalogue.UNSEALED, unsealed),
+        Reading(catalogue.AUDIT_UNSEALED, unsealed),
     )
 
 
-def _queue_readings(waiting: Waiting) -> Iterable[Reading]:
+def _queue_readings(waiting: WaitingCounts) -> Iterable[Reading]:
     counts = {"due": waiting.overdue, "parked": waiting.parked, "stranded": waiting.stranded}
     return [Reading(catalogue.QUEUE, number, (name,)) for name, number in counts.items()]
 
@@ -64,10 +67,10 @@ def _node_readings(nodes: Iterable[Node], now: datetime, lease: timedelta) -> It
     counts = {"live": 0, "draining": 0, "silent": 0}
     offset = 0.0
     for node in nodes:
-        if not lives(node, now, lease):
+        if not is_live(node, now, lease):
             counts["silent"] += 1
             continue
         counts["draining" if node.draining else "live"] += 1
         offset = max(offset, abs(node.offset.total_seconds()))
     yield from (Reading(catalogue.NODES, number, (state,)) for state, number in counts.items())
-    yield Reading(catalogue.OFFSET, offset)
+    yield Reading(catalogue.CLOCK_OFFSET, offset)

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from .catalogue import PROCESS, Metric
-from .counters import Counter, Figures, Gauge, Histogram
+from .counters import Counter, Gauge, Histogram, MetricSet
 from .deployment import Reading
 from .refusals import refuse
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def check_parts() -> None:
+def check_library() -> None:
     if find_spec("prometheus_client") is None:
         raise refuse("metrics_not_installed")
 
 
-def rendered(figures: Figures, process: str, readings: Iterable[Reading] = (), engine_text: str = "") -> str:
+def render_metrics(figures: MetricSet, process: str, readings: Iterable[Reading] = (), engine_text: str = "") -> str:
     """Render all metrics. `process` is this process's label; `engine_text` is the text that another process rendered."""
-    check_parts()
+    check_library()
     from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - an extra
 
     families: dict[str, Family] = {}
@@ -46,7 +46,7 @@ class _Collector:
         return self._families
 
 
-def _process_families(figures: Figures, process: str) -> Iterator[Family]:
+def _process_families(figures: MetricSet, process: str) -> Iterator[Family]:
     from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415 - an extra
 
     for each in figures:

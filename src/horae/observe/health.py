@@ -8,20 +8,20 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import HoraeError, StoreUnavailable
-from ..ports.clock_steps import ClockStep, clock_steps
-from ..ports.lease_terms import agreed_lease
+from ..ports.clock_steps import ClockStep, load_clock_steps
+from ..ports.lease_terms import load_agreed_lease
 from ..ports.records import Records
 from ..ports.store import Agenda, Book, Node
 from ..wire.instants import milliseconds, utc
-from .write_probe import Writes
+from .write_probe import WriteProbe
 
-PATIENCE: Final = 2.0
+STORE_TIMEOUT: Final = 2.0
 """Timeout in seconds for the store's answer."""
 TOLERANCE: Final = timedelta(seconds=60)
 GRACE: Final = timedelta(seconds=60)
 
 
-class Asked(Agenda, Book, Records, Protocol):
+class HealthStore(Agenda, Book, Records, Protocol):
     """The parts of a store that the check reads."""
 
 
@@ -43,10 +43,10 @@ class Readiness(NamedTuple):
         return self.store and self.writes and (not engine or (self.engine and self.clock and self.on_time))
 
 
-class Condition(NamedTuple):
+class HealthReport(NamedTuple):
     """`problem` is why the store does not answer, or refuses writes.
 
-    `clock_steps` of the last day do not affect readiness, since the engine has handled them.
+    `load_clock_steps` of the last day do not affect readiness, since the engine has handled them.
     """
 
     readiness: Readiness
@@ -58,23 +58,23 @@ class Condition(NamedTuple):
         return [{"at": utc(step.at), "by_ms": milliseconds(step.by)} for step in self.clock_steps]
 
 
-async def condition(
-    store: Asked, clock: Clock, writes: Writes, *, tolerance: timedelta = TOLERANCE, grace: timedelta = GRACE
-) -> Condition:
+async def check_health(
+    store: HealthStore, clock: Clock, writes: WriteProbe, *, tolerance: timedelta = TOLERANCE, grace: timedelta = GRACE
+) -> HealthReport:
     """Check the deployment; store errors are returned in the condition, not raised."""
     try:
-        async with asyncio.timeout(PATIENCE):
-            lease = await agreed_lease(store)
+        async with asyncio.timeout(STORE_TIMEOUT):
+            lease = await load_agreed_lease(store)
             nodes = await store.nodes()
             head = await store.next_due()
-            steps = await clock_steps(store, clock.now())
+            steps = await load_clock_steps(store, clock.now())
     except HoraeError as error:
-        return Condition(Readiness(), error)
+        return HealthReport(Readiness(), error)
     except (TimeoutError, OSError):
-        return Condition(Readiness(), StoreUnavailable(f"It did not answer within {PATIENCE:.0f} s."))
-    problem = await writes.check(store, PATIENCE)
+        return HealthReport(Readiness(), StoreUnavailable(f"It did not answer within {STORE_TIMEOUT:.0f} s."))
+    problem = await writes.check(store, STORE_TIMEOUT)
     now = clock.now()
-    live = [node for node in nodes if lives(node, now, lease)]
+    live = [node for node in nodes if is_live(node, now, lease)]
     parts = Readiness(
         store=True,
         writes=problem is None,
@@ -82,8 +82,8 @@ async def condition(
         clock=all(abs(node.offset) <= tolerance for node in live),
         on_time=head is None or now - head <= grace,
     )
-    return Condition(parts, problem, steps)
+    return HealthReport(parts, problem, steps)
 
 
-def lives(node: Node, now: datetime, lease: timedelta) -> bool:
+def is_live(node: Node, now: datetime, lease: timedelta) -> bool:
     return now - node.renewed <= lease

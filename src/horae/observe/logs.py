@@ -14,21 +14,21 @@ from typing import Any, Final, TextIO
 from unicodedata import category
 
 from ..model.refusals import refuse
-from ..schedule.preview import fires_in
-from .log_context import bound
+from ..schedule.preview import make_fires
+from .log_context import current_ids
 from .refusals import refuse as refuse_log
-from .secret_mask import masked_text, masked_value
+from .secret_mask import mask_text, mask_value
 
-MANNERS: Final = ("text", "json")
+LOG_FORMATS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error")
-OURS: Final = "horae"
-RUNS: Final = "horae.runs"
+LOGGER_NAME: Final = "horae"
+RUNS_LOGGER: Final = "horae.runs"
 """Logger of failed runs: disabled where a command prints each of them itself."""
 _TEXT_FORMAT: Final = "%(asctime)s %(levelname)s %(message)s"
 _STANDARD_ATTRIBUTES: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def begin_logging(
+def configure_logging(
     log_format: str,
     level: str,
     stream: TextIO | None = None,
@@ -43,8 +43,8 @@ def begin_logging(
     log; a JSON log is in UTC. `on_terminal` makes the formatter of text lines, by zone, where the stream is a terminal.
     """
     log_format, level = log_format.strip().lower(), level.strip().lower()
-    if log_format not in MANNERS:
-        raise refuse("bad_choice", name="log", value=log_format, allowed=", ".join(MANNERS))
+    if log_format not in LOG_FORMATS:
+        raise refuse("bad_choice", name="log", value=log_format, allowed=", ".join(LOG_FORMATS))
     if level not in LEVELS:
         raise refuse("bad_choice", name="log_level", value=level, allowed=", ".join(LEVELS))
     if log_format == "json" and find_spec("structlog") is None:
@@ -54,7 +54,7 @@ def begin_logging(
     if file:
         handlers.append(_log_file(file))
     for handler in handlers:
-        handler.setFormatter(_json_lines() if log_format == "json" else TextLines(_TEXT_FORMAT, zone))
+        handler.setFormatter(_json_lines() if log_format == "json" else TextFormatter(_TEXT_FORMAT, zone))
     if on_terminal is not None and log_format == "text" and stream.isatty():
         handlers[0].setFormatter(on_terminal(zone))
     root = logging.getLogger()
@@ -66,7 +66,7 @@ def begin_logging(
         root.addHandler(handler)
     # Libraries log warnings and above only: their details may contain data from the network.
     root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
-    logging.getLogger(OURS).setLevel(level.upper())
+    logging.getLogger(LOGGER_NAME).setLevel(level.upper())
 
 
 def _log_file(path: str) -> logging.Handler:
@@ -78,7 +78,7 @@ def _log_file(path: str) -> logging.Handler:
         raise refuse_log("log_file_unusable", path=path, problem=error.strerror or type(error).__name__) from None
 
 
-class TextLines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """Formats a message with its ids, with all times in one zone.
 
     Logged text can neither start a line of its own nor send escape sequences to a terminal.
@@ -94,7 +94,7 @@ class TextLines(logging.Formatter):
 
     def _local(self, at: datetime) -> str:
         """Format as `2026-11-17 14:42:42.262 +08:00`."""
-        (fire,) = fires_in(self._zone, [at])
+        (fire,) = make_fires(self._zone, [at])
         text = fire.local.isoformat(" ", "milliseconds")
         return f"{text[:23]} {text[23:]}"
 
@@ -107,7 +107,7 @@ class TextLines(logging.Formatter):
         return local
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as the library calls it
-        ids = " ".join(f"{name}={value}" for name, value in bound().items())
+        ids = " ".join(f"{name}={value}" for name, value in current_ids().items())
         line = super().formatMessage(record)
         return f"{line} [{ids}]" if ids else line
 
@@ -118,11 +118,11 @@ class TextLines(logging.Formatter):
 
     def format_lines(self, record: logging.LogRecord) -> list[str]:
         """Format the record with its traceback, mask secrets, escape control characters, and split into lines."""
-        text = masked_text(super().format(self._with_local_times(record)))
-        return [visible(line) for line in text.replace("\r\n", "\n").split("\n")]
+        text = mask_text(super().format(self._with_local_times(record)))
+        return [escape_invisible(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Escape control characters, direction marks and other invisible characters: `\\x1b`, `\\u202e`."""
     if text.isprintable():
         return text
@@ -164,7 +164,7 @@ def _json_lines() -> logging.Formatter:
 
 
 def _add_ids(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    event.update(bound())
+    event.update(current_ids())
     return event
 
 
@@ -179,4 +179,4 @@ def _add_extras(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> 
 
 
 def _mask_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return dict(masked_value(event))
+    return dict(mask_value(event))

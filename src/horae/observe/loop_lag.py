@@ -6,15 +6,15 @@ from typing import Final
 
 from ..clock import Clock
 from . import catalogue
-from .counters import Figures
+from .counters import MetricSet
 
-EVERY: Final = 0.25
+SAMPLE_SECONDS: Final = 0.25
 
 
-async def watch_lag(clock: Clock, figures: Figures) -> None:
+async def watch_lag(clock: Clock, figures: MetricSet) -> None:
     """Sample the lag until cancelled."""
-    lag = figures.histogram(catalogue.LAG)
+    lag = figures.histogram(catalogue.LOOP_LAG)
     while True:
-        due = clock.steady() + EVERY
-        await clock.pause(EVERY)
+        due = clock.steady() + SAMPLE_SECONDS
+        await clock.pause(SAMPLE_SECONDS)
         lag.add(clock.steady() - due)

@@ -15,13 +15,13 @@ from typing import Final, NamedTuple
 from ..clock import Clock
 from ..errors import HoraeError, NotAllowed, NotAuthenticated, NotFound, StoreError
 from ..ports.full_store import Keeping
-from ..wire.problems import told_of
+from ..wire.problems import public_error_json
 from .exposition import CONTENT_TYPE
-from .health import condition
+from .health import check_health
 from .observer import Observer
-from .scrape_access import Authenticate, Policy, admit, knows_key
+from .scrape_access import Authenticate, Policy, check_access, has_key
 
-OWN: Final = "/metrics/process"
+PROCESS_PATH: Final = "/metrics/process"
 """Path of the metrics of this process alone, scraped by the API process."""
 LOG: Final = logging.getLogger("horae")
 _MAX_HEAD_BYTES: Final = 16_384
@@ -32,7 +32,7 @@ _STATUSES: Final = ((NotAuthenticated, 401), (NotAllowed, 403), (NotFound, 404),
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MetricsEndpoint:
     """What the server shows, and its access policy. `key` is shared with the API process of the same `horae up` only."""
 
     observer: Observer
@@ -56,7 +56,7 @@ class _Response(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(endpoint: Room, listener: socket.socket) -> AsyncIterator[None]:
+async def serve_metrics(endpoint: MetricsEndpoint, listener: socket.socket) -> AsyncIterator[None]:
     """Serve on the socket while the block runs."""
     connections: set[asyncio.Task[None]] = set()
 
@@ -78,7 +78,7 @@ async def opened(endpoint: Room, listener: socket.socket) -> AsyncIterator[None]
         await asyncio.gather(*connections, return_exceptions=True)
 
 
-async def _serve(room: Room, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _serve(room: MetricsEndpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         async with asyncio.timeout(_REQUEST_TIMEOUT):
             request = _parse_request(await reader.readuntil(b"\r\n\r\n"), writer)
@@ -107,35 +107,35 @@ def _parse_request(head: bytes, writer: asyncio.StreamWriter) -> _Request | None
     return _Request(path.partition("?")[0], {name.strip().lower(): value.strip() for name, _, value in pairs}, peer[0])
 
 
-async def _respond(room: Room, request: _Request) -> _Response:
+async def _respond(room: MetricsEndpoint, request: _Request) -> _Response:
     try:
         if request.path == "/healthz":
             return _Response(200, json.dumps({"status": "ok"}))
         if request.path == "/readyz":
             return await _readiness(room)
-        if request.path in ("/metrics", OWN):
+        if request.path in ("/metrics", PROCESS_PATH):
             return await _metrics(room, request)
     except HoraeError as error:
         return _error_response(next((status for kind, status in _STATUSES if isinstance(error, kind)), 500))
     return _error_response(404)
 
 
-async def _metrics(room: Room, request: _Request) -> _Response:
-    if not knows_key(request.headers, room.key):
-        await admit(room.policy, request.peer, request.headers, room.authenticate)
-    is_process_only = request.path == OWN
+async def _metrics(room: MetricsEndpoint, request: _Request) -> _Response:
+    if not has_key(request.headers, room.key):
+        await check_access(room.policy, request.peer, request.headers, room.authenticate)
+    is_process_only = request.path == PROCESS_PATH
     text = room.observer.render_process() if is_process_only else await room.observer.text(room.store)
     return _Response(200, text, CONTENT_TYPE)
 
 
-async def _readiness(room: Room) -> _Response:
-    health = await condition(room.store, room.clock, room.observer.write_probe)
+async def _readiness(room: MetricsEndpoint) -> _Response:
+    health = await check_health(room.store, room.clock, room.observer.write_probe)
     is_ready = health.readiness.is_ready(engine=True)
     body = {
         "status": "ready" if is_ready else "not ready",
         "parts": health.readiness._asdict(),
         "clock_steps": health.steps_json(),
-        "problem": told_of(health.problem),
+        "problem": public_error_json(health.problem),
     }
     return _Response(200 if is_ready else 503, json.dumps(body))
 
@@ -155,7 +155,7 @@ def _encode(response: _Response) -> bytes:
     return head.encode() + body
 
 
-class Neighbour(NamedTuple):
+class EnginePeer(NamedTuple):
     """The engine process of the same `horae up`: address of its metrics server, and the shared key."""
 
     host: str
@@ -174,7 +174,7 @@ class Neighbour(NamedTuple):
         reader, writer = await asyncio.open_connection(self.host, self.port)
         try:
             writer.write(
-                f"GET {OWN} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.key}\r\n\r\n".encode()
+                f"GET {PROCESS_PATH} HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.key}\r\n\r\n".encode()
             )
             head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
         finally:

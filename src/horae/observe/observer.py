@@ -7,44 +7,46 @@ from typing import Final
 
 from ..clock import Clock
 from ..ports.full_store import Keeping
-from ..ports.store import STANDARD_TERMS, Terms
+from ..ports.store import DEFAULT_TERMS, Terms
 from ..ports.target import Target
 from ..version import __version__
 from . import catalogue
 from .catalogue import Process
-from .counters import Figures
+from .counters import MetricSet
 from .deployment import Reading, read_deployment
-from .exposition import rendered
+from .exposition import render_metrics
 from .runs import ObservedTarget
-from .store import observed
+from .store import observe_store
 from .traces import Tracing
-from .write_probe import Writes
+from .write_probe import WriteProbe
 
-ONE: Final = 1.0
+ALWAYS_ONE: Final = 1.0
 
 
 class Observer:
     def __init__(self, process: Process, clock: Clock, tracing: Tracing | None = None) -> None:
         self.process = process
-        self.metrics = Figures(process)
+        self.metrics = MetricSet(process)
         self.tracing = tracing
         self._clock = clock
         errors = self.metrics.counter(catalogue.STORE_ERRORS)
-        self.write_probe = Writes(clock, lambda: sum(errors.values.copy().values()))
-        self.metrics.gauge(catalogue.BUILD).set_callback(lambda: ONE, (__version__, platform.python_version()))
+        self.write_probe = WriteProbe(clock, lambda: sum(errors.values.copy().values()))
+        self.metrics.gauge(catalogue.BUILD_INFO).set_callback(
+            lambda: ALWAYS_ONE, (__version__, platform.python_version())
+        )
 
-    def store(self, store: Keeping, terms: Terms = STANDARD_TERMS) -> Keeping:
-        return observed(store, self.metrics, self._clock, terms)
+    def store(self, store: Keeping, terms: Terms = DEFAULT_TERMS) -> Keeping:
+        return observe_store(store, self.metrics, self._clock, terms)
 
     def target(self, target: Target) -> Target:
         return ObservedTarget(target, self.tracing)
 
     def count_webhook_attempt(self, is_delivered: bool) -> None:  # noqa: FBT001 - a signal with one word
-        self.metrics.counter(catalogue.DELIVERIES).add(("delivered" if is_delivered else "failed",))
+        self.metrics.counter(catalogue.WEBHOOK_ATTEMPTS).add(("delivered" if is_delivered else "failed",))
 
     def render_process(self) -> str:
         """Render the metrics of this process alone."""
-        return rendered(self.metrics, self.process)
+        return render_metrics(self.metrics, self.process)
 
     async def text(self, store: Keeping, engine_text: str | None = None) -> str:
         """Render the metrics of this process and of the deployment.
@@ -53,5 +55,5 @@ class Observer:
         """
         readings = await read_deployment(store, self._clock)
         if engine_text is not None:
-            readings = (*readings, Reading(catalogue.ENGINE_SEEN, float(bool(engine_text))))
-        return rendered(self.metrics, self.process, readings, engine_text or "")
+            readings = (*readings, Reading(catalogue.ENGINE_SCRAPED, float(bool(engine_text))))
+        return render_metrics(self.metrics, self.process, readings, engine_text or "")

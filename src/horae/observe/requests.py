@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from ..clock import Clock
 from . import catalogue
-from .counters import Figures
-from .log_context import bind
-from .traces import RequestSpan, Tracing, incoming
+from .counters import MetricSet
+from .log_context import bind_ids
+from .traces import RequestSpan, Tracing, read_traceparent
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -17,7 +17,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-NOWHERE: Final = "(none)"
+NO_ROUTE: Final = "(none)"
 """Route label of requests without a route: one series, however many paths clients invent."""
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _OTHER: Final = "other"
@@ -29,7 +29,7 @@ _CLIENT_CLOSED: Final = 499
 class ObservedRequests:
     """Sits inside the middleware that assigns request ids; exceptions that no route handled still pass through it."""
 
-    def __init__(self, app: App, figures: Figures, clock: Clock, tracing: Tracing | None = None) -> None:
+    def __init__(self, app: App, figures: MetricSet, clock: Clock, tracing: Tracing | None = None) -> None:
         self._app = app
         self._steady = clock.steady
         self._requests = figures.counter(catalogue.REQUESTS)
@@ -42,9 +42,9 @@ class ObservedRequests:
             await self._app(scope, receive, send)
             return
         started, has_response, is_disconnected = self._steady(), False, False
-        parent = incoming(scope["headers"])
+        parent = read_traceparent(scope["headers"])
         span = None if self._tracing is None else self._tracing.request(parent, scope["method"])
-        bind(request=scope["state"].get("request_id", ""), trace=_trace_id(span, parent))
+        bind_ids(request=scope["state"].get("request_id", ""), trace=_trace_id(span, parent))
 
         async def observed_send(message: Message) -> None:
             nonlocal has_response
@@ -72,7 +72,7 @@ class ObservedRequests:
                 span.end()
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
-        route = route_of(scope)
+        route = route_template(scope)
         method = scope["method"] if scope["method"] in _METHODS else _OTHER
         self._requests.add((route, method, str(status)))
         self._seconds.add(seconds, (route,))
@@ -80,9 +80,9 @@ class ObservedRequests:
             self._limited.add((_limited_by(scope["state"]),))
 
 
-def route_of(scope: Scope) -> str:
+def route_template(scope: Scope) -> str:
     """Return the route's path template, with names for its parameters."""
-    return getattr(scope.get("route"), "path", None) or NOWHERE
+    return getattr(scope.get("route"), "path", None) or NO_ROUTE
 
 
 def _limited_by(state: MutableMapping[str, Any]) -> str:

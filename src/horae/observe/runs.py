@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model.events.trace_context import trace_id
 from ..model.outcome import Outcome
 from ..ports.target import Invocation, Target
-from .log_context import bind
+from .log_context import bind_ids
 from .traces import Tracing, end_run
 
 
@@ -16,7 +16,7 @@ class ObservedTarget:
 
     async def execute(self, invocation: Invocation) -> Outcome:
         run = invocation.run
-        bind(task=run.task_id, run=run.id, trace=trace_id(run))
+        bind_ids(task=run.task_id, run=run.id, trace=trace_id(run))
         if self._tracing is None:
             return await self._target.execute(invocation)
         with self._tracing.run(invocation.task, run) as span:

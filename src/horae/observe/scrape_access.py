@@ -28,7 +28,7 @@ def read_policy(value: str) -> Policy:
     return policy
 
 
-async def admit(policy: Policy, peer: str, headers: Mapping[str, str], authenticate: Authenticate) -> None:
+async def check_access(policy: Policy, peer: str, headers: Mapping[str, str], authenticate: Authenticate) -> None:
     """Raise a refusal unless the policy admits the request; header names are in lower case."""
     if policy == "off":
         raise refuse("metrics_off")
@@ -50,7 +50,7 @@ def is_local(peer: str, headers: Mapping[str, str]) -> bool:
     return _is_loopback(peer) and _is_loopback(_host_name(headers.get("host", "")))
 
 
-def knows_key(headers: Mapping[str, str], key: str) -> bool:
+def has_key(headers: Mapping[str, str], key: str) -> bool:
     """Whether the request has the key that only the processes of one `horae up` share."""
     return bool(key) and compare_digest(headers.get("authorization", "").encode(), f"Bearer {key}".encode())
 

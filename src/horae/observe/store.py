@@ -16,9 +16,9 @@ from ..model.entry import Entry
 from ..model.outcome import Settlement
 from ..model.run import Run, RunState
 from ..ports.full_store import Keeping
-from ..ports.store import Claim, Extension, Node, Terms
+from ..ports.store import Claim, LeaseRenewal, Node, Terms
 from . import catalogue
-from .counters import Figures
+from .counters import MetricSet
 
 _T = TypeVar("_T")
 
@@ -28,13 +28,13 @@ OPERATIONS: Final = frozenset(
 _UNTIMED: Final = frozenset({"open", "close"})
 
 
-def observed(store: Keeping, figures: Figures, clock: Clock, terms: Terms) -> Keeping:
+def observe_store(store: Keeping, figures: MetricSet, clock: Clock, terms: Terms) -> Keeping:
     """Wrap the store; the wrapper behaves like the store itself."""
     return cast(Keeping, _ObservedStore(store, figures, clock, terms))
 
 
 class _ObservedStore:
-    def __init__(self, store: Keeping, figures: Figures, clock: Clock, terms: Terms) -> None:
+    def __init__(self, store: Keeping, figures: MetricSet, clock: Clock, terms: Terms) -> None:
         self._store = store
         self._clock = clock
         self._steady = clock.steady
@@ -42,9 +42,9 @@ class _ObservedStore:
         self._calls = figures.histogram(catalogue.STORE_CALLS)
         self._errors = figures.counter(catalogue.STORE_ERRORS)
         self._starts = figures.counter(catalogue.STARTS)
-        self._late = figures.histogram(catalogue.LATE)
+        self._late = figures.histogram(catalogue.RUN_LATENESS)
         self._settlement_delay = figures.histogram(catalogue.SETTLEMENT_DELAY)
-        self._length = figures.histogram(catalogue.LENGTH)
+        self._length = figures.histogram(catalogue.RUN_DURATION)
         self._outcomes = figures.counter(catalogue.OUTCOMES)
         self._skipped = figures.counter(catalogue.SKIPPED)
         self._losses = figures.counter(catalogue.LEASE_LOSSES)
@@ -195,7 +195,7 @@ class _ObservedStore:
         await self._timed(("join",), self._store.join(node))
         self._renewed_at[node.id] = called
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         called = self._steady()
         extension = await self._timed(("extend",), self._store.extend(node, now, load, offset))
         last_renewal = self._renewed_at.pop(node, None)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span, SpanContext
 
-LINKS: Final = "trace_links"
+LINKS_KEY: Final = "trace_links"
 """Key of the request state under which a route stores the trace contexts of the runs it queued."""
 _TRACEPARENT: Final = re.compile(
     r"(?:00|(?!ff|00)(?P<later>[0-9a-f]{2}))-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?(later)(?:-.*)?)"
@@ -42,7 +42,7 @@ _PROTOCOLS: Final = {"grpc": "otlp_proto_grpc", "http/protobuf": "otlp_proto_htt
 _NEXT_IDS: Final[ContextVar[tuple[int, int] | None]] = ContextVar("horae_wanted_ids", default=None)
 
 
-def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str:
+def read_traceparent(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """Return the `traceparent` of a request; empty, for a new trace, where it is missing, repeated or malformed."""
     values = [value for name, value in headers if name == b"traceparent"]
     if len(values) != 1:
@@ -51,7 +51,7 @@ def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return text[:55] if _TRACEPARENT.fullmatch(text) else ""
 
 
-def tracing_of(environment: Mapping[str, str], process: str) -> Tracing | None:
+def tracing_from_environment(environment: Mapping[str, str], process: str) -> Tracing | None:
     """Set up tracing; None, without importing anything, where no exporter is configured or the SDK is missing."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return None
@@ -184,7 +184,7 @@ class RequestSpan:
         span.set_attribute("http.request.method", scope["method"])
         span.set_attribute("http.response.status_code", status)
         span.set_attribute("horae.request", state.get("request_id", ""))
-        for each in state.get(LINKS, ()):
+        for each in state.get(LINKS_KEY, ()):
             span.add_link(_context_of(each), {"horae.link": "run"})
         headers = message.setdefault("headers", [])
         if not any(name == b"traceresponse" for name, _ in headers):

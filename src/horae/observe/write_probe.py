@@ -10,20 +10,20 @@ from typing import Final
 
 from ..clock import Clock
 from ..errors import HoraeError, StoreUnavailable
-from ..ports.records import Record, Records, Writing
+from ..ports.records import Record, Records, RecordWrite
 
-KIND: Final = "probe"
-GOOD_FOR: Final = 10.0
+RECORD_KIND: Final = "probe"
+VALID_SECONDS: Final = 10.0
 """Seconds for which a successful probe is valid."""
-AGAIN_AFTER: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 """Seconds between probes while they fail, or after another store call of this process failed."""
-STUCK: Final = 10.0
+STUCK_SECONDS: Final = 10.0
 """Seconds after which an unconfirmed write counts as failed."""
 _PROBE_BYTES: Final = 16_384
 _PROBE_EXPIRY: Final = timedelta(hours=1)
 
 
-class Writes:
+class WriteProbe:
     """Probe of one process. `count_failures` returns how many store calls of this process have failed so far."""
 
     def __init__(self, clock: Clock, count_failures: Callable[[], float] = lambda: 0.0) -> None:
@@ -44,15 +44,15 @@ class Writes:
         if self._running is not None:
             # `wait` does not cancel the probe: a write under way must not be interrupted.
             await asyncio.wait({self._running}, timeout=patience)
-        if self._running is not None and self._age() >= STUCK:
-            return StoreUnavailable(f"No write was confirmed for {STUCK:.0f} s.")
+        if self._running is not None and self._age() >= STUCK_SECONDS:
+            return StoreUnavailable(f"No write was confirmed for {STUCK_SECONDS:.0f} s.")
         return self._problem
 
     def _is_due(self) -> bool:
         if self._started_at is None:
             return True
         may_fail = self._problem is not None or self._count_failures() > self._failures_seen
-        return self._age() >= (AGAIN_AFTER if may_fail else GOOD_FOR)
+        return self._age() >= (RETRY_SECONDS if may_fail else VALID_SECONDS)
 
     def _age(self) -> float:
         return 0.0 if self._started_at is None else self._clock.steady() - self._started_at
@@ -61,10 +61,10 @@ class Writes:
         """Insert and delete a record in one transaction, large enough to need new pages: a full store may still have
         free space in existing ones."""
         record = Record(
-            KIND, self._key, "", f'"{token_hex(_PROBE_BYTES // 2)}"', expires=self._clock.now() + _PROBE_EXPIRY
+            RECORD_KIND, self._key, "", f'"{token_hex(_PROBE_BYTES // 2)}"', expires=self._clock.now() + _PROBE_EXPIRY
         )
         try:
-            await store.write_records((Writing(record), Writing(record, replacing=1, dropped=True)))
+            await store.write_records((RecordWrite(record), RecordWrite(record, replacing=1, dropped=True)))
         except HoraeError as error:
             self._problem = error
         except Exception as error:  # noqa: BLE001 - any error means that the write failed

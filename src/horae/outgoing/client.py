@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..errors import Refusal
 from .addresses import Networks
-from .exchange import Answer, Reply, Request, Trouble, Unreachable
+from .exchange import FailureKind, Reply, Request, Response, Unreachable
 from .guard import check_url
 from .redirects import is_redirect, next_hop
 from .refusals import refuse, refused_networks
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .session import Lookup
 
-CONNECT_WITHIN: Final = 10.0
+CONNECT_TIMEOUT: Final = 10.0
 
 
 def check_library() -> None:
@@ -38,7 +38,7 @@ class Client:
     """Client for one event loop. `lookup` replaces the system's resolver."""
 
     def __init__(
-        self, allowed: Networks = (), connect_timeout: float = CONNECT_WITHIN, lookup: Lookup | None = None
+        self, allowed: Networks = (), connect_timeout: float = CONNECT_TIMEOUT, lookup: Lookup | None = None
     ) -> None:
         self._allowed = allowed
         self._connect_within = connect_timeout
@@ -51,9 +51,11 @@ class Client:
             async with asyncio.timeout(request.timeout):
                 return await self._follow(request)
         except TimeoutError:
-            return Unreachable(Trouble.TIMEOUT, f"{request.url.host_and_port} had not answered after {request.timeout:g} s")
+            return Unreachable(
+                FailureKind.TIMEOUT, f"{request.url.host_and_port} had not answered after {request.timeout:g} s"
+            )
         except Refusal as refusal:
-            return Unreachable(Trouble.FORBIDDEN, str(refusal), refused_networks(refusal))
+            return Unreachable(FailureKind.FORBIDDEN, str(refusal), refused_networks(refusal))
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -62,14 +64,14 @@ class Client:
 
     async def _follow(self, request: Request) -> Reply:
         check_library()
-        from .session import ask  # noqa: PLC0415 - an optional library, loaded when something is sent
+        from .session import send_request  # noqa: PLC0415 - an optional library, loaded when something is sent
 
         follows = request.redirects > 0
         while True:
             # Checked again: the request may have been built long ago, under other rules.
             check_url(request.url.text, self._allowed)
-            reply = await ask(self._open_session(), request)
-            if not follows or not isinstance(reply, Answer) or not is_redirect(reply):
+            reply = await send_request(self._open_session(), request)
+            if not follows or not isinstance(reply, Response) or not is_redirect(reply):
                 return reply
             following = next_hop(request, reply, self._allowed)
             if isinstance(following, Unreachable):

@@ -11,11 +11,11 @@ _SLACK: Final = 64 * 1024
 """How much longer than the limit a compressed body may be: more would be endless padding."""
 
 
-class NonsenseError(Exception):
+class MalformedResponseError(Exception):
     """The body is not in the encoding that its header names."""
 
 
-class Unpacking:
+class Decompressor:
     """Call `feed` with each chunk until it returns False or the body ends, then `finish`."""
 
     def __init__(self, encoding: str, limit: int) -> None:
@@ -25,7 +25,7 @@ class Unpacking:
         self._encoding = encoding.strip().lower()
         self._decompressor: zlib._Decompress | None = None
         if self._encoding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-            raise NonsenseError(f"the answer is encoded as {self._encoding[:40]!r}")
+            raise MalformedResponseError(f"the answer is encoded as {self._encoding[:40]!r}")
 
     @property
     def body(self) -> bytes:
@@ -47,7 +47,7 @@ class Unpacking:
     def finish(self) -> None:
         """Raise `MalformedResponseError` if the compressed stream is incomplete."""
         if self._decompressor is not None and not self._decompressor.eof:
-            raise NonsenseError("the compressed answer ends in the middle")
+            raise MalformedResponseError("the compressed answer ends in the middle")
 
     @property
     def _bytes_left(self) -> int:
@@ -62,7 +62,7 @@ class Unpacking:
                 self._body += self._decompressor.decompress(data, self._bytes_left)
                 data = self._decompressor.unused_data or self._decompressor.unconsumed_tail
         except zlib.error:
-            raise NonsenseError("the compressed answer cannot be read") from None
+            raise MalformedResponseError("the compressed answer cannot be read") from None
 
     def _make_decompressor(self, data: bytes) -> zlib._Decompress:
         if self._encoding != "deflate":

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 from .guard import CheckedUrl
 from .headers import Headers
 
-ANSWER_BYTES: Final = 1024 * 1024
-MOST_REDIRECTS: Final = 5
+DEFAULT_RESPONSE_BYTES: Final = 1024 * 1024
+MAX_REDIRECTS: Final = 5
 
 
 def _do_nothing() -> None: ...
@@ -28,11 +28,11 @@ class Request(NamedTuple):
     body: bytes | None
     timeout: float
     redirects: int = 0
-    max_body_bytes: int = ANSWER_BYTES
+    max_body_bytes: int = DEFAULT_RESPONSE_BYTES
     on_response: Callable[[], None] = _do_nothing
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """A response. `headers` are keyed by lower-case name; `truncated` means that the body was longer."""
 
     status: int
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     url: CheckedUrl
 
 
-class Trouble(StrEnum):
+class FailureKind(StrEnum):
     FORBIDDEN = "guarded"
     """Not allowed: the address is not public, or the request is invalid."""
     REDIRECTED = "redirected"
@@ -58,7 +58,7 @@ class Trouble(StrEnum):
     """The response is not HTTP, or in an encoding that was not accepted."""
 
 
-_PERMANENT: Final = frozenset({Trouble.FORBIDDEN, Trouble.REDIRECTED})
+_PERMANENT: Final = frozenset({FailureKind.FORBIDDEN, FailureKind.REDIRECTED})
 
 
 class Unreachable(NamedTuple):
@@ -67,7 +67,7 @@ class Unreachable(NamedTuple):
     `networks` are those that an operator would have to allow first.
     """
 
-    kind: Trouble
+    kind: FailureKind
     message: str
     networks: tuple[str, ...] = ()
 
@@ -77,4 +77,4 @@ class Unreachable(NamedTuple):
         return self.kind in _PERMANENT
 
 
-Reply: TypeAlias = Answer | Unreachable
+Reply: TypeAlias = Response | Unreachable

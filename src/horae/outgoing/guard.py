@@ -13,7 +13,7 @@ from urllib.parse import quote
 from .addresses import Address, Networks, is_numeric, is_reachable, network_of, read_address, read_numeric
 from .refusals import refuse, refuse_address
 
-LONGEST_URL: Final = 2_048
+MAX_URL_LENGTH: Final = 2_048
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _SHAPE: Final = re.compile(r"//(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?:#.*)?")
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>.*))?")
@@ -73,8 +73,8 @@ def parse_url(url: object) -> CheckedUrl:
     """Parse by a grammar so strict that no other parser can read the URL differently; the fragment is dropped."""
     if not isinstance(url, str):
         raise refuse("url_host", host=type(url).__name__)
-    if len(url) > LONGEST_URL:
-        raise refuse("url_too_long", length=len(url), most=LONGEST_URL)
+    if len(url) > MAX_URL_LENGTH:
+        raise refuse("url_too_long", length=len(url), most=MAX_URL_LENGTH)
     if not url.isprintable() or " " in url or "\\" in url:
         raise refuse("url_characters")
     scheme, _, rest = url.partition(":")

@@ -10,9 +10,9 @@ from .refusals import refuse
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
-MOST_HEADERS: Final = 64
-LONGEST_VALUE: Final = 8_000
-MOST_CHARACTERS: Final = 32_000
+MAX_HEADERS: Final = 64
+MAX_VALUE_LENGTH: Final = 8_000
+MAX_TOTAL_CHARACTERS: Final = 32_000
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _RESERVED: Final = frozenset(
     # Framing and hop-by-hop headers: setting them would allow request smuggling.
@@ -43,8 +43,10 @@ def check_name(name: object) -> str:
 def check_headers(headers: Mapping[str, str]) -> Headers:
     """Return the checked headers; raises a refusal for invalid, reserved, duplicate or too many of them."""
     size = sum(len(name) + len(value) for name, value in headers.items())
-    if len(headers) > MOST_HEADERS or size > MOST_CHARACTERS:
-        raise refuse("too_many_headers", count=len(headers), size=size, most=MOST_HEADERS, most_size=MOST_CHARACTERS)
+    if len(headers) > MAX_HEADERS or size > MAX_TOTAL_CHARACTERS:
+        raise refuse(
+            "too_many_headers", count=len(headers), size=size, most=MAX_HEADERS, most_size=MAX_TOTAL_CHARACTERS
+        )
     seen: set[str] = set()
     for name, value in headers.items():
         check_name(name)
@@ -56,8 +58,8 @@ def check_headers(headers: Mapping[str, str]) -> Headers:
 
 
 def _check_value(name: str, value: str) -> None:
-    if len(value) > LONGEST_VALUE or not _is_one_line(value):
-        raise refuse("header_value", name=name, most=LONGEST_VALUE)
+    if len(value) > MAX_VALUE_LENGTH or not _is_one_line(value):
+        raise refuse("header_value", name=name, most=MAX_VALUE_LENGTH)
 
 
 def _is_one_line(value: str) -> bool:

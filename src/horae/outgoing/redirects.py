@@ -7,8 +7,8 @@ from urllib.parse import urljoin
 
 from ..errors import Refusal
 from .addresses import Networks
-from .exchange import Answer, Request, Trouble, Unreachable
-from .guard import LONGEST_URL, CheckedUrl, check_url
+from .exchange import FailureKind, Request, Response, Unreachable
+from .guard import MAX_URL_LENGTH, CheckedUrl, check_url
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _CROSS_ORIGIN_HEADERS: Final = frozenset(
@@ -17,15 +17,15 @@ _CROSS_ORIGIN_HEADERS: Final = frozenset(
 """The only headers sent to another origin: no credentials, no signature, no token, no custom headers."""
 
 
-def is_redirect(answer: Answer) -> bool:
+def is_redirect(answer: Response) -> bool:
     return answer.status in _REDIRECTS and "location" in answer.headers
 
 
-def next_hop(request: Request, answer: Answer, allowed: Networks) -> Request | Unreachable:
+def next_hop(request: Request, answer: Response, allowed: Networks) -> Request | Unreachable:
     """Return the request that follows a redirect, with one redirect less to go, or why it is not followed."""
     place = request.url.host_and_port
     if request.redirects < 1:
-        return Unreachable(Trouble.REDIRECTED, f"{place} redirects too often")
+        return Unreachable(FailureKind.REDIRECTED, f"{place} redirects too often")
     url = _destination(request.url, answer.headers["location"], allowed)
     if isinstance(url, Unreachable):
         return url
@@ -34,7 +34,7 @@ def next_hop(request: Request, answer: Answer, allowed: Networks) -> Request | U
         return redirected
     if redirected.body is not None:
         return Unreachable(
-            Trouble.REDIRECTED, f"{place} redirects the body to {url.host_and_port}, which was not meant to see it"
+            FailureKind.REDIRECTED, f"{place} redirects the body to {url.host_and_port}, which was not meant to see it"
         )
     headers = tuple(header for header in redirected.headers if header[0].lower() in _CROSS_ORIGIN_HEADERS)
     return redirected._replace(headers=headers)
@@ -42,13 +42,15 @@ def next_hop(request: Request, answer: Answer, allowed: Networks) -> Request | U
 
 def _destination(origin: CheckedUrl, location: str, allowed: Networks) -> CheckedUrl | Unreachable:
     try:
-        url = check_url(urljoin(origin.text, location) if len(location) <= LONGEST_URL else location, allowed)
+        url = check_url(urljoin(origin.text, location) if len(location) <= MAX_URL_LENGTH else location, allowed)
     except Refusal as refusal:
-        return Unreachable(Trouble.REDIRECTED, f"{origin.host_and_port} redirects to a forbidden address: {refusal.message}")
+        return Unreachable(
+            FailureKind.REDIRECTED, f"{origin.host_and_port} redirects to a forbidden address: {refusal.message}"
+        )
     except ValueError:
-        return Unreachable(Trouble.REDIRECTED, f"{origin.host_and_port} redirects to an invalid URL")
+        return Unreachable(FailureKind.REDIRECTED, f"{origin.host_and_port} redirects to an invalid URL")
     if origin.scheme == "https" and url.scheme == "http":
-        return Unreachable(Trouble.REDIRECTED, f"{origin.host_and_port} redirects from https to http")
+        return Unreachable(FailureKind.REDIRECTED, f"{origin.host_and_port} redirects from https to http")
     return url
 
 

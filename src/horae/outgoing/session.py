@@ -14,8 +14,8 @@ from yarl import URL
 
 from ..errors import Refusal
 from .addresses import Networks, is_reachable, network_of, read_address
-from .decompression import ENCODINGS, NonsenseError, Unpacking
-from .exchange import Answer, Request, Trouble, Unreachable
+from .decompression import ENCODINGS, Decompressor, MalformedResponseError
+from .exchange import FailureKind, Request, Response, Unreachable
 from .refusals import refuse_address, refused_networks
 
 Lookup: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
@@ -105,19 +105,19 @@ def open_session(allowed: Networks, lookup: Lookup, connect_timeout: float) -> a
     )
 
 
-async def ask(session: aiohttp.ClientSession, request: Request) -> Answer | Unreachable:
+async def send_request(session: aiohttp.ClientSession, request: Request) -> Response | Unreachable:
     """Send one request on a new connection; redirects are returned, not followed."""
     try:
         return await _exchange(session, request)
     except TimeoutError as error:
         if not isinstance(error, aiohttp.ServerTimeoutError):
             raise
-        return Unreachable(Trouble.CONNECTION, f"{request.url.host_and_port} could not be connected to in time")
-    except (aiohttp.ClientError, NonsenseError, Refusal, OSError, ValueError) as error:
+        return Unreachable(FailureKind.CONNECTION, f"{request.url.host_and_port} could not be connected to in time")
+    except (aiohttp.ClientError, MalformedResponseError, Refusal, OSError, ValueError) as error:
         return _to_unreachable(error, request.url.host_and_port)
 
 
-async def _exchange(session: aiohttp.ClientSession, request: Request) -> Answer:
+async def _exchange(session: aiohttp.ClientSession, request: Request) -> Response:
     response = await session.request(
         request.method,
         URL(request.url.text, encoded=True),
@@ -129,14 +129,14 @@ async def _exchange(session: aiohttp.ClientSession, request: Request) -> Answer:
         request.on_response()
         # The first of repeated headers counts.
         headers = {name.lower(): response.headers[name] for name in response.headers}
-        decompressor = Unpacking(headers.get("content-encoding", ""), request.max_body_bytes)
+        decompressor = Decompressor(headers.get("content-encoding", ""), request.max_body_bytes)
         await _read(response, decompressor)
-        return Answer(response.status, headers, decompressor.body, decompressor.truncated, request.url)
+        return Response(response.status, headers, decompressor.body, decompressor.truncated, request.url)
     finally:
         response.close()
 
 
-async def _read(response: aiohttp.ClientResponse, decompressor: Unpacking) -> None:
+async def _read(response: aiohttp.ClientResponse, decompressor: Decompressor) -> None:
     async for data in response.content.iter_any():
         if not decompressor.feed(data):
             return
@@ -147,24 +147,24 @@ def _to_unreachable(error: Exception, place: str) -> Unreachable:
     """Describe the error in Horae's own words: aiohttp's text may quote the request."""
     match error:
         case Refusal():
-            return Unreachable(Trouble.FORBIDDEN, str(error), refused_networks(error))
+            return Unreachable(FailureKind.FORBIDDEN, str(error), refused_networks(error))
         case aiohttp.ClientConnectorDNSError():
-            return Unreachable(Trouble.DNS, f"the name {place} could not be looked up")
+            return Unreachable(FailureKind.DNS, f"the name {place} could not be looked up")
         case aiohttp.ClientConnectorError(os_error=_ForbiddenAddressError() as forbidden):
             refusal = refuse_address(place, forbidden.args)
-            return Unreachable(Trouble.FORBIDDEN, str(refusal), refused_networks(refusal))
+            return Unreachable(FailureKind.FORBIDDEN, str(refusal), refused_networks(refusal))
         case aiohttp.ClientSSLError():
-            return Unreachable(Trouble.TLS, f"no secure connection to {place}: {_tls_error(error)}")
+            return Unreachable(FailureKind.TLS, f"no secure connection to {place}: {_tls_error(error)}")
         case aiohttp.ClientConnectorError(os_error=reason):
             return Unreachable(
-                Trouble.CONNECTION, f"{place} could not be connected to: {reason.strerror or 'no reason'}"
+                FailureKind.CONNECTION, f"{place} could not be connected to: {reason.strerror or 'no reason'}"
             )
-        case NonsenseError():
-            return Unreachable(Trouble.MALFORMED, f"{place}: {error}")
+        case MalformedResponseError():
+            return Unreachable(FailureKind.MALFORMED, f"{place}: {error}")
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
-            return Unreachable(Trouble.BROKEN, f"{place} ended the connection before its answer was complete")
+            return Unreachable(FailureKind.BROKEN, f"{place} ended the connection before its answer was complete")
         case _:
-            return Unreachable(Trouble.MALFORMED, f"{place} sent a response that is not HTTP, or too long")
+            return Unreachable(FailureKind.MALFORMED, f"{place} sent a response that is not HTTP, or too long")
 
 
 def _tls_error(error: Exception) -> str:

@@ -35,7 +35,7 @@ def new_secret(entropy: bytes) -> str:
     return text
 
 
-def signed(secrets: Iterable[str], message_id: str, at: datetime, body: bytes) -> Headers:
+def sign_message(secrets: Iterable[str], message_id: str, at: datetime, body: bytes) -> Headers:
     """Return the three signature headers. Several secrets give several signatures, which allows rotation."""
     timestamp = str(int(at.timestamp()))
     signatures = [_signature(_key(secret), message_id, timestamp, body) for secret in secrets]

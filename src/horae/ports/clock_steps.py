@@ -28,7 +28,7 @@ class ClockStep(NamedTuple):
         return {"host": self.host, "at": self.at.isoformat(), "seconds": self.by.total_seconds()}
 
 
-async def clock_steps(records: Records, now: datetime) -> tuple[ClockStep, ...]:
+async def load_clock_steps(records: Records, now: datetime) -> tuple[ClockStep, ...]:
     """Return the clock steps of the last day, oldest first, one per node."""
     page = await records.records(CLOCK_STEP, limit=_MAX_STEPS)
     live = [each for each in page.items if each.expires is None or each.expires > now]

@@ -7,25 +7,25 @@ from datetime import timedelta
 from typing import Final
 
 from .records import Record, Records
-from .store import STANDARD_TERMS
+from .store import DEFAULT_TERMS
 
 _RECORD_KEY: Final = ("agreed", "terms")
 
 
-def agreeing(lease: timedelta) -> Record:
+def make_lease_record(lease: timedelta) -> Record:
     return Record(*_RECORD_KEY, "", json.dumps({"lease": lease.total_seconds()}))
 
 
-def lease_in(record: Record) -> timedelta:
+def parse_lease(record: Record) -> timedelta:
     return timedelta(seconds=float(json.loads(record.body)["lease"]))
 
 
-async def agreement(records: Records) -> Record | None:
+async def load_lease_record(records: Records) -> Record | None:
     """Return the record of the agreed lease; None if no node has ever joined."""
     return await records.get_record(*_RECORD_KEY)
 
 
-async def agreed_lease(records: Records) -> timedelta:
+async def load_agreed_lease(records: Records) -> timedelta:
     """Return the agreed lease length, or the standard one where none was agreed."""
-    record = await agreement(records)
-    return STANDARD_TERMS.lease if record is None else lease_in(record)
+    record = await load_lease_record(records)
+    return DEFAULT_TERMS.lease if record is None else parse_lease(record)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ..model.page import Page
 from ..model.record import Record as Record  # noqa: PLC0414 - callers import the record types with the protocol
-from ..model.record import Writing as Writing  # noqa: PLC0414
+from ..model.record import RecordWrite as RecordWrite  # noqa: PLC0414
 
 
 class Records(Protocol):
@@ -21,7 +21,7 @@ class Records(Protocol):
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
         """Remove exactly this version; False if the version is another one, or there is no record."""
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         """Write all of them in one transaction, or none; False if another writer was faster with any of them."""
 
     async def records(

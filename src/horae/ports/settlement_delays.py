@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..model.counts import EVERYBODY, bucket_end, bucket_of_microseconds, quantile
+from ..model.counts import ALL_OWNERS, bucket_end, bucket_of_microseconds, quantile
 from .records import Records
 
 SETTLEMENT_DELAY: Final = "settlement_delay"
 WINDOW: Final = timedelta(minutes=5)
-MOST_OWNERS: Final = 50
+MAX_OWNERS: Final = 50
 """A node counts so many owners separately per minute; further ones count only towards the total of all owners."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _PAGE_SIZE: Final = 100
@@ -31,7 +31,7 @@ class SettlementDelay(NamedTuple):
     longest: timedelta | None = None
 
 
-class Delays:
+class DelayHistogram:
     """Histogram of the delays of one owner, or of all owners, within one minute. Delays are in microseconds."""
 
     __slots__ = ("buckets", "longest")
@@ -46,22 +46,22 @@ class Delays:
         self.longest = max(self.longest, microseconds)
 
 
-Minutes: TypeAlias = dict[int, dict[str, Delays]]
+HistogramsByMinute: TypeAlias = dict[int, dict[str, DelayHistogram]]
 """Histograms by minute since 1970, then by owner."""
 
 
 class DelayWindow:
     """The delays of the runs that one node settled within the window."""
 
-    def __init__(self, minutes: Minutes | None = None) -> None:
-        self._minutes: Minutes = {} if minutes is None else minutes
+    def __init__(self, minutes: HistogramsByMinute | None = None) -> None:
+        self._minutes: HistogramsByMinute = {} if minutes is None else minutes
 
     @classmethod
     def from_json(cls, text: str) -> DelayWindow:
-        minutes: Minutes = {}
+        minutes: HistogramsByMinute = {}
         for minute, owners in json.loads(text).items():
             minutes[int(minute)] = {
-                owner: Delays(longest, {int(bucket): number for bucket, number in buckets.items()})
+                owner: DelayHistogram(longest, {int(bucket): number for bucket, number in buckets.items()})
                 for owner, (longest, buckets) in owners.items()
             }
         return cls(minutes)
@@ -77,20 +77,20 @@ class DelayWindow:
         minute = _minute_of(recorded)
         owners = self._minutes.get(minute)
         if owners is None:
-            owners = self._minutes[minute] = {EVERYBODY: Delays()}
+            owners = self._minutes[minute] = {ALL_OWNERS: DelayHistogram()}
             self._drop_outside_window(minute)
-        overall = owners[EVERYBODY]
+        overall = owners[ALL_OWNERS]
         for owner, at in ended:
             # After the clock was set back, a delay would be negative.
             delay = max(0, (recorded - at) // _MICROSECOND)
             overall.add(delay)
             own = owners.get(owner)
-            if own is None and len(owners) <= MOST_OWNERS:
-                own = owners[owner] = Delays()
+            if own is None and len(owners) <= MAX_OWNERS:
+                own = owners[owner] = DelayHistogram()
             if own is not None and own is not overall:
                 own.add(delay)
 
-    def of(self, owner: str, now: datetime) -> list[Delays]:
+    def of(self, owner: str, now: datetime) -> list[DelayHistogram]:
         """Return the histograms of an owner within the window that ends now."""
         first = _minute_of(now) - _WINDOW_MINUTES
         return [owners[owner] for minute, owners in self._minutes.items() if minute > first and owner in owners]
@@ -105,7 +105,7 @@ def _minute_of(at: datetime) -> int:
     return int(at.timestamp() // 60)
 
 
-def summed_up(histograms: Iterable[Delays]) -> SettlementDelay:
+def summarize_delays(histograms: Iterable[DelayHistogram]) -> SettlementDelay:
     buckets: dict[int, int] = {}
     longest = 0
     for delays in histograms:
@@ -120,15 +120,15 @@ def summed_up(histograms: Iterable[Delays]) -> SettlementDelay:
     return SettlementDelay(counted, p50, p99, longest_delay)
 
 
-async def settlement_delay(records: Records, owner: str | None, now: datetime) -> SettlementDelay:
+async def load_settlement_delay(records: Records, owner: str | None, now: datetime) -> SettlementDelay:
     """Sum up the delays of runs that ended on any node within the window, of one owner or (None) of all."""
-    histograms: list[Delays] = []
+    histograms: list[DelayHistogram] = []
     after: str | None = None
     while True:
         page = await records.records(SETTLEMENT_DELAY, after=after, limit=_PAGE_SIZE)
         for each in page.items:
             if each.expires is None or each.expires > now:
-                histograms += DelayWindow.from_json(each.body).of(EVERYBODY if owner is None else owner, now)
+                histograms += DelayWindow.from_json(each.body).of(ALL_OWNERS if owner is None else owner, now)
         after = page.after
         if after is None:
-            return summed_up(histograms)
+            return summarize_delays(histograms)

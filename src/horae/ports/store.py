@@ -21,12 +21,12 @@ from typing import Final, NamedTuple, Protocol
 
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.counts import Counts
-from ..model.events.event import Numbered
+from ..model.events.event import NumberedEvent
 from ..model.lane import LaneUse
 from ..model.outcome import Settlement
 from ..model.page import Page
 from ..model.reason import Reason
-from ..model.record import Writing
+from ..model.record import RecordWrite
 from ..model.run import Run, RunState
 from ..model.task import Task, TaskState
 
@@ -72,14 +72,14 @@ class Node(NamedTuple):
     draining: bool = False
 
 
-class Order(NamedTuple):
+class CancelRequest(NamedTuple):
     """Request to a node to end one of its runs."""
 
     run_id: str
     reason: Reason
 
 
-class Extension(NamedTuple):
+class LeaseRenewal(NamedTuple):
     """Result of a lease renewal. `held` False: other nodes declared this node dead and have taken over its runs.
 
     `now` is the store's own clock, read during the call; nodes correct theirs to it. It is None where all nodes are on
@@ -87,7 +87,7 @@ class Extension(NamedTuple):
     """
 
     held: bool
-    cancel_requests: tuple[Order, ...] = ()
+    cancel_requests: tuple[CancelRequest, ...] = ()
     nodes: tuple[Node, ...] = ()
     next_due: datetime | None = None
     now: datetime | None = None
@@ -143,7 +143,7 @@ class Agenda(Protocol):
     async def join(self, node: Node) -> None:
         """Register a new node with its lease; the whole row is written."""
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         """Renew the lease: one write, however many runs it covers. `load` and `offset` are informational."""
 
     async def leave(self, node: str) -> None:
@@ -179,7 +179,7 @@ class RunFilter(NamedTuple):
     """Planned at or before this instant; a span counts by its first occurrence."""
 
 
-class Waiting(NamedTuple):
+class WaitingCounts(NamedTuple):
     """Entries that are due and not started, each counted up to a bound.
 
     `overdue` could be claimed and was not, `parked` waits for a lane slot, `stranded` waits for a node that can run it.
@@ -190,7 +190,7 @@ class Waiting(NamedTuple):
     stranded: int = 0
 
 
-COUNTED_UP_TO: Final = 1_000
+MAX_COUNTED: Final = 1_000
 
 
 class Book(Protocol):
@@ -256,7 +256,7 @@ class Book(Protocol):
         It reads every run of the owner, so callers cache it (`service/accounts/stored_output.py`).
         """
 
-    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
+    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         """Count the entries that are due and not started, up to a bound."""
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
@@ -268,17 +268,19 @@ class Book(Protocol):
     async def nodes(self) -> tuple[Node, ...]:
         """Return every node that holds a lease, as of its last renewal, by id."""
 
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         """Ask a node to claim nothing more from its next renewal on, or to claim again. False: there is no such node.
 
         Here and below, `attached_records` are written in the same transaction. If another writer was faster
         with one of them, nothing is written: a `Conflict` with the code `record_changed`.
         """
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         """Limit a lane to so many runs at once from now on; runs that have started may end first."""
 
-    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def block_owner(
+        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
+    ) -> None:
         """Block all runs of an owner, or in the lane of an agent, for that reason; None unblocks.
 
         Where both are blocked, the owner's reason counts.
@@ -288,7 +290,7 @@ class Book(Protocol):
 class Feed(Protocol):
     """The event log: numbered, and no event with a lower number ever appears after a higher one was read."""
 
-    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
         """Return the next events after a number, oldest first."""
 
     async def last_event(self) -> int:
@@ -301,7 +303,7 @@ class Feed(Protocol):
         """
 
 
-class Trimmed(NamedTuple):
+class TrimResult(NamedTuple):
     """Result of one retention batch.
 
     `more`: there may be more to remove now; `after` is the cursor to continue from, now or the next time.
@@ -317,7 +319,7 @@ class Trimmed(NamedTuple):
 class Upkeep(Protocol):
     """Operations of the janitor and of operators."""
 
-    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         """Remove a small batch of ended runs: those planned and ended before an instant, and those beyond `keep_runs`.
 
         Of the ended runs of a task, the newest `keep_runs` are kept. A task that ended before the instant is removed
@@ -365,4 +367,4 @@ class Terms(NamedTuple):
         return self.lease - self.lease / 4
 
 
-STANDARD_TERMS: Final = Terms()
+DEFAULT_TERMS: Final = Terms()

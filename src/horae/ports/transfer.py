@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..model.change import Facts
-from ..model.events.event import Numbered
+from ..model.events.event import NumberedEvent
 from ..model.page import Page
 from ..model.reason import Reason
-from ..model.run import LIVE, Run, RunState
+from ..model.run import LIVE_STATES, Run, RunState
 from .journal import NumberedLine
 from .records import Record
 from .store import Node
@@ -36,7 +36,7 @@ class Part(StrEnum):
     EVENTS = "events"
 
 
-class Mark(NamedTuple):
+class HighWaterMark(NamedTuple):
     """The highest number that was ever assigned: later numbers come after it, even where all numbered rows are gone."""
 
     name: str
@@ -47,7 +47,7 @@ TOKEN_MARK: Final = "token"  # noqa: S105 - the number of a claim, nothing secre
 EVENT_MARK: Final = "event"
 
 
-class Remembered(NamedTuple):
+class MetadataItem(NamedTuple):
     name: str
     value: str
 
@@ -57,12 +57,12 @@ class LaneLimit(NamedTuple):
     limit: int
 
 
-class Barred(NamedTuple):
+class BlockedOwner(NamedTuple):
     owner: str
     reason: Reason
 
 
-class Tally(NamedTuple):
+class CounterValue(NamedTuple):
     """One counter; `owner` is empty for the counter of all owners."""
 
     owner: str
@@ -71,8 +71,18 @@ class Tally(NamedTuple):
     number: int
 
 
-Parcel: TypeAlias = (
-    Mark | Remembered | Record | LaneLimit | Barred | Node | Tally | Facts | Run | NumberedLine | Numbered
+TransferItem: TypeAlias = (
+    HighWaterMark
+    | MetadataItem
+    | Record
+    | LaneLimit
+    | BlockedOwner
+    | Node
+    | CounterValue
+    | Facts
+    | Run
+    | NumberedLine
+    | NumberedEvent
 )
 """One item of a transfer.
 
@@ -81,7 +91,7 @@ which its owner is blocked; an entry in its owner's queue comes as a timed one. 
 those that left their rows behind: another node must see their lease stand still, to recover their runs.
 """
 
-ENDED: Final = frozenset(RunState) - LIVE
+ENDED: Final = frozenset(RunState) - LIVE_STATES
 
 _P = TypeVar("_P")
 
@@ -90,10 +100,10 @@ class Moving(Protocol):
     async def count_parts(self) -> dict[Part, int]:
         """Count the items of each part."""
 
-    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[TransferItem]:
         """Return the next items of a part, tasks in the order in which they were added."""
 
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         """Write items as they are, in one transaction: without decisions, counters or events.
 
         Numbers of events and lines stay. An existing task is replaced, with its entries and its live runs, and keeps
@@ -101,7 +111,7 @@ class Moving(Protocol):
         """
 
 
-def only(kind: type[_P], parcels: Sequence[Parcel]) -> list[_P]:
+def require_type(kind: type[_P], parcels: Sequence[TransferItem]) -> list[_P]:
     """Return the items as the type of their part; raises TypeError when one is of another type."""
     items: list[_P] = [each for each in parcels if isinstance(each, kind)]
     if len(items) != len(parcels):

@@ -14,23 +14,23 @@ from ..clock import Clock, SystemClock
 from ..errors import InvalidSchedule
 from ..model.refusals import refuse
 from ..observe.observer import Observer
-from ..observe.scrape_settings import Looking
+from ..observe.scrape_settings import Observability
 from ..schedule.durations import parse_duration
-from ..service.events.background_work import read_watches, watch
-from ..service.events.webhook_dispatcher import Courier
+from ..service.events.background_work import read_watch_settings, run_background_work
+from ..service.events.webhook_dispatcher import WebhookDispatcher
 from ..service.events.webhook_signer import report_signer
 from ..service.service import Service
 from ..settings import Settings
-from ..store_retry import keep_going
-from .maintenance import Steward
-from .observability import looking_of
-from .plain_connection import warn_of_plain_connection
-from .process_settings import chosen_wake
+from ..store_retry import restart_on_error
+from .maintenance import AuditSealer
+from .observability import make_observability
+from .plain_connection import warn_about_plain_connection
+from .process_settings import read_wake_mode
 from .quota_enforcer import QuotaEnforcer
 from .service_factory import callback_key, make_service
 from .stores import make_store, make_wakeup
-from .target_kinds import Kinds
-from .wakeup import Ringing
+from .target_kinds import TargetKinds
+from .wakeup import ThrottledNotifier
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -42,23 +42,23 @@ _MAX_BODY_SECONDS: Final = 50.0
 
 
 @asynccontextmanager
-async def opened_service(
+async def open_service(
     url: str, zone: str, settings: Settings, observer: Observer | None = None
 ) -> AsyncIterator[tuple[Service, Clock]]:
     """Open a store and its service; every write notifies the engines of other processes."""
     clock = SystemClock()
-    wakeup = make_wakeup(url, precise=chosen_wake(settings, os.environ))
+    wakeup = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
     store = make_store(url) if observer is None else observer.store(make_store(url))
 
-    notifier = Ringing(wakeup.notify)
+    notifier = ThrottledNotifier(wakeup.notify)
 
     def on_write(_due: datetime | None) -> None:
         notifier.notify()
 
     try:
         await store.open()
-        warn_of_plain_connection(url)
-        yield make_service(url, store, clock, zone, Kinds(settings), on_write), clock
+        warn_about_plain_connection(url)
+        yield make_service(url, store, clock, zone, TargetKinds(settings), on_write), clock
     finally:
         notifier.close()
         await wakeup.finish()
@@ -66,8 +66,8 @@ async def opened_service(
 
 
 @asynccontextmanager
-async def api_of(
-    service: Service, clock: Clock, settings: Settings, *, engine: bool, observability: Looking | None = None
+async def open_api(
+    service: Service, clock: Clock, settings: Settings, *, engine: bool, observability: Observability | None = None
 ) -> AsyncIterator[FastAPI]:
     """Build the application and run its background loops while the block runs.
 
@@ -86,15 +86,15 @@ async def api_of(
         origins=tuple(settings.value("origins")),
         orchestrator=settings.value("orchestrator_url"),
     )
-    observability = observability or looking_of(Observer("api", clock), settings)
+    observability = observability or make_observability(Observer("api", clock), settings)
     app = make_app(service, clock, web_settings, observability=observability)
     await report_signer(service.store, can_sign=service.webhooks.client.can_sign)
-    courier = Courier(service.store, service.webhooks.client, service.event_encoder, clock)
+    courier = WebhookDispatcher(service.store, service.webhooks.client, service.event_encoder, clock)
     courier.on_attempt = observability.observer.count_webhook_attempt
     loops = [
-        asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
-        asyncio.ensure_future(keep_going("steward", Steward(service, clock).run, clock)),
-        asyncio.ensure_future(keep_going("quota enforcer", QuotaEnforcer(service, clock).run, clock)),
+        asyncio.ensure_future(run_background_work(service, clock, read_watch_settings(settings), courier)),
+        asyncio.ensure_future(restart_on_error("steward", AuditSealer(service, clock).run, clock)),
+        asyncio.ensure_future(restart_on_error("quota enforcer", QuotaEnforcer(service, clock).run, clock)),
     ]
     try:
         async with _mounted_mcp(app, service, clock):

@@ -16,7 +16,7 @@ _MAX_REQUESTS: Final = 1_000_000
 _NO_LIMIT: Final = ("off", "none")
 
 
-def usual_quotas(settings: Settings) -> Quotas:
+def read_default_quotas(settings: Settings) -> Quotas:
     return MEMBER_QUOTAS._replace(
         shortest_interval=_min_interval(settings),
         active_tasks=_max_active_tasks(settings),

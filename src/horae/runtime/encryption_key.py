@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ..encryption import Sealing, sealing_for
-from ..encryption.key_location import SharedKeyFile, sealing_on_server
+from ..encryption import Cipher, make_cipher
+from ..encryption.key_location import SharedKeyFile, make_server_cipher
 from ..encryption.refusals import refuse
 from ..errors import Refusal
 from .stores import sqlite_path
 from .url_schemes import is_on_server
 
 
-def sealing_of(url: str, key_file: str | None) -> Sealing:
+def make_sealing(url: str, key_file: str | None) -> Cipher:
     """Return the sealing of a store's secrets; `key_file` is the setting of that name."""
-    return sealing_on_server(key_file) if is_on_server(url) else sealing_for(sqlite_path(url), key_file)
+    return make_server_cipher(key_file) if is_on_server(url) else make_cipher(sqlite_path(url), key_file)
 
 
-def key_is_elsewhere(url: str, key_file: str | None) -> Refusal | None:
+def missing_key_refusal(url: str, key_file: str | None) -> Refusal | None:
     """Return a refusal if the key file of a store on a server is missing here: it was created on another machine."""
-    key = sealing_of(url, key_file)
+    key = make_sealing(url, key_file)
     is_missing = isinstance(key, SharedKeyFile) and not key.exists
     return refuse("key_file_missing", path=key.origin) if is_missing else None

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..api.event_format import STRAIGHT
-from .http_server import LARGEST_HEAD
+from ..api.event_format import DIRECT_WRITE
+from .http_server import MAX_HEAD_BYTES
 
-LONGEST_HEAD: Final = 15.0
+HEAD_TIMEOUT: Final = 15.0
 """Seconds from the first byte of a connection, or of the next request on it, to the end of the head."""
-LONGEST_BODY: Final = 60.0
+BODY_TIMEOUT: Final = 60.0
 """Seconds from there to the end of the body: a client that sends a byte a minute would otherwise hold a connection for
 ever, even without a valid token."""
 _TOO_LARGE: Final = (
@@ -46,7 +46,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._timeout = self.loop.call_later(LONGEST_HEAD, self.transport.close)
+        self._timeout = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_timeout()
@@ -55,7 +55,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._received_bytes += len(data)
         super().data_received(data)
-        if self.transport.is_closing() or self._received_bytes - self._parsed_bytes <= LARGEST_HEAD:
+        if self.transport.is_closing() or self._received_bytes - self._parsed_bytes <= MAX_HEAD_BYTES:
             return
         if self._reading_head:
             self._reject_head()
@@ -65,11 +65,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        extensions: dict[str, Any] = {STRAIGHT: self._write_chunk}
+        extensions: dict[str, Any] = {DIRECT_WRITE: self._write_chunk}
         self.scope["extensions"] = extensions
         self._reading_head = True
         if self._timeout is None:
-            self._timeout = self.loop.call_later(LONGEST_HEAD, self.transport.close)
+            self._timeout = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # Trailers, after the body, are dropped: a proxy in front has not checked them like headers.
@@ -79,13 +79,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         # A head that came in one packet was not counted while it arrived, and may exceed the limit.
         size = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + _HEADER_OVERHEAD * len(self.headers)
-        if size > LARGEST_HEAD:
+        if size > MAX_HEAD_BYTES:
             self._too_large = True
             raise _HeadTooLargeError
         self._reading_head = False
         self._parsed_bytes = self._received_bytes
         self._cancel_timeout()
-        self._timeout = self.loop.call_later(LONGEST_BODY, self.transport.close)
+        self._timeout = self.loop.call_later(BODY_TIMEOUT, self.transport.close)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 4672
-GRACE: Final = 5
+SHUTDOWN_GRACE: Final = 5
 """Seconds that open requests have to end at shutdown."""
 _BACKLOG: Final = 2_048
 _KEEP_ALIVE: Final = 15
-LARGEST_HEAD: Final = 32_768
+MAX_HEAD_BYTES: Final = 32_768
 _REQUIRED_LIBRARIES: Final = ("fastapi", "uvicorn")
 
 
-def check_parts() -> None:
+def check_libraries() -> None:
     """Raise a refusal if the libraries of the server are not installed."""
     for library in _REQUIRED_LIBRARIES:
         if find_spec(library) is None:
             raise refuse("missing_part", library=library, extra="server")
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Open a listening socket; raises `OSError` for a taken port before anything else starts.
 
     Child processes inherit it: connections that a dead one left in the backlog are accepted by the next.
@@ -51,7 +51,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI, listener: socket.socket) -> AsyncIterator[str]:
+async def serve_app(app: FastAPI, listener: socket.socket) -> AsyncIterator[str]:
     """Serve the app while the block runs and yield its address; on exit, open requests may end first."""
     import uvicorn  # noqa: PLC0415 - an extra
 
@@ -89,8 +89,8 @@ def _uvicorn_options() -> dict[str, Any]:
         "proxy_headers": False,
         "backlog": _BACKLOG,
         "timeout_keep_alive": _KEEP_ALIVE,
-        "timeout_graceful_shutdown": GRACE,
-        "h11_max_incomplete_event_size": LARGEST_HEAD,
+        "timeout_graceful_shutdown": SHUTDOWN_GRACE,
+        "h11_max_incomplete_event_size": MAX_HEAD_BYTES,
     }
 
 

@@ -18,7 +18,7 @@ from typing import IO, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from .process_settings import data_file
-from .tokens_file import read_private
+from .tokens_file import read_private_token
 
 try:
     import fcntl
@@ -40,11 +40,11 @@ class LocalServer(NamedTuple):
     store: str
 
     def read_token(self) -> str | None:
-        return read_private(self.token_file)
+        return read_private_token(self.token_file)
 
 
 @contextmanager
-def registered(server: LocalServer) -> Iterator[None]:
+def register_server(server: LocalServer) -> Iterator[None]:
     """List the server under its loopback address while the block runs; without such an address, do nothing."""
     entry = _write(server)
     try:

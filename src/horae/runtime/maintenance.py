@@ -6,13 +6,13 @@ from typing import Final
 
 from ..clock import Clock
 from ..service.service import Service
-from ..store_retry import StoreRetry, repeat
+from ..store_retry import StoreRetry, repeat_with_backoff
 
 _INTERVAL: Final = 0.5
 """Seconds. Audit rows are sealed within one second."""
 
 
-class Steward:
+class AuditSealer:
     def __init__(self, service: Service, clock: Clock) -> None:
         self._service = service
         self._clock = clock
@@ -24,4 +24,4 @@ class Steward:
 
     async def run(self) -> None:
         """Seal until cancelled; retry after store errors."""
-        await repeat(self.step, StoreRetry("sealing of the audit trail", self._clock), self._clock)
+        await repeat_with_backoff(self.step, StoreRetry("sealing of the audit trail", self._clock), self._clock)

@@ -14,17 +14,17 @@ from ..clock import Clock
 from ..observe import catalogue
 from ..observe.catalogue import Process
 from ..observe.health import TOLERANCE
-from ..observe.logs import RUNS, begin_logging
+from ..observe.logs import RUNS_LOGGER, configure_logging
 from ..observe.loop_lag import watch_lag
-from ..observe.metrics_server import Neighbour, Room, opened
+from ..observe.metrics_server import EnginePeer, MetricsEndpoint, serve_metrics
 from ..observe.observer import Observer
 from ..observe.scrape_access import read_policy
-from ..observe.scrape_settings import Looking
-from ..observe.traces import tracing_of
-from ..service.events.background_work import read_watches
+from ..observe.scrape_settings import Observability
+from ..observe.traces import tracing_from_environment
+from ..service.events.background_work import read_watch_settings
 from ..service.service import Service
 from ..settings import Settings
-from .process_settings import chosen_tolerance
+from .process_settings import read_clock_tolerance
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _VIA: Final = "metrics"
 
 
-def begin_log(
+def configure_log(
     settings: Settings,
     zone: str | None = None,
     *,
@@ -45,7 +45,7 @@ def begin_log(
     each of them itself. `on_terminal` makes the formatter for a terminal.
     """
     log_format, file = str(settings.value("log")), settings.value("log_file")
-    begin_logging(
+    configure_logging(
         log_format,
         str(settings.value("log_level")),
         file=None if file is None else str(file),
@@ -53,22 +53,22 @@ def begin_log(
         on_terminal=on_terminal,
     )
     omit_failures = not failures and log_format.strip().lower() == "text"
-    logging.getLogger(RUNS).setLevel(logging.ERROR if omit_failures else logging.NOTSET)
+    logging.getLogger(RUNS_LOGGER).setLevel(logging.ERROR if omit_failures else logging.NOTSET)
 
 
 def make_observer(process: Process, clock: Clock) -> Observer:
-    return Observer(process, clock, tracing_of(os.environ, process))
+    return Observer(process, clock, tracing_from_environment(os.environ, process))
 
 
-def looking_of(observer: Observer, settings: Settings, engine_peer: Neighbour | None = None) -> Looking:
+def make_observability(observer: Observer, settings: Settings, engine_peer: EnginePeer | None = None) -> Observability:
     """Build the scrape settings; raises a refusal for invalid ones before any server listens."""
     policy = read_policy(str(settings.value("metrics")))
-    tolerance = chosen_tolerance(settings) or TOLERANCE
-    return Looking(observer, policy, engine_peer, tolerance, read_watches(settings).grace)
+    tolerance = read_clock_tolerance(settings) or TOLERANCE
+    return Observability(observer, policy, engine_peer, tolerance, read_watch_settings(settings).grace)
 
 
 @asynccontextmanager
-async def watched(observer: Observer, clock: Clock) -> AsyncIterator[None]:
+async def run_observer(observer: Observer, clock: Clock) -> AsyncIterator[None]:
     """Measure the event loop's lag while the block runs; on exit, export the last spans."""
     lag_watch = asyncio.ensure_future(watch_lag(clock, observer.metrics))
     try:
@@ -81,10 +81,10 @@ async def watched(observer: Observer, clock: Clock) -> AsyncIterator[None]:
             await asyncio.to_thread(observer.tracing.close)
 
 
-def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
+def register_engine_gauges(observer: Observer, engine: Engine, capacity: int) -> None:
     """Register the gauges that are read from the engine."""
     figures, runner, lease = observer.metrics, engine.runner, engine.lease
-    figures.gauge(catalogue.GOING).set_callback(lambda: runner.active_count)
+    figures.gauge(catalogue.ACTIVE_RUNS).set_callback(lambda: runner.active_count)
     settler = engine.settler
     figures.gauge(catalogue.SETTLEMENTS_WAITING).set_callback(lambda: settler.pending)
     figures.gauge(catalogue.CAPACITY).set_callback(lambda: capacity)
@@ -92,14 +92,14 @@ def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
 
 
 @asynccontextmanager
-async def node_door(
-    descriptor: int | None, key: str, service: Service, clock: Clock, observability: Looking
+async def run_metrics_server(
+    descriptor: int | None, key: str, service: Service, clock: Clock, observability: Observability
 ) -> AsyncIterator[None]:
     """Run the node's metrics server on an inherited socket, given by its descriptor; None: no server."""
     if descriptor is None:
         yield
         return
-    room = Room(
+    room = MetricsEndpoint(
         observability.observer,
         service.store,
         clock,
@@ -108,5 +108,5 @@ async def node_door(
         key,
     )
     with socket.socket(fileno=os.dup(descriptor)) as listener:
-        async with opened(room, listener):
+        async with serve_metrics(room, listener):
             yield

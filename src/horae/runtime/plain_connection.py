@@ -41,7 +41,7 @@ def plain_connection(url: str, environment: Mapping[str, str] = os.environ) -> P
     return None
 
 
-def warn_of_plain_connection(url: str) -> None:
+def warn_about_plain_connection(url: str) -> None:
     connection = plain_connection(url)
     if connection is not None:
         LOG.warning(

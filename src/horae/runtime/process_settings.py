@@ -16,15 +16,15 @@ from ..settings import (
     WAKE_VARIABLE,
     WAKES,
     BadSettings,
-    Chosen,
     Settings,
-    precise_wake,
+    SettingValue,
+    is_precise_wake,
     read_settings,
 )
 from .stores import DEFAULT_STORE
 
 
-def chosen_settings(
+def load_settings(
     environment: Mapping[str, str], directory: Path | None = None, flags: Mapping[str, Any] | None = None
 ) -> Settings:
     """Read the settings; precedence: flag, environment, `horae.toml` in the directory, the user's own file."""
@@ -34,9 +34,9 @@ def chosen_settings(
         raise refuse("bad_settings", file=bad.file, problem=bad.problem) from None
 
 
-def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
+def read_wake_mode(settings: Settings, environment: Mapping[str, str]) -> bool:
     """Whether the engine sleeps until the next due instant instead of polling; an invalid value is refused."""
-    precise = precise_wake(settings, environment)
+    precise = is_precise_wake(settings, environment)
     if precise is not None:
         return precise
     value, origin = settings.overrides["wake"]
@@ -52,7 +52,7 @@ def check_output(settings: Settings) -> None:
         raise refuse("bad_choice", name=_source_name(chosen, "output"), value=chosen.value, allowed=", ".join(OUTPUTS))
 
 
-def chosen_tolerance(settings: Settings) -> timedelta | None:
+def read_clock_tolerance(settings: Settings) -> timedelta | None:
     """Return how far a node's clock may be off when it starts; None where it is not set."""
     chosen = settings.overrides.get("clock_tolerance")
     if chosen is None:
@@ -65,7 +65,7 @@ def chosen_tolerance(settings: Settings) -> timedelta | None:
         raise refuse("bad_duration", name=name, value=text, least="0s", most="1d") from None
 
 
-def _source_name(chosen: Chosen, path: str) -> str:
+def _source_name(chosen: SettingValue, path: str) -> str:
     """Return the name under which the user set it: an environment variable, or the setting and its file."""
     return chosen.origin if chosen.origin.isupper() else f"{path} ({chosen.origin})"
 

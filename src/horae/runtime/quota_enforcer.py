@@ -6,7 +6,7 @@ from typing import Final
 
 from ..clock import Clock
 from ..service.service import Service
-from ..store_retry import StoreRetry, repeat
+from ..store_retry import StoreRetry, repeat_with_backoff
 
 _INTERVAL: Final = 60.0
 
@@ -25,4 +25,4 @@ class QuotaEnforcer:
 
     async def run(self) -> None:
         """Enforce until cancelled; retry after store errors."""
-        await repeat(self.step, StoreRetry("enforcement of quotas", self._clock), self._clock)
+        await repeat_with_backoff(self.step, StoreRetry("enforcement of quotas", self._clock), self._clock)

@@ -13,12 +13,12 @@ from ..outgoing.addresses import read_networks
 from ..ports.full_store import Keeping
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
-from ..service.accounts.approval_policy import Gate
-from ..service.accounts.secrets import SecretBox
+from ..service.accounts.approval_policy import ApprovalPolicy
+from ..service.accounts.secrets import SecretVault
 from ..service.service import Service
-from .default_quotas import usual_quotas
-from .encryption_key import sealing_of
-from .target_kinds import Kinds, usable
+from .default_quotas import read_default_quotas
+from .encryption_key import make_sealing
+from .target_kinds import TargetKinds, open_all
 
 _CALLBACK_KEY: Final = "callback_key"
 _KEY_RECORD: Final = ("callback", "key")
@@ -29,20 +29,28 @@ def make_service(
     store: Keeping,
     clock: Clock,
     zone: str | None,
-    kinds: Kinds,
+    kinds: TargetKinds,
     on_write: Callable[[datetime | None], None] = lambda _due: None,
 ) -> Service:
-    secrets = SecretBox(store, sealing_of(url, kinds.settings.value("key_file")), clock)
+    secrets = SecretVault(store, make_sealing(url, kinds.settings.value("key_file")), clock)
     networks = read_networks(kinds.settings.value("outgoing_networks"))
-    members = usual_quotas(kinds.settings)
-    gate = Gate(frozenset(kinds.settings.value("agent_functions") or ()))
+    members = read_default_quotas(kinds.settings)
+    gate = ApprovalPolicy(frozenset(kinds.settings.value("agent_functions") or ()))
     return Service(
-        store, clock, zone, secrets, check=kinds.check, on_write=on_write, networks=networks, member_quotas=members, approval_policy=gate
+        store,
+        clock,
+        zone,
+        secrets,
+        check=kinds.check,
+        on_write=on_write,
+        networks=networks,
+        member_quotas=members,
+        approval_policy=gate,
     )
 
 
 async def open_targets(
-    service: Service, clock: Clock, kinds: Kinds, publish: Callable[[str, Mapping[str, Any]], int | None]
+    service: Service, clock: Clock, kinds: TargetKinds, publish: Callable[[str, Mapping[str, Any]], int | None]
 ) -> dict[str, Any]:
     """Open every target kind; return by name the target, or the refusal that says why it does not work here."""
     key = await callback_key(service.store) if kinds.settings_of("http").get("callback_url") else None
@@ -58,7 +66,7 @@ async def open_targets(
             settings = {**settings, _CALLBACK_KEY: key}
         return kind.open(Tools(clock, service.secrets, settings, publish, reach))
 
-    return dict(usable(kinds, open_one))
+    return dict(open_all(kinds, open_one))
 
 
 async def callback_key(records: Records) -> str:

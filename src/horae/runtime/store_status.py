@@ -6,30 +6,30 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock
-from ..stores.sql.status import ServerCondition as ServerCondition  # noqa: PLC0414 - shown here too
+from ..stores.sql.status import ServerStatus as ServerStatus  # noqa: PLC0414 - shown here too
 from .url_schemes import MYSQL, POSTGRES
 
 if TYPE_CHECKING:
-    from ..stores.sqlite.status import Condition
+    from ..stores.sqlite.status import FileStatus
 
 _DRIVERS: Final = {POSTGRES: "asyncpg", MYSQL: "asyncmy"}
 
 
-def store_condition(path: str) -> Condition:
+def read_file_status(path: str) -> FileStatus:
     """Return the schema and settings of a file; raises `StoreDamaged` for a file that is not a Horae store."""
-    from ..stores.sqlite.status import condition_of  # noqa: PLC0415 - each store loads only where it is used
+    from ..stores.sqlite.status import read_status  # noqa: PLC0415 - each store loads only where it is used
 
-    return condition_of(path)
+    return read_status(path)
 
 
-async def server_condition(url: str, clock: Clock) -> ServerCondition | None:
+async def read_server_status(url: str, clock: Clock) -> ServerStatus | None:
     """Return the server's version and durability settings; None for a store that is not on a server."""
     if url.startswith(POSTGRES):
-        from ..stores.postgres.status import condition_of as of_postgres  # noqa: PLC0415
+        from ..stores.postgres.status import read_status as of_postgres  # noqa: PLC0415
 
         return await of_postgres(url, clock)
     if url.startswith(MYSQL):
-        from ..stores.mysql.status import condition_of as of_mysql  # noqa: PLC0415
+        from ..stores.mysql.status import read_status as of_mysql  # noqa: PLC0415
 
         return await of_mysql(url, clock)
     return None
@@ -46,6 +46,6 @@ def driver_of(url: str) -> str:
 
 def library_versions() -> tuple[str, str]:
     """Return the version of SQLite, and of the library that contains it."""
-    from ..stores.sqlite.status import versions  # noqa: PLC0415
+    from ..stores.sqlite.status import library_versions  # noqa: PLC0415
 
-    return versions()
+    return library_versions()

@@ -12,7 +12,7 @@ from ..model.refusals import refuse
 from ..ports.full_store import Keeping
 from ..ports.wakeup import Wakeup
 from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
-from ..stores.masked_url import masked as masked  # noqa: PLC0414
+from ..stores.masked_url import mask_url as mask_url  # noqa: PLC0414
 from ..stores.masked_url import without_password as without_password  # noqa: PLC0414
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
@@ -20,7 +20,7 @@ _MYSQL: Final = ("mysql:", "mariadb:")
 _MYSQL_POLL_INTERVAL: Final = timedelta(seconds=1)
 
 
-class NoRing:
+class NoNotifier:
     """Notifier that does nothing: no other process shares the store, or polling was configured."""
 
     def notify(self) -> None: ...
@@ -52,7 +52,7 @@ def make_store(url: str) -> Keeping:
         return MySQLStore(url)
     path = sqlite_path(url)
     if path is None:
-        raise refuse("unknown_store", url=masked(url))
+        raise refuse("unknown_store", url=mask_url(url))
     from ..stores.sqlite import SQLiteStore  # noqa: PLC0415
 
     return SQLiteStore(path)
@@ -61,22 +61,22 @@ def make_store(url: str) -> Keeping:
 def make_wakeup(url: str, *, precise: bool) -> Wakeup:
     """Create the notifier between processes on this store: NOTIFY, advisory locks, a socket, or none."""
     if precise and url.startswith(("postgresql:", "postgres:")):
-        from ..stores.postgres.notify import NotifyRing  # noqa: PLC0415
+        from ..stores.postgres.notify import PostgresNotifier  # noqa: PLC0415
 
-        return NotifyRing(url)
+        return PostgresNotifier(url)
     if precise and url.startswith(_MYSQL):
-        from ..stores.mysql.wakeup import LockRing  # noqa: PLC0415
+        from ..stores.mysql.wakeup import MySQLNotifier  # noqa: PLC0415
 
-        return LockRing(url)
+        return MySQLNotifier(url)
     path = sqlite_path(url)
     if path is None or not precise or os.name != "posix":
-        return NoRing()
-    from ..stores.sqlite.wakeup import SocketRing  # noqa: PLC0415
+        return NoNotifier()
+    from ..stores.sqlite.wakeup import SocketNotifier  # noqa: PLC0415
 
-    return SocketRing(os.path.realpath(path))
+    return SocketNotifier(os.path.realpath(path))
 
 
-def usual_look(url: str) -> timedelta | None:
+def default_poll_interval(url: str) -> timedelta | None:
     """Return how often to poll the agenda where a notification may get lost; None: at the poll ceiling."""
     return _MYSQL_POLL_INTERVAL if url.startswith(_MYSQL) else None
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..errors import Refusal
 from ..model.field_checks import check_text
 from ..model.limits import NAME_CHARACTERS
-from ..model.refusals import NOT_CARRIED, refuse
+from ..model.refusals import TARGET_NOT_SUPPORTED, refuse
 from ..model.task import Target
 from ..ports.target import TargetKind
 from ..settings import Settings
@@ -34,7 +34,7 @@ def kind_names() -> tuple[str, ...]:
     return tuple(sorted({*_BUILT_IN, *(each.name for each in entry_points(group=ENTRY_POINTS)), FUNCTION}))
 
 
-class Kinds:
+class TargetKinds:
     """Target kinds by name; each is imported when the first task of that kind is created or run."""
 
     def __init__(self, settings: Settings) -> None:
@@ -66,7 +66,7 @@ class Kinds:
         if target.kind == FUNCTION:
             return _check_function(target)
         if target.kind in _IMPORT_ONLY and target.kind not in self._plugins:
-            raise refuse(NOT_CARRIED, kind=target.kind, kinds=", ".join(self.names))
+            raise refuse(TARGET_NOT_SUPPORTED, kind=target.kind, kinds=", ".join(self.names))
         kind = self.find(target.kind)
         spec, payload_value = json.loads(target.spec), json.loads(payload)
         if not isinstance(spec, dict):
@@ -103,7 +103,7 @@ def _check_function(target: Target) -> Target:
     return target
 
 
-def usable(kinds: Kinds, open_one: Callable[[str, TargetKind], Any]) -> Mapping[str, Any]:
+def open_all(kinds: TargetKinds, open_one: Callable[[str, TargetKind], Any]) -> Mapping[str, Any]:
     """Open every kind; one whose library is missing, or whose settings are wrong, is mapped to its refusal."""
     opened: dict[str, Any] = {}
     for name in kinds.names:

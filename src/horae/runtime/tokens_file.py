@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from ..encryption.key_location import named_path
+from ..encryption.key_location import configured_path
 from .process_settings import data_file
 from .stores import sqlite_path
 from .url_schemes import is_on_server
@@ -34,13 +34,13 @@ def token_path(url: str, key_file: str | None) -> Path:
         real = Path(os.path.realpath(database))
         return real.with_name(real.name + SUFFIX)
     if is_on_server(url):
-        key = named_path(key_file)
+        key = configured_path(key_file)
         folder = data_file().parent if key is None else key.parent
         return folder / f"{sha256(url.encode()).hexdigest()[:16]}{SUFFIX}"
     return data_file().parent / f"memory-{os.getpid()}{SUFFIX}"
 
 
-def keep_token(path: Path, text: str) -> None:
+def write_token(path: Path, text: str) -> None:
     """Write the token atomically (temporary file, then rename), readable by its user alone."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
@@ -54,7 +54,7 @@ def keep_token(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-def read_private(path: Path) -> str | None:
+def read_private_token(path: Path) -> str | None:
     """Return the token in this file; None where it is missing, or other users could read it."""
     try:
         with path.open("r", encoding="ascii") as file:

@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from typing import Final, NamedTuple
 
 from ..settings import SETTINGS, Settings
-from ..targets.setting_names import KEYS
+from ..targets.setting_names import SETTING_NAMES
 from .target_kinds import ENTRY_POINTS, FUNCTION
 
 _PREFIX: Final = "HORAE_"
@@ -30,12 +30,12 @@ _OTHER_VARIABLES: Final = (
     "HORAE_PLANNED",
     "HORAE_ATTEMPT",
 )
-VARIABLES: Final = frozenset(
+KNOWN_VARIABLES: Final = frozenset(
     {*(name for setting in SETTINGS for name in setting.variables if name.startswith(_PREFIX)), *_OTHER_VARIABLES}
 )
 
 
-class Unheard(NamedTuple):
+class UnusedSetting(NamedTuple):
     """A setting that nothing reads. `file` is its file, empty for a variable; `nearest` the name probably meant."""
 
     name: str
@@ -43,18 +43,18 @@ class Unheard(NamedTuple):
     nearest: str | None
 
 
-def unheard(settings: Settings, environment: Mapping[str, str]) -> tuple[Unheard, ...]:
+def find_unused_settings(settings: Settings, environment: Mapping[str, str]) -> tuple[UnusedSetting, ...]:
     """Return the unread variables and target keys."""
     return (*_unused_variables(environment), *_unused_keys(settings))
 
 
-def _unused_variables(environment: Mapping[str, str]) -> Iterator[Unheard]:
+def _unused_variables(environment: Mapping[str, str]) -> Iterator[UnusedSetting]:
     for name in sorted(environment):
-        if name.startswith(_PREFIX) and name not in VARIABLES:
-            yield Unheard(name, "", _nearest(name, _PREFIX, VARIABLES))
+        if name.startswith(_PREFIX) and name not in KNOWN_VARIABLES:
+            yield UnusedSetting(name, "", _nearest(name, _PREFIX, KNOWN_VARIABLES))
 
 
-def _unused_keys(settings: Settings) -> Iterator[Unheard]:
+def _unused_keys(settings: Settings) -> Iterator[UnusedSetting]:
     """Yield the unread target keys; those of plug-in kinds are not checked, since only the plug-in knows its keys."""
     plugins = {FUNCTION, *(each.name for each in entry_points(group=ENTRY_POINTS))}
     for path, chosen in settings.overrides.items():
@@ -62,15 +62,15 @@ def _unused_keys(settings: Settings) -> Iterator[Unheard]:
         kind, _, key = rest.partition(".")
         if first != _TARGETS or kind in plugins:
             continue
-        if kind not in KEYS:
-            near = _nearest(kind, "", KEYS)
-            yield Unheard(path, chosen.origin, None if near is None else f"{_TARGETS}.{near}.{key}")
-        elif key not in KEYS[kind]:
-            yield Unheard(path, chosen.origin, _nearest(path, f"{_TARGETS}.{kind}.", _paths(kind)))
+        if kind not in SETTING_NAMES:
+            near = _nearest(kind, "", SETTING_NAMES)
+            yield UnusedSetting(path, chosen.origin, None if near is None else f"{_TARGETS}.{near}.{key}")
+        elif key not in SETTING_NAMES[kind]:
+            yield UnusedSetting(path, chosen.origin, _nearest(path, f"{_TARGETS}.{kind}.", _paths(kind)))
 
 
 def _paths(kind: str) -> tuple[str, ...]:
-    return tuple(f"{_TARGETS}.{kind}.{key}" for key in KEYS[kind])
+    return tuple(f"{_TARGETS}.{kind}.{key}" for key in SETTING_NAMES[kind])
 
 
 def _nearest(name: str, common: str, known: Collection[str]) -> str | None:

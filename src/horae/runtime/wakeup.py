@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-EVERY: Final = 0.005
+MIN_INTERVAL: Final = 0.005
 """Seconds. Each notification makes every engine poll; with hundreds of writes a second, one poll covers many."""
 
 
-class Ringing:
+class ThrottledNotifier:
     """Rate-limited notifier: writes during the pause are covered by one notification at its end, so none is lost."""
 
-    def __init__(self, notify: Callable[[], None], interval: float = EVERY) -> None:
+    def __init__(self, notify: Callable[[], None], interval: float = MIN_INTERVAL) -> None:
         self._notify = notify
         self._interval = interval
         self._pause: asyncio.TimerHandle | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .calendar import Calendar, Hours, NthWeekday
-from .canonical import from_json, from_wish, to_json
+from .canonical import from_json, from_request, to_json
 from .cron import Cron
 from .evaluate import advance, count, due, first, iterate, next  # noqa: A004 - the product's own question
 from .every import Every
@@ -30,7 +30,7 @@ __all__ = [
     "due",
     "first",
     "from_json",
-    "from_wish",
+    "from_request",
     "iterate",
     "next",
     "to_json",

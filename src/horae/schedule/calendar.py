@@ -7,13 +7,13 @@ from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
-from .calendar_days import CountedPeriods, ExcludingDates, SpillingPattern, Unit, month_mask
-from .days import EVERY_MONTH, EVERY_WEEKDAY, Days, Weekly, day_number, monthly
+from .calendar_days import CountedPeriods, ExcludingDates, OvernightPattern, Unit, month_mask
+from .days import EVERY_MONTH, EVERY_WEEKDAY, Days, Weekly, day_number, make_monthly
 from .instants import DAY, FIRST_INSTANT, SECOND, to_instant
 from .refusals import refuse
-from .rules import Rule, WallRule, repeating_rule
-from .value import Past, Schedule, Setting, first_instant, is_wall, require
-from .wall import DaysAndTimes, Times, WallPattern, periodic_offsets, times_of
+from .rules import Rule, WallRule, make_periodic_rule
+from .value import Past, Schedule, Setting, check_type, first_instant, is_wall
+from .wall import DaysAndTimes, Times, WallPattern, make_times, periodic_offsets
 from .zones import find_zone
 
 UNIT_NAMES: Final[dict[str, tuple[str, str]]] = {
@@ -23,10 +23,10 @@ UNIT_NAMES: Final[dict[str, tuple[str, str]]] = {
     "year": ("year", "年"),
     "hours": ("window of hours", "时间段"),
 }
-MOST_PERIODS: Final = 1000
-MOST_YEARS: Final = 400  # after 400 years the Gregorian calendar repeats
-MOST_TIMES: Final = 1440
-MOST_DATES: Final = 1000
+MAX_PERIODS: Final = 1000
+MAX_YEARS: Final = 400  # after 400 years the Gregorian calendar repeats
+MAX_TIMES: Final = 1440
+MAX_DATES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,8 +37,8 @@ class NthWeekday:
     nth: int
 
     def __post_init__(self) -> None:
-        require("weekday", self.weekday, int, "a number from 0, Monday, to 6")
-        require("nth", self.nth, int, "a number from 1 to 5, or from -1 to -5")
+        check_type("weekday", self.weekday, int, "a number from 0, Monday, to 6")
+        check_type("nth", self.nth, int, "a number from 1 to 5, or from -1 to -5")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class Hours:
 
     def __post_init__(self) -> None:
         for name in ("opens", "closes"):
-            require(name, getattr(self, name), time, "a time of day")
-        require("days", self.days, (tuple, list), "weekdays")
+            check_type(name, getattr(self, name), time, "a time of day")
+        check_type("days", self.days, (tuple, list), "weekdays")
         for day in self.days:
-            require("days", day, int, "a number from 0, Monday, to 6")
+            check_type("days", day, int, "a number from 0, Monday, to 6")
 
 
 On: TypeAlias = int | NthWeekday
@@ -129,16 +129,16 @@ def _normalize_hours(calendar: Calendar, hours: Hours) -> dict[str, object]:
 
 def _make_rule(calendar: Calendar, setting: Setting, origin: int) -> Rule:
     zone = setting.require_zone()
-    pattern = wall_pattern(calendar, origin)
+    pattern = make_wall_pattern(calendar, origin)
     table = None
     if isinstance(pattern, DaysAndTimes) and isinstance(pattern.days, Weekly):
         table = periodic_offsets(pattern.days.weekdays, pattern.times)
     if table is None:
         return WallRule(zone, pattern, setting.gap, setting.fold, flowing=calendar.flowing)
-    return repeating_rule(zone, pattern, setting.gap, setting.fold, table, flowing=calendar.flowing)
+    return make_periodic_rule(zone, pattern, setting.gap, setting.fold, table, flowing=calendar.flowing)
 
 
-def wall_pattern(calendar: Calendar, origin: int) -> WallPattern:
+def make_wall_pattern(calendar: Calendar, origin: int) -> WallPattern:
     days = _matching_days(calendar)
     if days is None:
         raise refuse("never", expression=calendar.kind)
@@ -147,19 +147,19 @@ def wall_pattern(calendar: Calendar, origin: int) -> WallPattern:
     excluded = frozenset(day_number(each) for each in calendar.exclude)
     times, overnight = times_of_day(calendar)
     if overnight is not None:
-        return SpillingPattern(days, times, overnight, excluded)
+        return OvernightPattern(days, times, overnight, excluded)
     return DaysAndTimes(ExcludingDates(days, excluded) if excluded else days, times)
 
 
 def times_of_day(calendar: Calendar) -> tuple[Times, Times | None]:
     """The times on the day itself, and those of a window that continues after midnight (None: no such window)."""
     if calendar.hours is None:
-        return times_of(_second_of_day(each) for each in calendar.at), None
+        return make_times(_second_of_day(each) for each in calendar.at), None
     opens, closes = _second_of_day(calendar.hours.opens), _second_of_day(calendar.hours.closes)
     step = int((calendar.step or timedelta(days=1)).total_seconds())
     all_times = range(opens, closes + (DAY if closes < opens else 0) + 1, step)
     overnight = [each - DAY for each in all_times if each >= DAY]
-    return times_of(each for each in all_times if each < DAY), times_of(overnight) if overnight else None
+    return make_times(each for each in all_times if each < DAY), make_times(overnight) if overnight else None
 
 
 def _matching_days(calendar: Calendar) -> Days | None:
@@ -175,7 +175,7 @@ def _matching_days(calendar: Calendar) -> Days | None:
             return Weekly(weekdays)
     numbers = tuple(each for each in calendar.on if isinstance(each, int)) if calendar.unit in ("month", "year") else ()
     nths = tuple((each.weekday, each.nth) for each in calendar.on if isinstance(each, NthWeekday))
-    return monthly(months, partial(month_mask, numbers, nths, weekdays))
+    return make_monthly(months, partial(month_mask, numbers, nths, weekdays))
 
 
 def _second_of_day(at: time) -> int:
@@ -194,15 +194,15 @@ def check_types(calendar: Calendar) -> None:
         "at": (calendar.at, time),
         "exclude": (calendar.exclude, date),
     }
-    require("every", calendar.every, int, "a whole number")
+    check_type("every", calendar.every, int, "a whole number")
     for name, (values, kind) in parts.items():
-        require(name, values, (tuple, list), "a tuple")
+        check_type(name, values, (tuple, list), "a tuple")
         for each in values:
-            require(name, each, kind, "a value of its own type")
+            check_type(name, each, kind, "a value of its own type")
     if calendar.hours is not None:
-        require("hours", calendar.hours, Hours, "a window of hours")
+        check_type("hours", calendar.hours, Hours, "a window of hours")
     if calendar.step is not None:
-        require("step", calendar.step, timedelta, "a duration")
+        check_type("step", calendar.step, timedelta, "a duration")
     if any(isinstance(each, datetime) for each in calendar.exclude):
         raise refuse("bad_value", key="exclude", value=calendar.exclude, wanted="dates")
 
@@ -210,11 +210,11 @@ def check_types(calendar: Calendar) -> None:
 def check_calendar(calendar: Calendar) -> None:
     if calendar.unit not in ("day", "week", "month", "year"):
         raise refuse("bad_choice", name="unit", value=calendar.unit, allowed="day, week, month, year")
-    most = MOST_YEARS if calendar.unit == "year" else MOST_PERIODS
+    most = MAX_YEARS if calendar.unit == "year" else MAX_PERIODS
     if not 1 <= calendar.every <= most:
         raise refuse("bad_every", value=calendar.every, most=most)
-    if len(calendar.at) > MOST_TIMES or len(calendar.exclude) > MOST_DATES:
-        raise refuse("too_many", times=MOST_TIMES, dates=MOST_DATES)
+    if len(calendar.at) > MAX_TIMES or len(calendar.exclude) > MAX_DATES:
+        raise refuse("too_many", times=MAX_TIMES, dates=MAX_DATES)
     if any(not 1 <= month <= 12 for month in calendar.months):
         raise refuse("bad_month", value=", ".join(map(str, calendar.months)))
     _check_on(calendar)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from .days import EVERY_WEEKDAY, Days, Weekly, civil, nth_weekday, weekday_days
+from .days import EVERY_WEEKDAY, Days, Weekly, nth_weekday, to_calendar_date, weekday_days
 from .gregorian import first_of_month
 from .instants import DAY
 from .wall import DaysAndTimes, Times
@@ -64,7 +64,7 @@ class CountedPeriods:
             return day
         if self.unit == "week":
             return (day + 3) // 7
-        match = civil(day)
+        match = to_calendar_date(day)
         return match.year if self.unit == "year" else match.year * 12 + match.month - 1
 
     def _first_day(self, period: int) -> int:
@@ -95,7 +95,7 @@ class ExcludingDates:
 
 
 @dataclass(frozen=True, slots=True)
-class SpillingPattern:
+class OvernightPattern:
     """Wall times of a window of hours that runs past midnight and belongs to the day on which it opened."""
 
     days: Days

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from .calendar import Calendar, Hours, NthWeekday, On
 from .cron import Cron
-from .durations import iso_duration, parse_duration
+from .durations import format_iso_duration, parse_duration
 from .every import Every
 from .now import Now
 from .once import Once, refuse_repeated_once
@@ -42,15 +42,15 @@ def to_json(schedule: Schedule) -> dict[str, Any]:
 def _kind_fields(schedule: Schedule) -> dict[str, Any]:
     match schedule:
         case Once(at=at):
-            return {"at": show_moment(at)}
+            return {"at": format_moment(at)}
         case Every(interval=interval, since=since):
-            return {"interval": iso_duration(interval), "from": since}
+            return {"interval": format_iso_duration(interval), "from": since}
         case Cron(expression=expression):
             return {"expression": expression}
         case Calendar():
             return _calendar_fields(schedule)
         case RRule(recurrence=rule, exclude=exclude):
-            return {"rule": rule} | ({"exclude": [show_moment(each) for each in exclude]} if exclude else {})
+            return {"rule": rule} | ({"exclude": [format_moment(each) for each in exclude]} if exclude else {})
         case _:
             return {}
 
@@ -62,12 +62,12 @@ def _calendar_fields(calendar: Calendar) -> dict[str, Any]:
     if calendar.months:
         part["months"] = list(calendar.months)
     if calendar.at:
-        part["at"] = [show_time(each) for each in calendar.at]
+        part["at"] = [format_time(each) for each in calendar.at]
     if calendar.hours and calendar.step:
-        part["hours"] = {"from": show_time(calendar.hours.opens), "to": show_time(calendar.hours.closes)}
+        part["hours"] = {"from": format_time(calendar.hours.opens), "to": format_time(calendar.hours.closes)}
         if calendar.hours.days:
             part["hours"]["days"] = [WEEKDAY_NAMES[day] for day in calendar.hours.days]
-        part["step"] = iso_duration(calendar.step)
+        part["step"] = format_iso_duration(calendar.step)
     if calendar.exclude:
         part["exclude"] = [each.isoformat() for each in calendar.exclude]
     return part
@@ -82,22 +82,22 @@ def _encode_on(each: On, unit: str) -> Any:
 def _encode_modifiers(schedule: Schedule) -> dict[str, Any]:
     encoded: dict[str, Any] = {
         "zone": schedule.zone,
-        "start": schedule.start and show_moment(schedule.start),
-        "end": schedule.end and show_moment(schedule.end),
+        "start": schedule.start and format_moment(schedule.start),
+        "end": schedule.end and format_moment(schedule.end),
         "repeat": schedule.repeat,
         "counting": schedule.counting if schedule.counting == "planned" else None,
-        "jitter": schedule.jitter and iso_duration(schedule.jitter),
+        "jitter": schedule.jitter and format_iso_duration(schedule.jitter),
         "gap": None if isinstance(schedule, RRule) and schedule.gap == "skip" else schedule.gap,
         "fold": schedule.fold,
     }
     return {key: value for key, value in encoded.items() if value is not None}
 
 
-def show_time(at: time) -> str:
+def format_time(at: time) -> str:
     return at.isoformat("seconds" if at.second else "minutes")
 
 
-def show_moment(moment: Moment) -> str:
+def format_moment(moment: Moment) -> str:
     if not isinstance(moment, datetime):
         return moment.isoformat()
     if moment.tzinfo is None:
@@ -108,17 +108,17 @@ def show_moment(moment: Moment) -> str:
 # --- decode ------------------------------------------------------------------------------------------------------
 
 
-LONGEST_EXPRESSION: Final = 2_000  # every value of every field written out stays far below this
+MAX_EXPRESSION_LENGTH: Final = 2_000  # every value of every field written out stays far below this
 
 
-def from_wish(mapping: Mapping[str, Any]) -> Schedule:
+def from_request(mapping: Mapping[str, Any]) -> Schedule:
     """Decode a requested schedule: like `from_json`, but with limits on length and cost.
 
     Stored schedules are decoded by `from_json`, so that they stay readable when limits change.
     """
     expression = mapping.get("expression")
-    if isinstance(expression, str) and len(expression) > LONGEST_EXPRESSION:
-        raise refuse("too_long", LONGEST_EXPRESSION, length=len(expression), most=LONGEST_EXPRESSION)
+    if isinstance(expression, str) and len(expression) > MAX_EXPRESSION_LENGTH:
+        raise refuse("too_long", MAX_EXPRESSION_LENGTH, length=len(expression), most=MAX_EXPRESSION_LENGTH)
     schedule = from_json(mapping)
     refuse_if_endless(schedule)
     refuse_repeated_once(schedule)

@@ -26,7 +26,7 @@ class ClockChange:
     runs_at: int | None  # the wall time at which a time in a gap runs instead
 
 
-def clock_changes(rule: Rule, after: int, until: int) -> Iterator[ClockChange]:
+def find_clock_changes(rule: Rule, after: int, until: int) -> Iterator[ClockChange]:
     """Yield the changes in (after, until], in seconds; none for schedules that are not tied to a wall clock."""
     while isinstance(rule, ExceptionsRule | CountedRule):
         rule = rule.rule

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import ClassVar, Final
 
-from .cron_fields import CronFields, Field, normalize, read_fields
-from .days import EVERY_WEEKDAY, Days, Weekly, monthly, nearest_working_day, nth_weekday, weekday_days
+from .cron_fields import CronFields, Field, normalize, parse_fields
+from .days import EVERY_WEEKDAY, Days, Weekly, make_monthly, nearest_working_day, nth_weekday, weekday_days
 from .refusals import refuse
-from .rules import Rule, WallRule, repeating_rule
-from .value import Past, Schedule, Setting, require
+from .rules import Rule, WallRule, make_periodic_rule
+from .value import Past, Schedule, Setting, check_type
 from .wall import DaysAndTimes, TimesOfDay, periodic_offsets
 
 _EVERY_DAY: Final = frozenset(range(1, 32))
@@ -18,7 +18,7 @@ _EVERY_MONTH: Final = frozenset(range(1, 13))
 
 
 @dataclass(frozen=True, slots=True)
-class CronPlan:
+class CompiledCron:
     """A compiled expression, shared between equal texts; `table` is set where it repeats weekly or faster."""
 
     pattern: DaysAndTimes
@@ -32,14 +32,14 @@ class Cron(Schedule):
     expression: str
 
     def __post_init__(self) -> None:
-        require("expression", self.expression, str, "a cron expression")
-        plan(self.expression)
+        check_type("expression", self.expression, str, "a cron expression")
+        compile_cron(self.expression)
         object.__setattr__(self, "expression", normalize(self.expression))
         Schedule.__post_init__(self)
 
     @property
     def fields(self) -> CronFields:
-        return read_fields(self.expression)
+        return parse_fields(self.expression)
 
     def rule(self, setting: Setting, past: Past) -> Rule:  # noqa: ARG002 - a cron expression has no past
         return self.wall_rule(setting)
@@ -49,23 +49,23 @@ class Cron(Schedule):
 
 
 def _make_rule(expression: str, setting: Setting) -> WallRule:
-    planned = plan(expression)
+    planned = compile_cron(expression)
     zone = setting.require_zone()
     if planned.table is None:
         return WallRule(zone, planned.pattern, setting.gap, setting.fold, flowing=planned.flowing)
-    return repeating_rule(zone, planned.pattern, setting.gap, setting.fold, planned.table, flowing=planned.flowing)
+    return make_periodic_rule(zone, planned.pattern, setting.gap, setting.fold, planned.table, flowing=planned.flowing)
 
 
 @lru_cache(maxsize=1024)
-def plan(expression: str) -> CronPlan:
+def compile_cron(expression: str) -> CompiledCron:
     """Compile an expression (cached); refuses one that is malformed or never matches."""
-    fields = read_fields(expression if not expression.lstrip().startswith("@") else normalize(expression))
+    fields = parse_fields(expression if not expression.lstrip().startswith("@") else normalize(expression))
     times = _make_times(fields)
     days = _make_days(fields)
     if days is None:
         raise refuse("never", expression=" ".join(expression.split()))
     table = periodic_offsets(days.weekdays, times) if isinstance(days, Weekly) else None
-    return CronPlan(DaysAndTimes(days, times), table, fields.flowing)
+    return CompiledCron(DaysAndTimes(days, times), table, fields.flowing)
 
 
 def _make_times(fields: CronFields) -> TimesOfDay:
@@ -83,7 +83,7 @@ def _make_days(fields: CronFields) -> Days | None:
     if every_month and fields.day.values == _EVERY_DAY and not (fields.weekday.nth or fields.weekday.last_weekdays):
         return Weekly(weekdays)
     months = sum(1 << month for month in fields.month.values)
-    return monthly(months, partial(_matching_days, fields.day, fields.weekday, both=fields.both_day_fields))
+    return make_monthly(months, partial(_matching_days, fields.day, fields.weekday, both=fields.both_day_fields))
 
 
 def weekday_mask(cron_weekdays: frozenset[int]) -> int:

@@ -114,7 +114,7 @@ def normalize(expression: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def read_fields(expression: str) -> CronFields:
+def parse_fields(expression: str) -> CronFields:
     words = [(match.group(), match.start()) for match in re.finditer(r"\S+", expression)]
     if len(words) not in (5, 6):
         code = "empty" if not words else "field_count"
@@ -236,7 +236,13 @@ def _read_range(item: str, position: int, kind: FieldKind) -> range:
         raise refuse("step_without_range", step_place, field=kind.names_in_languages, value=first)
     if step > last - first:
         raise refuse(
-            "step_too_large", step_place, field=kind.names_in_languages, step=step, first=first, last=last, most=last - first
+            "step_too_large",
+            step_place,
+            field=kind.names_in_languages,
+            step=step,
+            first=first,
+            last=last,
+            most=last - first,
         )
     return range(first, last + 1, step)
 
@@ -261,7 +267,14 @@ def _parse_number(text: str, position: int, kind: FieldKind) -> int:
         return kind.names.index(text) + kind.lowest
     value = _parse_digits(text, position, kind)
     if not kind.lowest <= value <= kind.highest:
-        raise refuse("out_of_range", position, field=kind.names_in_languages, value=value, lowest=kind.lowest, highest=kind.highest)
+        raise refuse(
+            "out_of_range",
+            position,
+            field=kind.names_in_languages,
+            value=value,
+            lowest=kind.lowest,
+            highest=kind.highest,
+        )
     return value
 
 
@@ -269,5 +282,12 @@ def _parse_digits(text: str, position: int, kind: FieldKind) -> int:
     if text == "?":
         raise refuse("question_mark", position)
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise refuse("not_a_number", position, field=kind.names_in_languages, value=text, lowest=kind.lowest, highest=kind.highest)
+        raise refuse(
+            "not_a_number",
+            position,
+            field=kind.names_in_languages,
+            value=text,
+            lowest=kind.lowest,
+            highest=kind.highest,
+        )
     return int(text)

@@ -61,7 +61,7 @@ MonthMask = Callable[[int, int], int]
 class Monthly:
     """The days that a rule picks in each month of a set of months."""
 
-    masks: tuple[int, ...]  # 12 months x 28 shapes, see `monthly`
+    masks: tuple[int, ...]  # 12 months x 28 shapes, see `make_monthly`
     months: tuple[int, ...]  # months with at least one matching day
 
     def on_or_after(self, day: int) -> int | None:
@@ -103,7 +103,7 @@ class Monthly:
         return self.masks[month * 28 + (days_in_month(year, month) - 28) * 7 + (first + 3) % 7 - 28]
 
 
-def monthly(months: int, mask: MonthMask) -> Monthly | None:
+def make_monthly(months: int, mask: MonthMask) -> Monthly | None:
     """Build the set of days that `mask` picks in `months` (bit 1 is January); None if no day ever matches."""
     masks = tuple(
         mask(weekday, length) if months >> month & 1 and length in _LENGTHS[month] else 0
@@ -140,7 +140,7 @@ def nearest_working_day(weekday_of_first: int, length: int, day: int) -> int:
     return 1 << day
 
 
-def civil(day: int) -> date:
+def to_calendar_date(day: int) -> date:
     return date.fromordinal(day + _EPOCH_ORDINAL)
 
 

@@ -40,7 +40,7 @@ _UNITS_BY_LETTER: Final = dict(zip("wdhms", _UNITS, strict=False))
 _MILLISECOND: Final = re.compile(r"ms|milli")
 
 
-def exact(text: str, position: int) -> timedelta:
+def parse_spoken_duration(text: str, position: int) -> timedelta:
     """Parse `1h30m`, `2hours` or `250ms`; refuses fractions of a millisecond and a capital M (month or minute)."""
     if "M" in text and not text.isupper():
         raise refuse("bad_duration", position, value=text)
@@ -67,13 +67,13 @@ def _to_microseconds(number: str) -> int:
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0") or 0)
 
 
-def short_duration(duration: timedelta) -> str:
+def format_short_duration(duration: timedelta) -> str:
     """The short form: `1h30m`, `1d`, `0.5s`."""
-    return iso_duration(duration).replace("P", "").replace("T", "").lower()
+    return format_iso_duration(duration).replace("P", "").replace("T", "").lower()
 
 
 @lru_cache(maxsize=256)
-def iso_duration(duration: timedelta) -> str:
+def format_iso_duration(duration: timedelta) -> str:
     """The canonical ISO 8601 form: days, hours, minutes and seconds, without those that are zero."""
     hours, rest = divmod(duration.seconds, 3600)
     minutes, seconds = divmod(rest, 60)

@@ -28,7 +28,7 @@ _from_seconds: Final = datetime.fromtimestamp
 def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the public name of this operation
     """The first planned instant strictly after `after`; None if none is left."""
     # Inlined cache look-up: this is the hottest call of the package.
-    next_second = schedule._cache.get(_DEFAULT_SETTING) or plain_question(schedule, *_DEFAULT_SETTING)  # noqa: SLF001
+    next_second = schedule._cache.get(_DEFAULT_SETTING) or find_fast_path(schedule, *_DEFAULT_SETTING)  # noqa: SLF001
     if next_second is None:
         return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
     try:
@@ -81,13 +81,13 @@ def advance(past: Past, fires: int = 1) -> Past:
 
 # --- fast path: most calls are about a cron value without window or repeat ---------------------------------------
 
-Question: TypeAlias = Callable[[int], int | None]
+NextSecond: TypeAlias = Callable[[int], int | None]
 
 
-def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -> Question | None:
+def find_fast_path(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -> NextSecond | None:
     """The next-second function of a cron value (cached) if only its pattern and zone matter; else None."""
     try:
-        cached: Question | None = schedule._cache.get((zone, gap, fold))  # noqa: SLF001 - the value's own cache
+        cached: NextSecond | None = schedule._cache.get((zone, gap, fold))  # noqa: SLF001 - the value's own cache
     except TypeError:
         cached = None  # an unhashable argument is refused below, by name
     if cached is not None or type(schedule) is not Cron or schedule.is_bounded:
@@ -100,7 +100,7 @@ def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -
     return rule.next_second
 
 
-def answer(next_second: Question, after: datetime) -> datetime | None:
+def next_by_fast_path(next_second: NextSecond, after: datetime) -> datetime | None:
     try:
         since_epoch = after - EPOCH
     except TypeError:

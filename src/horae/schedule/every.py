@@ -9,13 +9,13 @@ from typing import ClassVar, Final, Literal
 from .instants import to_instant
 from .refusals import refuse
 from .rules import Rule
-from .value import Past, Schedule, Setting, first_instant, is_wall, require
+from .value import Past, Schedule, Setting, check_type, first_instant, is_wall
 from .zones import find_zone
 
 From = Literal["grid", "end"]
 
-SHORTEST: Final = timedelta(milliseconds=1)
-LONGEST: Final = timedelta(days=36_525)
+MIN_INTERVAL: Final = timedelta(milliseconds=1)
+MAX_INTERVAL: Final = timedelta(days=36_525)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -47,8 +47,8 @@ class Every(Schedule):
     since: From = "grid"
 
     def __post_init__(self) -> None:
-        require("interval", self.interval, timedelta, "a duration")
-        if not SHORTEST <= self.interval <= LONGEST:
+        check_type("interval", self.interval, timedelta, "a duration")
+        if not MIN_INTERVAL <= self.interval <= MAX_INTERVAL:
             raise refuse("bad_interval", value=self.interval)
         if self.since not in ("grid", "end"):
             raise refuse("bad_choice", name="from", value=self.since, allowed="grid, end")

@@ -8,12 +8,12 @@ from itertools import islice, pairwise
 from typing import Final
 
 from .calendar import Calendar
-from .clock_changes import ClockChange, clock_changes
+from .clock_changes import ClockChange, find_clock_changes
 from .cron import Cron
 from .cron_fields import Field
-from .describe.chinese import duration as duration_zh
-from .describe.english import duration as duration_en
-from .describe.english_words import MONTHS, joined
+from .describe.chinese import describe_duration as duration_zh
+from .describe.english import describe_duration as duration_en
+from .describe.english_words import MONTHS, join_with_and
 from .evaluate import iterate
 from .evaluate import next as next_after
 from .every import Every
@@ -21,7 +21,7 @@ from .instants import SECOND, to_instant, wall_reading
 from .once import Once
 from .rrule import RRule
 from .value import Past, Schedule, last_instant
-from .warnings import ScheduleWarning, warn, warn_each, warn_note
+from .warnings import ScheduleWarning, make_bilingual_warning, make_warning, warn_note
 from .zones import find_zone
 
 TWO_YEARS: Final = timedelta(days=731)
@@ -39,7 +39,7 @@ def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> l
     warnings += _check_frequency(schedule, now, past)
     warnings += _check_clock_changes(schedule, now, past)
     if schedule.kind != "now" and next_after(schedule, now, past) is None:
-        warnings.append(warn("in_the_past" if schedule.kind == "once" else "nothing_left"))
+        warnings.append(make_warning("in_the_past" if schedule.kind == "once" else "nothing_left"))
     return warnings
 
 
@@ -57,11 +57,11 @@ def _check_fields(schedule: Schedule) -> Iterator[ScheduleWarning]:
                 and day > 28
                 and _find_short_months(day, set(schedule.months or range(1, 13)))
             ):
-                yield warn("clamps", day=day)
+                yield make_warning("clamps", day=day)
         case RRule():
             rule = schedule.parsed
             if schedule.start is None and not (rule.by_hour and rule.by_minute and rule.by_second):
-                yield warn("rule_anchor")
+                yield make_warning("rule_anchor")
             yield from _check_days(set(rule.by_month_day), set(rule.by_month) or set(range(1, 13)))
 
 
@@ -79,10 +79,10 @@ def _check_cron(schedule: Cron) -> Iterator[ScheduleWarning]:
     for name in _UNITS:
         yield from _check_step(getattr(fields, name), name)
     if fields.day.text.startswith("*/") and fields.day.text != "*/1":
-        yield warn("day_step", text=fields.day.text)
+        yield make_warning("day_step", text=fields.day.text)
     if not fields.both_day_fields:
         days = f"{fields.day.text} / {fields.weekday.text}"
-        yield warn("either_day", days=days)
+        yield make_warning("either_day", days=days)
     elif not fields.day.is_starred:
         yield from _check_days(set(fields.day.values), set(fields.month.values))
 
@@ -92,7 +92,7 @@ def _check_step(field: Field, name: str) -> Iterator[ScheduleWarning]:
     step = int(field.text[2:]) if field.text.startswith("*/") and field.text[2:].isdigit() else 1
     if size % step:
         rest = size % step
-        yield warn_each(
+        yield make_bilingual_warning(
             "uneven_step",
             {"text": field.text, "step": step, "unit": unit, "period": period, "rest": f"{rest} {unit}"},
             {"text": field.text, "step": step, "unit": unit_zh, "period": period_zh, "rest": f"{rest} {unit_zh}"},
@@ -103,10 +103,12 @@ def _check_days(days: set[int], months: set[int]) -> Iterator[ScheduleWarning]:
     for day in sorted(each for each in days if each > 28):
         short = _find_short_months(day, months)
         if day == 29 and months == {2}:
-            yield warn("leap_years_only")
+            yield make_warning("leap_years_only")
         elif short:
-            names = {"months": joined([MONTHS[month - 1] for month in short]), "day": day}
-            yield warn_each("skips_months", names, {"months": "、".join(f"{month} 月" for month in short), "day": day})
+            names = {"months": join_with_and([MONTHS[month - 1] for month in short]), "day": day}
+            yield make_bilingual_warning(
+                "skips_months", names, {"months": "、".join(f"{month} 月" for month in short), "day": day}
+            )
 
 
 def _find_short_months(day: int, months: set[int]) -> list[int]:
@@ -122,20 +124,20 @@ def _check_frequency(schedule: Schedule, now: datetime, past: Past) -> Iterator[
         yield from _check_interval(schedule, now)
     fires = list(islice(iterate(schedule, now, past), _CHECKED_FIRES))
     if any(later - earlier < _MINUTE for earlier, later in pairwise(fires)):
-        yield warn("often")
+        yield make_warning("often")
     if schedule.jitter is not None and any(later - earlier < schedule.jitter for earlier, later in pairwise(fires)):
-        yield warn("jitter_too_long")
+        yield make_warning("jitter_too_long")
 
 
 def _check_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]:
     if schedule.since == "end":
-        yield warn("from_end")
+        yield make_warning("from_end")
     elif schedule.start is None:
-        yield warn("anchored")
+        yield make_warning("anchored")
     begin = to_instant(now) // SECOND
     changes = find_zone(schedule.zone or "UTC").changes(begin, begin + int(TWO_YEARS.total_seconds()))
     if schedule.interval % _DAY == timedelta(0) and schedule.since == "grid" and any(True for _ in changes):
-        yield warn_each(
+        yield make_bilingual_warning(
             "drifts", {"interval": duration_en(schedule.interval)}, {"interval": duration_zh(schedule.interval)}
         )
 
@@ -153,10 +155,10 @@ def _check_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Itera
         end = min(end, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
     setting = schedule.setting()
     rule = schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, past)
-    changes = list(clock_changes(rule, begin, end))
+    changes = list(find_clock_changes(rule, begin, end))
     yield from (_change_warning(each) for each in changes[:_MAX_CHANGES])
     if len(changes) > _MAX_CHANGES:
-        yield warn("more_changes", count=len(changes) - _MAX_CHANGES)
+        yield make_warning("more_changes", count=len(changes) - _MAX_CHANGES)
 
 
 def _change_warning(change: ClockChange) -> ScheduleWarning:
@@ -170,7 +172,7 @@ def _change_warning(change: ClockChange) -> ScheduleWarning:
         "flowing_gap": "gap_flowing",
         "flowing_fold": "fold_flowing",
     }
-    return warn(
+    return make_warning(
         codes[change.effect],
         date=f"{wall_reading(change.wall):%Y-%m-%d}",
         before=_format_clock(change.before, change.wall),

@@ -11,7 +11,7 @@ from .value import Past, Schedule, Setting
 
 
 @dataclass(frozen=True, slots=True)
-class SingleRule:
+class FixedInstantsRule:
     """A few known instants in order, usually one."""
 
     instants: tuple[int, ...]
@@ -28,4 +28,4 @@ class Now(Schedule):
     kind: ClassVar[str] = "now"
 
     def rule(self, setting: Setting, past: Past) -> Rule:  # noqa: ARG002 - independent of the zone
-        return SingleRule((to_instant(past.anchor),))
+        return FixedInstantsRule((to_instant(past.anchor),))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from .instants import SECOND, to_instant, wall_seconds
-from .now import SingleRule
+from .now import FixedInstantsRule
 from .refusals import refuse
 from .rules import Rule, WallRule
 from .value import Past, Schedule, Setting, check_moment
@@ -29,12 +29,12 @@ class Once(Schedule):
     def rule(self, setting: Setting, past: Past) -> Rule:
         """A time in the past is due at creation."""
         anchor = to_instant(past.anchor)
-        return SingleRule(tuple(sorted({max(each, anchor) for each in self.instants(setting)})))
+        return FixedInstantsRule(tuple(sorted({max(each, anchor) for each in self.instants(setting)})))
 
     def wall_rule(self, setting: Setting) -> Rule:
         """The rule used to analyse clock changes; an instant has no wall time and is not affected."""
         if self.at.tzinfo is not None:
-            return SingleRule((to_instant(self.at),))
+            return FixedInstantsRule((to_instant(self.at),))
         return WallRule(
             setting.require_zone(), SingleWallTime(wall_seconds(self.at)), setting.gap, setting.fold, flowing=False
         )

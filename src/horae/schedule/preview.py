@@ -20,10 +20,10 @@ class Fire:
     zone: str
 
     def relative(self, now: datetime, language: Language = "en") -> str:
-        return in_words(self.utc - now, language)
+        return format_relative(self.utc - now, language)
 
 
-def fires_in(zone: str, instants: Iterable[datetime]) -> list[Fire]:
+def make_fires(zone: str, instants: Iterable[datetime]) -> list[Fire]:
     return [Fire(each.astimezone(UTC), _to_local(each, zone), zone) for each in instants]
 
 
@@ -35,7 +35,7 @@ def _to_local(instant: datetime, zone: str) -> datetime:
 _STEPS = ((365 * 86_400, "y", "年"), (86_400, "d", "天"), (3600, "h", "小时"), (60, "m", "分钟"), (1, "s", "秒"))
 
 
-def in_words(ahead: timedelta, language: Language) -> str:
+def format_relative(ahead: timedelta, language: Language) -> str:
     """Format a time span with its two largest units: `in 13 h 4 m`, `13 小时 4 分钟后`."""
     rest = round(abs(ahead).total_seconds())
     parts: list[str] = []

@@ -10,17 +10,17 @@ from typing import ClassVar, Final
 
 from ..choices import Gap
 from ..errors import InvalidSchedule
-from .days import civil, day_number
+from .days import day_number, to_calendar_date
 from .instants import DAY, SECOND, to_instant, wall_seconds
 from .recurrence import Frequency, RulePattern, parse_rule
 from .recurrence import Rule as RecurrenceRule
 from .recurrence.effort import is_too_costly
 from .refusals import refuse
 from .rules import Rule, WallRule
-from .value import Moment, Past, Schedule, Setting, check_moment, first_instant, is_wall, require
+from .value import Moment, Past, Schedule, Setting, check_moment, check_type, first_instant, is_wall
 from .zones import find_zone
 
-MOST_EXCEPTIONS: Final = 1000
+MAX_EXCEPTIONS: Final = 1000
 _TWO_DAYS: Final = 2 * DAY  # more than any offset from UTC
 
 
@@ -34,15 +34,15 @@ class RRule(Schedule):
     gap: Gap | None = field(default="skip", kw_only=True)
 
     def __post_init__(self) -> None:
-        require("rule", self.recurrence, str, "a recurrence rule")
-        require("exclude", self.exclude, (tuple, list), "dates")
+        check_type("rule", self.recurrence, str, "a recurrence rule")
+        check_type("exclude", self.exclude, (tuple, list), "dates")
         object.__setattr__(self, "recurrence", parse_rule(self.recurrence).text)
         object.__setattr__(self, "gap", self.gap or "skip")
         if isinstance(self.start, datetime):
             # Rules have a resolution of one second.
             object.__setattr__(self, "start", self.start.replace(microsecond=0))
-        if len(self.exclude) > MOST_EXCEPTIONS:
-            raise refuse("too_many", times=MOST_EXCEPTIONS, dates=MOST_EXCEPTIONS)
+        if len(self.exclude) > MAX_EXCEPTIONS:
+            raise refuse("too_many", times=MAX_EXCEPTIONS, dates=MAX_EXCEPTIONS)
         for moment in self.exclude:
             check_moment(moment)
         object.__setattr__(self, "exclude", tuple(sorted({_to_utc(each) for each in self.exclude}, key=str)))
@@ -224,7 +224,7 @@ class _Exceptions:
             return instant
         zone = self.setting.require_zone()
         # A clock that goes back at midnight repeats the end of the day, so stop at the change.
-        end = min(first_instant(civil(day + 1), zone) - 1, zone.segment(instant // SECOND).end * SECOND - 1)
+        end = min(first_instant(to_calendar_date(day + 1), zone) - 1, zone.segment(instant // SECOND).end * SECOND - 1)
         return max(instant, end)
 
     def _local(self, instant: int) -> int:

@@ -165,7 +165,7 @@ class StrideRule(PeriodicRule):
         return self.next_second_slow(after)
 
 
-def repeating_rule(
+def make_periodic_rule(
     zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, table: tuple[int, tuple[int, ...]], *, flowing: bool
 ) -> PeriodicRule:
     rule_class = StrideRule if len(table[1]) == 2 else PeriodicRule

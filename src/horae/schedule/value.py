@@ -18,8 +18,8 @@ from .zones import Zone, find_zone
 Moment: TypeAlias = date | datetime
 Counting = Literal["run", "planned"]
 
-MOST_REPEATS: Final = 1_000_000_000
-LONGEST_JITTER: Final = timedelta(days=1)
+MAX_REPEATS: Final = 1_000_000_000
+MAX_JITTER: Final = timedelta(days=1)
 _LAST_YEAR: Final = 9999
 _MAX_CACHED: Final = 64
 _T = TypeVar("_T")
@@ -65,19 +65,19 @@ class Schedule(ABC):
 
     def __post_init__(self) -> None:
         if self.zone is not None:
-            require("zone", self.zone, str, "the name of a zone")
+            check_type("zone", self.zone, str, "the name of a zone")
             find_zone(self.zone)
         if self._has_no_modifiers:
             return
         check_choices(self.gap, self.fold)
         _check_choice("counting", self.counting, ("run", "planned"))
         if self.repeat is not None:
-            require("repeat", self.repeat, int, "a whole number")
-            if not 1 <= self.repeat <= MOST_REPEATS:
-                raise refuse("bad_repeat", value=self.repeat, most=MOST_REPEATS)
+            check_type("repeat", self.repeat, int, "a whole number")
+            if not 1 <= self.repeat <= MAX_REPEATS:
+                raise refuse("bad_repeat", value=self.repeat, most=MAX_REPEATS)
         if self.jitter is not None:
-            require("jitter", self.jitter, timedelta, "a duration")
-            if not timedelta(0) < self.jitter <= LONGEST_JITTER:
+            check_type("jitter", self.jitter, timedelta, "a duration")
+            if not timedelta(0) < self.jitter <= MAX_JITTER:
                 raise refuse("bad_jitter", value=self.jitter)
         for moment in (self.start, self.end):
             check_moment(moment)
@@ -144,7 +144,7 @@ def _check_choice(name: str, value: object, allowed: tuple[object, ...]) -> None
         raise refuse("bad_choice", name=name, value=value, allowed=", ".join(str(each) for each in allowed if each))
 
 
-def require(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
+def check_type(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
     """Check the type of a field: values can be built by hand, and a wrong type is refused like wrong text. A bool is no number."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise refuse("bad_value", key=name, value=value, wanted=expected)

@@ -107,7 +107,7 @@ class TimesOfDay:
         return (minute * 60 + second for minute in self.minutes for second in self.seconds)
 
 
-def times_of(seconds: Iterable[int]) -> Times:
+def make_times(seconds: Iterable[int]) -> Times:
     """Build the compact form if the times are all combinations of some minutes and some seconds, else a list."""
     listed = sorted(set(seconds))
     minutes, parts = sorted({each // 60 for each in listed}), sorted({each % 60 for each in listed})
@@ -143,7 +143,7 @@ class DaysAndTimes:
         return total
 
 
-MOST_OFFSETS: Final = 2016
+MAX_OFFSETS: Final = 2016
 
 
 def periodic_offsets(weekdays: int, times: Times) -> tuple[int, tuple[int, ...]] | None:
@@ -154,14 +154,14 @@ def periodic_offsets(weekdays: int, times: Times) -> tuple[int, tuple[int, ...]]
     """
     if weekdays != EVERY_WEEKDAY:
         days = [day for day in range(7) if weekdays >> (day + 3) % 7 & 1]
-        if len(days) * len(times) > MOST_OFFSETS:
+        if len(days) * len(times) > MAX_OFFSETS:
             return None
         return _close_table(7 * DAY, [day * DAY + time for day in days for time in times.all()])
     for period in (60, 3600):
         offsets = [each for each in times.all() if each < period]
         if len(times) == len(offsets) * DAY // period and _is_repeating(times, offsets, period):
             return _close_table(period, offsets)
-    return _close_table(DAY, list(times.all())) if len(times) <= MOST_OFFSETS else None
+    return _close_table(DAY, list(times.all())) if len(times) <= MAX_OFFSETS else None
 
 
 def _is_repeating(times: Times, offsets: list[int], period: int) -> bool:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..choices import Language
-from ..plural import agree
+from ..plural import apply_number_agreement
 
-# code: (English, Chinese). Facts in braces are filled in by `warn`.
+# code: (English, Chinese). Facts in braces are filled in by `make_warning`.
 _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     "no_zone": (
         "No zone was given: {zone} is used, because {why}.",
@@ -134,8 +134,8 @@ class ScheduleWarning:
         return self.sentences[language]
 
 
-def warn(code: str, **facts: object) -> ScheduleWarning:
-    return warn_each(code, facts, facts)
+def make_warning(code: str, **facts: object) -> ScheduleWarning:
+    return make_bilingual_warning(code, facts, facts)
 
 
 def early_hour_note(hour: int, minute: int, said: str) -> str:
@@ -147,13 +147,15 @@ def warn_note(note: str) -> ScheduleWarning:
     """The warning for a note of a reading: a code, and for an early hour its facts."""
     code, _, facts = note.partition(" ")
     clock, _, afternoon = facts.partition(" ")
-    return warn(code, time=clock, afternoon=afternoon)
+    return make_warning(code, time=clock, afternoon=afternoon)
 
 
-def warn_each(code: str, english: dict[str, object], chinese: dict[str, object]) -> ScheduleWarning:
+def make_bilingual_warning(code: str, english: dict[str, object], chinese: dict[str, object]) -> ScheduleWarning:
     """Build a warning with separate facts for each language."""
     en, zh = _CATALOGUE[code]
-    return ScheduleWarning(code, {"en": agree(en, english).format_map(english), "zh": zh.format_map(chinese)})
+    return ScheduleWarning(
+        code, {"en": apply_number_agreement(en, english).format_map(english), "zh": zh.format_map(chinese)}
+    )
 
 
 def warning_codes() -> frozenset[str]:

@@ -73,7 +73,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SegmentTable:
     """A zone's segments up to a year, with look-up tables for the fast path."""
 
     year: int
@@ -98,7 +98,7 @@ class Zone:
         self.name = name
         self._history = history
         self.table = _build_table(history, _NEAR_YEAR)
-        self._far_table: Table | None = None
+        self._far_table: SegmentTable | None = None
 
     def segment(self, instant: int) -> Segment:
         return next(self.segments_from(instant))
@@ -203,7 +203,7 @@ def _first_replacement(segment: Segment, next_local: NextLocal, after: int, gap:
     return skipped - offset_before if skipped is not None and skipped in gap_range else None
 
 
-def _build_table(history: History, year: int) -> Table:
+def _build_table(history: History, year: int) -> SegmentTable:
     starts, offsets = [_DISTANT_PAST], [history.first_offset]
     for instant, offset in history.through(year):
         starts.append(instant)
@@ -217,7 +217,7 @@ def _build_table(history: History, year: int) -> Table:
     # The end of the last segment is beyond the horizon: no fast path for it, unless it never ends.
     final = segments if history.footer.saving is None else segments[:-1]
     disabled = [(each.offset, each.end, each.start) for each in segments[len(final) :]]
-    return Table(
+    return SegmentTable(
         year,
         segments,
         tuple(starts),
@@ -238,18 +238,18 @@ def _fast_range(segment: Segment, begin: int, end: int) -> tuple[int, int, int]:
 def find_zone(name: str) -> Zone:
     """The zone with an exact IANA name (cached); refused if the `tzdata` package does not know it."""
     if name not in zone_names():
-        raise unknown_zone(name)
+        raise refuse_unknown_zone(name)
     return Zone(name, read_history(name))
 
 
-def unknown_zone(name: str, position: int | None = None) -> InvalidSchedule:
+def refuse_unknown_zone(name: str, position: int | None = None) -> InvalidSchedule:
     """The refusal of an unknown name, with a suggestion if another name is similar."""
-    near = nearest_zone(name)
+    near = find_nearest_zone(name)
     suggestion = ("", "") if near is None else (f"Did you mean {near}? ", f"是不是 {near}？")
     return refuse("unknown_zone", position, zone=name, suggestion=suggestion)
 
 
-def nearest_zone(name: str) -> str | None:
+def find_nearest_zone(name: str) -> str | None:
     """The known zone name most similar to `name`; None if none is similar enough."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a refusal needs it
 

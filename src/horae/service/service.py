@@ -12,22 +12,22 @@ from ..model.task import Target
 from ..outgoing.addresses import Networks
 from ..ports.full_store import Keeping
 from .accounts.agents import Agents
-from .accounts.approval_policy import STRICT, Gate
+from .accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from .accounts.approvals import Approvals
 from .accounts.audit import Audit
 from .accounts.key_budget import KeyBudget
 from .accounts.owners import Accounts
 from .accounts.quota_sweep import QuotaSweep
-from .accounts.secrets import SecretBox
+from .accounts.secrets import SecretVault
 from .accounts.storage_limit import StorageLimit
 from .accounts.stored_output import StoredOutput
 from .accounts.tokens import Tokens
-from .events.delivery import Postman
-from .events.event_bodies import Telling
+from .events.delivery import WebhookClient
+from .events.event_bodies import EventEncoder
 from .events.event_log import Events
-from .events.listeners import Presence, topic_of
+from .events.listeners import ListenerRegistry, topic_of
 from .events.webhooks import Webhooks
-from .runs.daily_quota import Daily
+from .runs.daily_quota import DailyQuota
 from .runs.fire_rights import FireRights
 from .runs.lanes import Lanes
 from .runs.ledger import Ledger
@@ -35,17 +35,17 @@ from .runs.nodes import Nodes
 from .runs.outages import Outages
 from .runs.overview import Overviews
 from .runs.runs import Runs
-from .tasks.advisories import Advisory, advise
+from .tasks.advisories import Advisory, build_advisory
 from .tasks.bulk import Bulk
-from .tasks.commit import Committing
-from .tasks.declared_tasks import Code
-from .tasks.dry_run import unwritten
-from .tasks.edits import Edited, Edits, Keep
-from .tasks.functions import Functions, Resolved
+from .tasks.commit import TaskWriter
+from .tasks.declared_tasks import DeclaredTasks
+from .tasks.dry_run import make_dry_run_store
+from .tasks.edits import EditResult, Edits, Keep
+from .tasks.functions import Functions, ResolvedRequest
 from .tasks.literal_secrets import literal_secrets
 from .tasks.operations import Operations
-from .tasks.task_quota import Seats
-from .tasks.task_request import Wish
+from .tasks.task_quota import TaskQuota
+from .tasks.task_request import TaskRequest
 from .tasks.tasks import Tasks
 
 
@@ -60,13 +60,13 @@ class Service:
         store: Keeping,
         clock: Clock,
         zone: str | None,
-        secrets: SecretBox,
+        secrets: SecretVault,
         *,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         on_write: Callable[[datetime | None], None] = lambda _due: None,
         member_quotas: Quotas = MEMBER_QUOTAS,
         networks: Networks = (),
-        approval_policy: Gate = STRICT,
+        approval_policy: ApprovalPolicy = STRICT_POLICY,
         output: StoredOutput | None = None,
     ) -> None:
         self.store = store
@@ -87,11 +87,20 @@ class Service:
             output=output,
         )
         self.audit = Audit(store, clock)
-        quota = Seats(store, clock, member_quotas, output)
-        writer = Committing(store, quota, self.audit)
+        quota = TaskQuota(store, clock, member_quotas, output)
+        writer = TaskWriter(store, quota, self.audit)
         self.functions = Functions(store, clock)
-        self.listeners = Presence(store, clock)
-        self.tasks = Tasks(store, clock, zone, on_write, check=check, writer=writer, approval_policy=approval_policy, functions=self.functions)
+        self.listeners = ListenerRegistry(store, clock)
+        self.tasks = Tasks(
+            store,
+            clock,
+            zone,
+            on_write,
+            check=check,
+            writer=writer,
+            approval_policy=approval_policy,
+            functions=self.functions,
+        )
         self.runs = Runs(store, store, clock, on_write, writer, approval_policy=approval_policy)
         self.outages = Outages(store, store, clock)
         self.ledger = Ledger(store, clock, self.outages, self.functions)
@@ -101,21 +110,29 @@ class Service:
         self.nodes = Nodes(store, clock, on_write)
         self.bulk = Bulk(self.tasks)
         self.operations = Operations(store, self.tasks, self.audit, clock)
-        self.declared_tasks = Code(self.tasks, store, store, self.functions)
+        self.declared_tasks = DeclaredTasks(self.tasks, store, store, self.functions)
         self.accounts = Accounts(store, clock, self.audit, member_quotas=member_quotas, on_write=on_write)
         self.agents = Agents(store, self.accounts, self.audit, on_write)
         self.tokens = Tokens(store, clock, self.accounts, self.audit, self.agents)
         self.key_budget = KeyBudget(store, clock)
-        self.approvals = Approvals(store, clock, writer=writer, quota=quota, audit=self.audit, approval_policy=approval_policy, on_write=on_write)
+        self.approvals = Approvals(
+            store,
+            clock,
+            writer=writer,
+            quota=quota,
+            audit=self.audit,
+            approval_policy=approval_policy,
+            on_write=on_write,
+        )
         self.fire_rights = FireRights(store, approval_policy)
         self.quota_sweep = QuotaSweep(store, clock, self.accounts, self.agents, on_write)
-        self.daily_quota = Daily(store, self.accounts, self.quota_sweep, StorageLimit(quota, output))
+        self.daily_quota = DailyQuota(store, self.accounts, self.quota_sweep, StorageLimit(quota, output))
         self.tokens.on_agent_revoked = self.approvals.pause_revoked
         self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
-        self.event_encoder = Telling(store)
-        self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
+        self.event_encoder = EventEncoder(store)
+        self.webhooks = Webhooks(store, WebhookClient(secrets, clock, networks), self.audit, clock)
 
-    async def resolve(self, principal: Principal, request: Wish) -> Resolved:
+    async def resolve(self, principal: Principal, request: TaskRequest) -> ResolvedRequest:
         """Apply the declaration of its function to a request, and return it with warnings."""
         principal.require_scope(Scope.WRITE)
         resolved = await self.functions.resolve(request)
@@ -123,7 +140,7 @@ class Service:
         warnings = (*literal_secrets(request.target), *(() if no_listener is None else (no_listener,)))
         return resolved._replace(warnings=(*resolved.warnings, *warnings)) if warnings else resolved
 
-    async def review(self, principal: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+    async def review(self, principal: Principal, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
         """Return warnings about an edited task."""
         principal.require_scope(Scope.WRITE)
         task = done.after
@@ -138,12 +155,12 @@ class Service:
         if target.kind != "event":
             return None
         reach = await self.listeners.reach(owner, task_id, topic_of(target))
-        return None if reach.total else advise("no_listener")
+        return None if reach.total else build_advisory("no_listener")
 
     @cached_property
     def dry_run(self) -> Service:
         """The same service as a dry run: it refuses what the real one would refuse, and writes nothing."""
-        return self._with_store(unwritten(self.store))
+        return self._with_store(make_dry_run_store(self.store))
 
     async def _quotas_changed(self, owner: str) -> None:
         """Apply lowered quotas at once: to existing tasks, to the runs of this day and to stored bytes."""

@@ -6,16 +6,23 @@ from collections import Counter
 from typing import Final
 
 from ..model.change import Change
-from ..model.counts import LATE, NO_HOUR, STATE, SUCCEEDED, added, bucket_of_microseconds
-from ..model.task import Standing, TaskState
+from ..model.counts import (
+    LATENESS_PREFIX,
+    NO_HOUR,
+    STATE_PREFIX,
+    SUCCEEDED_COUNTER,
+    bucket_of_microseconds,
+    counter_deltas,
+)
+from ..model.task import TaskState, TaskStatus
 from .codec.rows import Row
 
-HOUR: Final = 3_600_000_000
-ACTIVE: Final = STATE + TaskState.ACTIVE
-_COMPLETED: Final = STATE + TaskState.COMPLETED
+HOUR_MICROSECONDS: Final = 3_600_000_000
+ACTIVE_TASKS: Final = STATE_PREFIX + TaskState.ACTIVE
+_COMPLETED: Final = STATE_PREFIX + TaskState.COMPLETED
 
 
-class Counting:
+class CounterDeltas:
     """Accumulator of counter deltas; base class of the row batches of every SQL store."""
 
     def __init__(self) -> None:
@@ -26,20 +33,20 @@ class Counting:
         self.completed: Counter[str] = Counter()
         """Active tasks that became completed, by owner."""
 
-    def count_change(self, owner: str, before: Standing | None, change: Change) -> None:
+    def count_change(self, owner: str, before: TaskStatus | None, change: Change) -> None:
         """Add the deltas of any change; `before` is the status of the task before it, None for a new task."""
         counts = self.counts
-        for hour, name, number in added(before, change):
+        for hour, name, number in counter_deltas(before, change):
             counts[owner, hour, name] += number
 
     def count_new_task(self, owner: str) -> None:
         """Count one new active task."""
-        self.counts[owner, NO_HOUR, ACTIVE] += 1
+        self.counts[owner, NO_HOUR, ACTIVE_TASKS] += 1
 
-    def count_success(self, owner: str, row: Row, due: int, before: Standing, after: Standing) -> None:
+    def count_success(self, owner: str, row: Row, due: int, before: TaskStatus, after: TaskStatus) -> None:
         """Count a run that succeeded, from its row (`plain_end`). Hot path: nearly every count comes from here, so
         the lateness bucket is kept as a number and the counter names are built in `all_counts`."""
-        self.succeeded[owner, row[4] // HOUR, bucket_of_microseconds(row[3] - due)] += 1
+        self.succeeded[owner, row[4] // HOUR_MICROSECONDS, bucket_of_microseconds(row[3] - due)] += 1
         if before[0] is not after[0]:
             self.completed[owner] += 1
 
@@ -47,10 +54,10 @@ class Counting:
         """Return all deltas under their counter names; can be called more than once."""
         counts = self.counts.copy()
         for (owner, hour, late), number in self.succeeded.items():
-            counts[owner, hour, SUCCEEDED] += number
-            counts[owner, hour, f"{LATE}{late}"] += number
+            counts[owner, hour, SUCCEEDED_COUNTER] += number
+            counts[owner, hour, f"{LATENESS_PREFIX}{late}"] += number
         for owner, number in self.completed.items():
-            counts[owner, NO_HOUR, ACTIVE] -= number
+            counts[owner, NO_HOUR, ACTIVE_TASKS] -= number
             counts[owner, NO_HOUR, _COMPLETED] += number
         return counts
 

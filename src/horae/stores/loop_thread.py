@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
-class OwnLoop:
+class LoopThread:
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)

@@ -10,7 +10,7 @@ _SECRET_PARAMETER: Final = re.compile(r"(?<=[?&])((?:ssl)?password|direct)=[^&]*
 """Query parameters with a secret: passwords, and `direct`, a URL with a password of its own."""
 
 
-def masked(url: str) -> str:
+def mask_url(url: str) -> str:
     """Replace the user and password before the `@`, and secret query parameters, by `***`."""
     url = _SECRET_PARAMETER.sub(r"\1=***", url)
     credentials, separator, after = url.rpartition("@")
@@ -33,7 +33,7 @@ def without_password(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return masked(url)
+        return mask_url(url)
     user, found, place = parts.netloc.rpartition("@")
     login = user.partition(":")[0]
     netloc = f"{login}{found}{place}" if login else place

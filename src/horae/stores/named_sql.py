@@ -12,7 +12,7 @@ _COMMENT: Final = re.compile(r"^--.*$", re.MULTILINE)
 _COLUMN_LIST: Final = re.compile(r"\{(\w+_(?:columns|filter))\}")
 
 
-def blocks(text: str) -> Iterator[tuple[str, str]]:
+def parse_blocks(text: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every block of a file, without comments and line breaks."""
     parts = _NAME.split(text)
     for name, body in zip(parts[1::2], parts[2::2], strict=True):
@@ -23,19 +23,19 @@ def read_blocks(package: str) -> dict[str, str]:
     """Read all blocks of a store by name; raises LookupError for a name that is defined twice."""
     statements: dict[str, str] = {}
     for file in sorted(resources.files(package).joinpath("sql").iterdir(), key=lambda file: file.name):
-        for name, body in blocks(file.read_text(encoding="utf-8")):
+        for name, body in parse_blocks(file.read_text(encoding="utf-8")):
             if name in statements:
                 raise LookupError(f"The statement {name} is defined twice.")
             statements[name] = body
     return statements
 
 
-def filled(name: str, statements: dict[str, str]) -> str:
+def expand_columns(name: str, statements: dict[str, str]) -> str:
     """Return a statement with its `{…_columns}` and `{…_filter}` placeholders replaced by the shared blocks."""
     return _COLUMN_LIST.sub(lambda match: statements[match[1]], statements[name])
 
 
-def read_steps(package: str) -> list[tuple[int, str]]:
+def read_migrations(package: str) -> list[tuple[int, str]]:
     """Read the migrations of a store as (number, SQL), in order."""
     files = resources.files(package).joinpath("migrations").iterdir()
     return sorted(

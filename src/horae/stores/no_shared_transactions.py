@@ -8,7 +8,7 @@ from ..model.change import Change
 from .shared_transaction_refusals import refuse
 
 
-class Unshared:
+class NoSharedTransactions:
     @property
     def shares_transactions(self) -> bool:
         return False

@@ -7,11 +7,11 @@ from typing import Final
 from ..model.limits import CLAIM_SLICE
 from .codec.rows import Row
 
-LONGEST_TURN: Final = 16
+MAX_ENTRIES_PER_OWNER: Final = 16
 """Largest number of entries of one owner before the next owner is served."""
 
 
-def one_of_each_task(rows: list[Row]) -> list[Row]:
+def first_entry_per_task(rows: list[Row]) -> list[Row]:
     """Keep the first entry of each task, in order."""
     if len({row[0] for row in rows}) == len(rows):
         return rows
@@ -21,12 +21,12 @@ def one_of_each_task(rows: list[Row]) -> list[Row]:
     return list(first_of_task.values())
 
 
-def by_priority(row: Row) -> tuple[int, int, int, str]:
+def priority_key(row: Row) -> tuple[int, int, int, str]:
     """Sort key of an entry row: highest priority, then due instant, task number, slot."""
     return -row[6], row[3], row[0], row[1]
 
 
-def taking_turns(queues: list[list[Row]], turn: int) -> list[Row]:
+def interleave_owners(queues: list[list[Row]], turn: int) -> list[Row]:
     """Take `turn` rows of each owner's queue in rotation, up to `CLAIM_SLICE` rows."""
     taken: list[Row] = []
     start = 0

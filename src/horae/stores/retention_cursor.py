@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 
-class Place(NamedTuple):
+class RetentionCursor(NamedTuple):
     """Runs per task have been counted for all tasks with an event up to number `told`.
 
     `task` is set only during the first pass, which counts every task, with or without events: the last number counted.

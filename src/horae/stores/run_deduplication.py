@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 
 from ..model.change import Change
-from ..model.events.event import OF_BIRTH, Event
+from ..model.events.event import RUN_CREATION_KINDS, Event
 from ..model.run import Run
 
 
-def only_new(change: Change, exists: Callable[[Run], bool]) -> Change:
+def deduplicate_runs(change: Change, exists: Callable[[Run], bool]) -> Change:
     """Return the change without new runs that exist in the ledger or appear twice in it; the rest is unchanged."""
     new_runs: dict[str, Run] = {}
     duplicate_ids: set[str] = set()
@@ -33,7 +33,7 @@ def _drop_creation_events(
     remaining: list[Event] = []
     creation_events: Counter[str] = Counter()
     for event in events:
-        if event.run_id in duplicate_ids and event.kind in OF_BIRTH:
+        if event.run_id in duplicate_ids and event.kind in RUN_CREATION_KINDS:
             creation_events[event.run_id] += 1
             if creation_events[event.run_id] > (event.run_id in new_runs):
                 continue

@@ -13,7 +13,7 @@ _EARLIEST: Final = -(2**63)
 _LATEST: Final = 2**63 - 1
 
 
-def instants_of_prefix(prefix: str) -> tuple[int, int] | None:
+def planned_range_of_prefix(prefix: str) -> tuple[int, int] | None:
     """Return the range of planned instants (microseconds) of ids with this prefix; None if no id can have it."""
     digits = prefix[len(_PREFIX) : len(_PREFIX) + _DIGITS]
     if not prefix.startswith(_PREFIX) or not set(digits) <= set("0123456789abcdef"):
@@ -22,7 +22,7 @@ def instants_of_prefix(prefix: str) -> tuple[int, int] | None:
     return (start or _EARLIEST), min(end, _LATEST)
 
 
-def instants_in(run_id: str) -> tuple[int, int] | None:
+def planned_range_of_id(run_id: str) -> tuple[int, int] | None:
     """Return the millisecond that a run id encodes as a range of microseconds; None if it encodes none.
 
     Ids of runs planned before 1970 encode zero, so its range starts at the earliest instant.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .shared_transaction_refusals import refuse
 
 
-class Lent(NamedTuple):
+class DriverConnection(NamedTuple):
     """The driver's connection under the argument `using=` of a caller.
 
     `name` describes the argument, for refusals. `begin` begins the transaction that SQLAlchemy would begin with its
@@ -21,7 +21,7 @@ class Lent(NamedTuple):
     begin: Callable[[str], Awaitable[None]] | None = None
 
 
-async def driver_connection(using: object) -> Lent:
+async def find_driver_connection(using: object) -> DriverConnection:
     """Return the driver's connection under `using`; an object that is not from SQLAlchemy is returned as it is.
 
     Raises a refusal for an engine, a closed connection, a failed transaction, and a sync view of an async connection.
@@ -38,7 +38,7 @@ async def driver_connection(using: object) -> Lent:
         raise
 
 
-async def _unwrap(using: object) -> Lent:
+async def _unwrap(using: object) -> DriverConnection:
     if _is_instance(using, "sqlalchemy.ext.asyncio", "AsyncSession"):
         return await _unwrap_async(await using.connection(), "AsyncSession")  # type: ignore[attr-defined]
     if _is_instance(using, "sqlalchemy.ext.asyncio", "AsyncConnection"):
@@ -53,7 +53,7 @@ async def _unwrap(using: object) -> Lent:
         raise refuse(
             "wrong_connection", came=f"A SQLAlchemy {type(using).__name__}", wanted="a connection or session of it"
         )
-    return Lent(using, f"A {type(using).__name__}")
+    return DriverConnection(using, f"A {type(using).__name__}")
 
 
 def _is_instance(value: object, module: str, name: str) -> bool:
@@ -62,7 +62,7 @@ def _is_instance(value: object, module: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(value, kind)
 
 
-async def _unwrap_async(connection: Any, class_name: str) -> Lent:
+async def _unwrap_async(connection: Any, class_name: str) -> DriverConnection:
     name = f"A SQLAlchemy {class_name} over {connection.dialect.driver}"
     if connection.closed:
         raise refuse("wrong_connection", came=f"{name} that is closed", wanted="an open one")
@@ -70,10 +70,10 @@ async def _unwrap_async(connection: Any, class_name: str) -> Lent:
     async def begin(statement: str) -> None:
         await connection.exec_driver_sql(statement)
 
-    return Lent((await connection.get_raw_connection()).driver_connection, name, begin)
+    return DriverConnection((await connection.get_raw_connection()).driver_connection, name, begin)
 
 
-def _unwrap_sync(using: Any, class_name: str) -> Lent:
+def _unwrap_sync(using: Any, class_name: str) -> DriverConnection:
     dialect = (using.get_bind() if class_name == "Session" else using).dialect
     name = f"A SQLAlchemy {class_name} over {dialect.driver}"
     if dialect.is_async:
@@ -85,4 +85,4 @@ def _unwrap_sync(using: Any, class_name: str) -> Lent:
     async def begin(statement: str) -> None:
         connection.exec_driver_sql(statement)
 
-    return Lent(connection.connection.driver_connection, name, begin)
+    return DriverConnection(connection.connection.driver_connection, name, begin)

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..model.change import Change
-from ..model.run import LIVE, Run
-from ..model.task import Standing, Task, TaskState
+from ..model.run import LIVE_STATES, Run
+from ..model.task import Task, TaskState, TaskStatus
 
 _ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 
 
-class Known(NamedTuple):
+class CachedTask(NamedTuple):
     """A task, its status and its live runs, at one version; `numbers` are the run numbers, in the order of `live`."""
 
     number: int
     version: int
     task: Task
-    status: Standing
+    status: TaskStatus
     live: tuple[Run, ...] = ()
     numbers: tuple[int, ...] = ()
 
@@ -31,7 +31,7 @@ class Known(NamedTuple):
         return None, 0
 
 
-class Familiar:
+class TaskCache:
     """Thread-safe cache, because recovery of lost runs has a thread of its own.
 
     An entry is used only if its version is the one in the store. The cache is cleared whenever a cached write may not be
@@ -43,16 +43,16 @@ class Familiar:
     """Bound on the characters of payloads and targets, so that a few thousand large tasks do not fill the memory."""
 
     def __init__(self) -> None:
-        self._entries: dict[int, Known] = {}
+        self._entries: dict[int, CachedTask] = {}
         self._task_of_run: dict[str, int] = {}
         self._empty_at_version: dict[int, int] = {}
         """By task number, the version at which the task was left with no agenda entry; that write raises the version."""
         self._size = 0
         self._lock = threading.Lock()
 
-    def get_current(self, versions: Mapping[int, int]) -> dict[int, Known]:
+    def get_current(self, versions: Mapping[int, int]) -> dict[int, CachedTask]:
         """Return the cached tasks whose version is the given, current one; by task number."""
-        matches: dict[int, Known] = {}
+        matches: dict[int, CachedTask] = {}
         entries = self._entries
         for number, version in versions.items():
             cached = entries.get(number)
@@ -65,9 +65,9 @@ class Familiar:
         task_of_run = self._task_of_run
         return {run_id: number for run_id in run_ids if (number := task_of_run.get(run_id)) is not None}
 
-    def get_with_empty_agenda(self, numbers: Iterable[int]) -> dict[int, Known]:
+    def get_with_empty_agenda(self, numbers: Iterable[int]) -> dict[int, CachedTask]:
         """Return the cached tasks that had no agenda entry at the cached version."""
-        matches: dict[int, Known] = {}
+        matches: dict[int, CachedTask] = {}
         entries, empty_versions = self._entries, self._empty_at_version
         for number in numbers:
             cached = entries.get(number)
@@ -75,12 +75,12 @@ class Familiar:
                 matches[number] = cached
         return matches
 
-    def put(self, cached: Known) -> None:
+    def put(self, cached: CachedTask) -> None:
         """Store a task; one that has ended and has no live run is removed instead, to leave room for active tasks."""
         with self._lock:
             self._put(cached)
 
-    def _put(self, cached: Known) -> None:
+    def _put(self, cached: CachedTask) -> None:
         number, _, task, status, live, _ = cached
         task_of_run = self._task_of_run
         before = self._entries.get(number)
@@ -105,7 +105,7 @@ class Familiar:
         for run in live:
             task_of_run[run[0]] = number
 
-    def update(self, updates: Mapping[int, Known | None], empty_agendas: Iterable[int] = ()) -> None:
+    def update(self, updates: Mapping[int, CachedTask | None], empty_agendas: Iterable[int] = ()) -> None:
         """Store many tasks by number (None removes one); `bare` are the numbers of tasks without an agenda entry."""
         with self._lock:
             for number, cached in updates.items():
@@ -144,12 +144,12 @@ def _payload_size(task: Task) -> int:
     return len(task[5]) + len(task[4][1])
 
 
-def after(cached: Known, change: Change, new_run_numbers: Sequence[int]) -> Known:
+def apply_change(cached: CachedTask, change: Change, new_run_numbers: Sequence[int]) -> CachedTask:
     """Return the cached task as it is after the change is written; `new_run_numbers` are the numbers of its new runs."""
     number, version, task, status, live, numbers = cached
     if change.new_runs or change.updated_runs or change.cancelled:
         live, numbers = _update_live_runs(live, numbers, change, new_run_numbers)
-    return Known(number, version + 1, change.task or task, change.status or status, live, numbers)
+    return CachedTask(number, version + 1, change.task or task, change.status or status, live, numbers)
 
 
 def _update_live_runs(
@@ -161,7 +161,7 @@ def _update_live_runs(
     runs += zip(change.new_runs, new_run_numbers, strict=True)
     if cancel_reasons:
         runs = [(run._replace(cancel=cancel_reasons.get(run.id, run.cancel)), number) for run, number in runs]
-    still_live = sorted([each for each in runs if each[0].state in LIVE], key=_run_id)
+    still_live = sorted([each for each in runs if each[0].state in LIVE_STATES], key=_run_id)
     return tuple([run for run, _ in still_live]), tuple([number for _, number in still_live])
 
 

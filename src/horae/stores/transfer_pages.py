@@ -7,65 +7,65 @@ from itertools import islice
 from typing import Any, Protocol, TypeVar, cast
 
 from ..model.change import Facts
-from ..model.entry import Entry, Stand
+from ..model.entry import Entry, EntryState
 from ..model.page import Page
 from ..ports.store import Book, Feed, RunFilter, TaskFilter
-from ..ports.transfer import ENDED, EVENT_MARK, TOKEN_MARK, Mark, Parcel, Part
+from ..ports.transfer import ENDED, EVENT_MARK, TOKEN_MARK, HighWaterMark, Part, TransferItem
 from .codec.json_codecs import decode, encode
 
-_P = TypeVar("_P", bound=Parcel)
+_P = TypeVar("_P", bound=TransferItem)
 
 
-class Readable(Book, Feed, Protocol):
+class ReadableStore(Book, Feed, Protocol):
     """A store with the read queries of tasks, runs, nodes and events."""
 
 
-async def read_parcels(store: Readable, part: Part, after: str | None, limit: int) -> Page[Parcel]:
+async def read_page(store: ReadableStore, part: Part, after: str | None, limit: int) -> Page[TransferItem]:
     """Read one page of nodes, tasks, ended runs or events; raises LookupError for any other part.
 
     A store with a faster query for its runs uses that one instead.
     """
     if part is Part.NODES:
         later_nodes = [node for node in await store.nodes() if after is None or node.id > after]
-        return page_of(later_nodes, limit, lambda node: node.id)
+        return make_page(later_nodes, limit, lambda node: node.id)
     if part is Part.TASKS:
         tasks = await store.tasks(TaskFilter(), after, limit)
-        return Page(tuple(as_carried(facts) for facts in tasks.items), tasks.after)
+        return Page(tuple(without_store_state(facts) for facts in tasks.items), tasks.after)
     if part is Part.RUNS:
         runs = await store.runs(RunFilter(states=ENDED), after, limit)
         return Page(runs.items, runs.after)
     if part is Part.EVENTS:
-        return page_of(await store.events(int(after or 0), limit), limit, lambda event: str(event.number))
+        return make_page(await store.events(int(after or 0), limit), limit, lambda event: str(event.number))
     raise LookupError(f"{part} is not read like this")
 
 
-def marks_page(token: int, event: int, after: str | None, limit: int) -> Page[Parcel]:
+def make_marks_page(token: int, event: int, after: str | None, limit: int) -> Page[TransferItem]:
     """Return the page of marks: the last claim token and the last event number, each if it is not zero."""
-    marks = [mark for mark in (Mark(EVENT_MARK, event), Mark(TOKEN_MARK, token)) if mark.number]
-    return page_of([mark for mark in marks if after is None or mark.name > after], limit, lambda mark: mark.name)
+    marks = [mark for mark in (HighWaterMark(EVENT_MARK, event), HighWaterMark(TOKEN_MARK, token)) if mark.number]
+    return make_page([mark for mark in marks if after is None or mark.name > after], limit, lambda mark: mark.name)
 
 
-def as_carried(facts: Facts) -> Facts:
+def without_store_state(facts: Facts) -> Facts:
     """Return the facts without what each store derives itself: queue positions, lane use, blocks."""
     return facts._replace(entries=tuple(_reset_ready(entry) for entry in facts.entries), lanes=(), block_reason=None)
 
 
 def _reset_ready(entry: Entry) -> Entry:
     """Turn a ready entry back into a timed one: ready queues are internal to a store."""
-    return entry._replace(state=Stand.TIMED) if entry.state is Stand.READY else entry
+    return entry._replace(state=EntryState.TIMED) if entry.state is EntryState.READY else entry
 
 
-def page_of(parcels: Iterable[_P], limit: int, key: Callable[[_P], str]) -> Page[Parcel]:
+def make_page(parcels: Iterable[_P], limit: int, key: Callable[[_P], str]) -> Page[TransferItem]:
     """Return the first `limit` items as a page; a full page has a cursor, because there may be more."""
     items = tuple(islice(parcels, limit))
     return Page(items, key(items[-1]) if len(items) == limit else None)
 
 
-def place(*key: Any) -> str:
+def encode_cursor(*key: Any) -> str:
     """Encode the key of the last row of a page as a cursor."""
     return encode(key)
 
 
-def place_in(after: str | None, beginning: Sequence[Any]) -> tuple[Any, ...]:
+def decode_cursor(after: str | None, beginning: Sequence[Any]) -> tuple[Any, ...]:
     """Decode a cursor to its key; without a cursor, `beginning`, which sorts before all keys."""
     return tuple(beginning) if after is None else tuple(cast("list[Any]", decode(after)))

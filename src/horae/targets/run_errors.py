@@ -10,15 +10,15 @@ from functools import cache
 from typing import Final
 
 from ..choices import Language
-from ..model.reason import Reason, sentence
-from ..model.refusals import Entry
-from ..model.sentence_patterns import SentencePattern, places, sentence_pattern, translated
+from ..model.reason import Reason, describe_reason
+from ..model.refusals import RefusalEntry
+from ..model.sentence_patterns import SentencePattern, placeholders, sentence_pattern, translate
 from ..outgoing.refusals import CATALOGUE as OUTGOING
 from .command.refusals import CATALOGUE as COMMAND
 from .event.refusals import CATALOGUE as EVENT
 from .http.refusals import CATALOGUE as HTTP
 
-SENTENCES: Final[tuple[tuple[str, str], ...]] = (
+ERROR_SENTENCES: Final[tuple[tuple[str, str], ...]] = (
     # requests
     ("the name {place} could not be looked up", "无法解析域名 {place}"),
     ("no secure connection to {place}: {cause}", "无法与 {place} 建立安全连接:{cause}"),
@@ -130,19 +130,20 @@ def localized_error(error: str, language: Language) -> str:
     if language == "en":
         return error
     first, separator, rest = error.partition("\n")
-    return translated(first, _patterns(), "cause", _CAUSES) + separator + rest
+    return translate(first, _patterns(), "cause", _CAUSES) + separator + rest
 
 
 @cache
 def _patterns() -> tuple[SentencePattern, ...]:
     return tuple(
-        sentence_pattern(*each, _FACT_PATTERNS) for each in (*SENTENCES, *_reason_sentences(), *_refusal_sentences())
+        sentence_pattern(*each, _FACT_PATTERNS)
+        for each in (*ERROR_SENTENCES, *_reason_sentences(), *_refusal_sentences())
     )
 
 
 def _reason_sentences() -> Iterator[tuple[str, str]]:
     for reason in Reason:
-        yield sentence(reason), sentence(reason, "zh")
+        yield describe_reason(reason), describe_reason(reason, "zh")
 
 
 def _refusal_sentences() -> Iterator[tuple[str, str]]:
@@ -152,9 +153,9 @@ def _refusal_sentences() -> Iterator[tuple[str, str]]:
             yield from _entry_sentences(entry)
 
 
-def _entry_sentences(entry: Entry) -> Iterator[tuple[str, str]]:
+def _entry_sentences(entry: RefusalEntry) -> Iterator[tuple[str, str]]:
     with_hint = f"{entry.message} {entry.hint}", f"{entry.message_zh}{entry.hint_zh}"
     for english, chinese in (with_hint, (entry.message, entry.message_zh)):
         # A Chinese sentence cannot be built from the English one if it needs a fact which that does not contain.
-        if places(chinese) <= places(english):
+        if placeholders(chinese) <= placeholders(english):
             yield english, chinese

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
-from ..model.accounts.secret_reference import REFERENCE as REFERENCE  # noqa: PLC0414 - targets spell references with it
+from ..model.accounts.secret_reference import REFERENCE_KEY as REFERENCE_KEY  # noqa: PLC0414 - targets spell references with it
 from ..model.accounts.secret_reference import secret_name as secret_name  # noqa: PLC0414 - targets recognise references by it
 from ..model.accounts.secret_reference import secret_names as secret_names  # noqa: PLC0414 - see above
 from ..model.outcome import Failed
@@ -41,7 +41,7 @@ class Masks:
         return "Masks(…)"
 
 
-class Filled(NamedTuple):
+class ResolvedValue(NamedTuple):
     """A value with its secrets inserted, and the masks that hide them."""
 
     value: Any
@@ -64,7 +64,7 @@ class SecretMissing(Exception):  # noqa: N818 - it says what is missing
         return Failed(str(self), permanent=True, reason=Reason.NOT_CALLED)
 
 
-async def fill(value: Any, owner: str, secrets: Secrets) -> Filled:
+async def resolve_secrets(value: Any, owner: str, secrets: Secrets) -> ResolvedValue:
     """Return the value with every reference replaced. Raises `SecretMissing`."""
     revealed: dict[str, str] = {}
     for name in secret_names(value):
@@ -73,7 +73,7 @@ async def fill(value: Any, owner: str, secrets: Secrets) -> Filled:
             if secret is None:
                 raise SecretMissing(name, owner)
             revealed[name] = secret
-    return Filled(_replace_references(value, revealed), Masks(revealed.values()))
+    return ResolvedValue(_replace_references(value, revealed), Masks(revealed.values()))
 
 
 def _replace_references(value: Any, secrets: dict[str, str]) -> Any:

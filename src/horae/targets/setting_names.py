@@ -15,4 +15,4 @@ HTTP: Final = (
     "user_agent",
 )
 EVENT: Final = ("redis", "channel", "webhook", "webhook_secret", "allow_networks")
-KEYS: Final[dict[str, tuple[str, ...]]] = {"command": COMMAND, "http": HTTP, "event": EVENT}
+SETTING_NAMES: Final[dict[str, tuple[str, ...]]] = {"command": COMMAND, "http": HTTP, "event": EVENT}

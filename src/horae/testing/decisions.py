@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import NoReturn
 
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
-from ..model.entry import Entry, Stand
+from ..model.entry import Entry, EntryState
 from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
 from ..model.outcome import Settlement, Succeeded
 from ..model.reason import Reason
 from ..model.run import Run, RunState
-from ..model.task import Standing, TaskState
+from ..model.task import TaskState, TaskStatus
 from .factories import NODE, NOON, SECOND
 
 
@@ -45,7 +45,7 @@ def starting(
         change = Change(new_runs=(run,), events=(_told(EventKind.RUN_STARTED, run, at),))
         if again is None:
             return change._replace(dropped=(entry.slot,))
-        later = entry._replace(due=entry.due + again, planned=entry.planned + again, state=Stand.TIMED)
+        later = entry._replace(due=entry.due + again, planned=entry.planned + again, state=EntryState.TIMED)
         return change._replace(put=(later,))
 
     return decide
@@ -61,14 +61,14 @@ def seating(*, node: str = NODE, at: datetime = NOON) -> FireDecision:
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
         for lane in facts.lanes:
             if lane.is_full:
-                return Change(put=(entry._replace(state=Stand.PARKED, lane=lane.name, waited=True),))
+                return Change(put=(entry._replace(state=EntryState.PARKED, lane=lane.name, waited=True),))
         return start(facts, entry, token)
 
     return decide
 
 
 def park_on(lane: str) -> FireDecision:
-    return lambda _, entry, __: Change(put=(entry._replace(state=Stand.PARKED, lane=lane),))
+    return lambda _, entry, __: Change(put=(entry._replace(state=EntryState.PARKED, lane=lane),))
 
 
 def postpone(by: timedelta) -> FireDecision:
@@ -143,7 +143,7 @@ def cancelling(runs: Sequence[Run], reason: Reason = Reason.CANCELLED) -> Contro
 
 def _ended(facts: Facts, run: Run, at: datetime, kind: EventKind) -> Change:
     over = not facts.entries and len(facts.live) == 1
-    standing = Standing(TaskState.COMPLETED, facts.status.counted + 1, last_end=at, ended=at) if over else None
+    standing = TaskStatus(TaskState.COMPLETED, facts.status.counted + 1, last_end=at, ended=at) if over else None
     return Change(updated_runs=(run,), status=standing, events=(_told(kind, run, at),))
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 from ..model.change import Change
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, slot_for
 from ..model.events.event import Event, EventKind
-from ..model.ids import ENTROPY, named, run_id
+from ..model.ids import ENTROPY_BYTES, make_id, run_id
 from ..model.outcome import Outcome, Settlement, Succeeded
 from ..model.policy import Policies
 from ..model.run import Origin, Run, RunState
-from ..model.task import FRESH, Standing, Target, Task
+from ..model.task import NEW_TASK_STATUS, Target, Task, TaskStatus
 from ..ports.store import Node
 from ..schedule import Every
 
@@ -34,7 +34,7 @@ _numbers = count(1)
 def a_task(*, priority: int = 0, **fields: Any) -> Task:
     """Each one with a name of its own, later than those before it."""
     task = Task(
-        id=named("tsk", NOON, next(_numbers).to_bytes(ENTROPY)),
+        id=make_id("tsk", NOON, next(_numbers).to_bytes(ENTROPY_BYTES)),
         owner=OWNER,
         name="water the plants",
         schedule=Every(interval=HOUR),
@@ -93,7 +93,11 @@ def an_event(task: Task, **fields: Any) -> Event:
 
 
 def a_new_task(
-    task: Task, *, entries: Iterable[Entry] | None = None, standing: Standing = FRESH, runs: Iterable[Run] = ()
+    task: Task,
+    *,
+    entries: Iterable[Entry] | None = None,
+    standing: TaskStatus = NEW_TASK_STATUS,
+    runs: Iterable[Run] = (),
 ) -> Change:
     """What adds a task: with its next occurrence at noon, unless other entries are given."""
     put = (an_entry(task),) if entries is None else tuple(entries)

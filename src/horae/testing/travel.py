@@ -15,7 +15,7 @@ from ..engine.settings import EngineSettings
 from ..model.outcome import Outcome
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
-from ..ports.store import Extension, RunFilter, TaskFilter
+from ..ports.store import LeaseRenewal, RunFilter, TaskFilter
 from ..ports.target import Invocation, Target
 from ..runtime import Keeping
 from ..service.tasks.task_request import Duration, read_duration
@@ -193,7 +193,7 @@ class _Outside:
         self._store = store
         self._loop = loop
 
-    async def extend(self, *arguments: Any, **named: Any) -> Extension:
+    async def extend(self, *arguments: Any, **named: Any) -> LeaseRenewal:
         """The clock of a database server is real, so a node in virtual time is not corrected to it."""
         with self._loop.outside():
             return (await self._store.extend(*arguments, **named))._replace(now=None)

@@ -12,13 +12,13 @@ from ..clock import SystemClock
 from ..engine.process_identity import is_gone
 from ..errors import Conflict
 from ..ports.records import Record
-from ..ports.transfer import Parcel, Part
+from ..ports.transfer import Part, TransferItem
 from ..runtime import Keeping, make_store, sqlite_path
-from ..runtime.stores import masked
+from ..runtime.stores import mask_url
 from ..service.accounts.secrets import KIND as SECRET
-from ..transfer import Side
-from ..transfer.digest import pages
-from ..transfer.idle_check import Watching, see_still
+from ..transfer import NamedStore
+from ..transfer.digest import read_pages
+from ..transfer.idle_check import LivenessCheck, wait_until_idle
 from .refusals import refuse
 
 TravelStore: TypeAlias = Literal["memory", "copy", "own"]
@@ -31,7 +31,7 @@ VIRTUAL_HOME: Final = "life/"
 class Contents(NamedTuple):
     """Everything that a store holds, by part, in the order in which another store takes it."""
 
-    parts: tuple[tuple[Part, tuple[Parcel, ...]], ...] = ()
+    parts: tuple[tuple[Part, tuple[TransferItem, ...]], ...] = ()
 
     @property
     def has_secrets(self) -> bool:
@@ -72,12 +72,12 @@ def _is_absent(url: str) -> bool:
 
 async def _read_all(url: str, *, shared: bool = True) -> Contents:
     """`shared`: other processes may use this very store, so a node at work is refused."""
-    found: list[tuple[Part, tuple[Parcel, ...]]] = []
+    found: list[tuple[Part, tuple[TransferItem, ...]]] = []
     async with _opened(url) as store:
         if shared:
             await _refuse_nodes(url, store)
         for part in Part:
-            parcels: Sequence[Parcel] = [each async for page, _ in pages(store, part) for each in page]
+            parcels: Sequence[TransferItem] = [each async for page, _ in read_pages(store, part) for each in page]
             if parcels:
                 found.append((part, tuple(parcels)))
     return Contents(tuple(found))
@@ -85,10 +85,10 @@ async def _read_all(url: str, *, shared: bool = True) -> Contents:
 
 async def _refuse_nodes(url: str, store: Keeping) -> None:
     path = sqlite_path(url)
-    side = Side(masked(url) if path is None else Path(path).name, store)
-    watching = Watching(SystemClock(), is_gone=lambda home: home.startswith(VIRTUAL_HOME) or is_gone(home))
+    side = NamedStore(mask_url(url) if path is None else Path(path).name, store)
+    watching = LivenessCheck(SystemClock(), is_gone=lambda home: home.startswith(VIRTUAL_HOME) or is_gone(home))
     try:
-        await see_still(side, watching, lambda _share: None)
+        await wait_until_idle(side, watching, lambda _share: None)
     except Conflict:
         nodes = ", ".join(node.id for node in await store.nodes())
         raise refuse("travel_store_in_use", store=side.name, nodes=nodes) from None

@@ -6,8 +6,18 @@ idle_check    refuses stores with live nodes                 progress      resum
 
 from __future__ import annotations
 
-from .copy import Moved, Plan, Stage, move, survey
-from .digest import Carried, weigh
-from .progress import Begun, Side
+from .copy import MovePlan, MoveResult, MoveStage, move_store, plan_move
+from .digest import PartDigest, compute_digest
+from .progress import MoveProgress, NamedStore
 
-__all__ = ["Begun", "Carried", "Moved", "Plan", "Side", "Stage", "move", "survey", "weigh"]
+__all__ = [
+    "MovePlan",
+    "MoveProgress",
+    "MoveResult",
+    "MoveStage",
+    "NamedStore",
+    "PartDigest",
+    "compute_digest",
+    "move_store",
+    "plan_move",
+]

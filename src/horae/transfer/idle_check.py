@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..engine.process_identity import is_gone, own_home
-from ..ports.store import STANDARD_TERMS, Node, Terms
-from .progress import Side
+from ..ports.store import DEFAULT_TERMS, Node, Terms
+from .progress import NamedStore
 from .refusals import refuse
 
 _POLL_SECONDS: Final = 0.25
@@ -24,20 +24,20 @@ def _machine_of(home: str) -> str:
     return home.rpartition("/")[0].rpartition("/")[0]
 
 
-class Watching(NamedTuple):
+class LivenessCheck(NamedTuple):
     """Rules by which a node counts as dead: its process on this machine has ended, or, on another machine, it did not
     renew for the length of a lease."""
 
     clock: Clock
-    terms: Terms = STANDARD_TERMS
+    terms: Terms = DEFAULT_TERMS
     is_gone: Callable[[str], bool] = is_gone
     is_running_here: Callable[[str], bool] = is_running_here
 
 
-class Still(NamedTuple):
+class IdleStore(NamedTuple):
     """A store without live nodes; `dead` holds each dead node with its last renewal."""
 
-    named_store: Side
+    named_store: NamedStore
     dead_nodes: frozenset[tuple[str, int]]
 
     async def check(self) -> set[tuple[str, int]]:
@@ -47,17 +47,20 @@ class Still(NamedTuple):
         return set(map(_renewal_of, nodes))
 
 
-async def see_still(
-    side: Side, watching: Watching, on_wait: Callable[[float], None], dead: frozenset[tuple[str, int]] = frozenset()
-) -> Still:
+async def wait_until_idle(
+    side: NamedStore,
+    watching: LivenessCheck,
+    on_wait: Callable[[float], None],
+    dead: frozenset[tuple[str, int]] = frozenset(),
+) -> IdleStore:
     """Wait until all nodes count as dead; refuse as soon as one renews. `on_wait` gets the completed share of the wait.
 
     `dead` are known to be dead already: the move copies their rows from the source to the target.
     """
-    nodes = await refuse_who_lives_here(side, watching)
+    nodes = await refuse_local_nodes(side, watching)
     known = dead | set(map(_renewal_of, nodes))
     undecided = {_renewal_of(node) for node in nodes if not watching.is_gone(node.home)} - dead
-    idle_store = Still(side, known)
+    idle_store = IdleStore(side, known)
     lease = watching.terms.lease.total_seconds()
     started = watching.clock.steady()
     while undecided and (waited := watching.clock.steady() - started) < lease:
@@ -68,7 +71,7 @@ async def see_still(
     return idle_store
 
 
-async def refuse_who_lives_here(side: Side, watching: Watching) -> tuple[Node, ...]:
+async def refuse_local_nodes(side: NamedStore, watching: LivenessCheck) -> tuple[Node, ...]:
     """Refuse if a node runs on this machine, which needs no wait; return all nodes of the store."""
     nodes = await side.store.nodes()
     _refuse(side, [node for node in nodes if watching.is_running_here(node.home)])
@@ -79,6 +82,6 @@ def _renewal_of(node: Node) -> tuple[str, int]:
     return node.id, node.renewals
 
 
-def _refuse(side: Side, live_nodes: list[Node]) -> None:
+def _refuse(side: NamedStore, live_nodes: list[Node]) -> None:
     if live_nodes:
         raise refuse("move_node_is_live", store=side.name, nodes=", ".join(node.id for node in live_nodes))

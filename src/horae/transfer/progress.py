@@ -9,17 +9,17 @@ from ..ports.full_store import Keeping
 from ..ports.transfer import Part
 from .refusals import refuse
 
-MARK: Final = "move"
+PROGRESS_KEY: Final = "move"
 
 
-class Side(NamedTuple):
+class NamedStore(NamedTuple):
     """One of the two stores. `name` identifies it without credentials, and is the same at every try."""
 
     name: str
     store: Keeping
 
 
-class Begun(NamedTuple):
+class MoveProgress(NamedTuple):
     """Resume point: all parts before `part` are copied, and of `part` all rows up to `after`. `part` None: all are copied.
 
     `done`: the stores were compared as well; no move writes to this target any more. Field names are stored as JSON.
@@ -31,9 +31,9 @@ class Begun(NamedTuple):
     done: bool = False
 
 
-async def look_at(target: Side, source: str) -> Begun | None:
+async def read_progress(target: NamedStore, source: str) -> MoveProgress | None:
     """Return the progress of a move from that source, None for an empty target. Refuses a target with other content."""
-    text = await target.store.read_metadata(MARK)
+    text = await target.store.read_metadata(PROGRESS_KEY)
     if text is None:
         stock = await target.store.count_parts()
         # Tasks and runs first: they explain best that the target is the wrong store.
@@ -47,10 +47,10 @@ async def look_at(target: Side, source: str) -> Begun | None:
     return begun
 
 
-def _decode(data: dict[str, Any]) -> Begun:
+def _decode(data: dict[str, Any]) -> MoveProgress:
     part = None if data["part"] is None else Part(data["part"])
-    return Begun(str(data["source"]), part, data["after"], bool(data["done"]))
+    return MoveProgress(str(data["source"]), part, data["after"], bool(data["done"]))
 
 
-async def note(target: Side, begun: Begun) -> None:
-    await target.store.write_metadata(MARK, json.dumps(begun._asdict()))
+async def write_progress(target: NamedStore, begun: MoveProgress) -> None:
+    await target.store.write_metadata(PROGRESS_KEY, json.dumps(begun._asdict()))

@@ -10,27 +10,27 @@ from starlette.requests import Request
 
 from ..errors import NotAuthenticated
 from ..model.accounts.principal import Principal
-from .rate_limit import Allowances
+from .rate_limit import RateLimits
 from .refusals import refuse
-from .request_context import house_of, request_id
+from .request_context import app_context, request_id
 
 VIA: Final = "http"
 _SCHEME: Final = "bearer"
 _MAX_TOKEN_LENGTH: Final = 300
 
 
-async def caller(request: Request) -> Principal:
-    return await authenticated(request, VIA)
+async def authenticate_caller(request: Request) -> Principal:
+    return await authenticate(request, VIA)
 
 
-async def authenticated(request: Request, via: str) -> Principal:
+async def authenticate(request: Request, via: str) -> Principal:
     """Return the principal of the request, cached after the first call. Raises NotAuthenticated without a valid token,
     or a rate limit refusal."""
     state = request.scope["state"]
     cached: Principal | None = state.get("caller")
     if cached is not None:
         return cached
-    context, text = house_of(request), bearer(request)
+    context, text = app_context(request), bearer_token(request)
     try:
         principal = await context.service.tokens.authenticate(text, via=via, request=request_id(request))
     except NotAuthenticated:
@@ -41,7 +41,7 @@ async def authenticated(request: Request, via: str) -> Principal:
     return principal
 
 
-def bearer(request: Request) -> str:
+def bearer_token(request: Request) -> str:
     """Return the bearer token of the `Authorization` header; tokens in a URL are ignored, since URLs end up in logs.
 
     Two such headers are refused: a proxy in front may have checked the other one.
@@ -56,12 +56,12 @@ def bearer(request: Request) -> str:
 def count_failure(request: Request) -> None:
     """Count a wrong token against the address that sent it; refuse with 429 once there were too many. A valid token is
     never refused for failures of others at its address."""
-    bucket = house_of(request).rate_limits.failures.take(request.client.host if request.client is not None else "")
+    bucket = app_context(request).rate_limits.failures.take(request.client.host if request.client is not None else "")
     if bucket.retry_after:
         raise refuse("too_many_failures", retry_after=bucket.retry_after)
 
 
-def _take_from_quota(request: Request, limits: Allowances, principal: Principal) -> None:
+def _take_from_quota(request: Request, limits: RateLimits, principal: Principal) -> None:
     """Take one request from the owner's bucket, which all its tokens share, those of its agents included."""
     if principal.admin or principal.quotas.requests_per_minute is None:
         return
@@ -71,5 +71,5 @@ def _take_from_quota(request: Request, limits: Allowances, principal: Principal)
         raise refuse("too_many_requests", most=bucket.limit, retry_after=bucket.retry_after)
 
 
-Who = Annotated[Principal, Depends(caller)]
+Caller = Annotated[Principal, Depends(authenticate_caller)]
 """Parameter type of endpoints: the authenticated principal."""

@@ -12,27 +12,27 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..errors import Refusal
 from .refusals import refuse
-from .request_context import house_of
+from .request_context import app_context
 
-LARGEST: Final = 1_048_576
-DEEPEST: Final = 64
+MAX_BODY_BYTES: Final = 1_048_576
+MAX_JSON_DEPTH: Final = 64
 _EMPTY_BODY: Final = "it is empty"
 
 
-async def raw_body(request: Request) -> bytes:
+async def read_body(request: Request) -> bytes:
     """Read the whole body once per request; later calls return the cached bytes. Refuses a body over the size limit
     (413) or one that does not arrive in time (408)."""
     cached: bytes | None = request.scope["state"].get("body")
     if cached is not None:
         return cached
     content_length = request.headers.get("content-length", "0")
-    if content_length.isdecimal() and int(content_length[:12]) > LARGEST:
-        raise refuse("body_too_large", most=LARGEST)
+    if content_length.isdecimal() and int(content_length[:12]) > MAX_BODY_BYTES:
+        raise refuse("body_too_large", most=MAX_BODY_BYTES)
     try:
-        async with asyncio.timeout(house_of(request).settings.body_seconds):
+        async with asyncio.timeout(app_context(request).settings.body_seconds):
             body = await _receive_all(request)
     except TimeoutError:
-        raise refuse("slow_body", seconds=f"{house_of(request).settings.body_seconds:g}") from None
+        raise refuse("slow_body", seconds=f"{app_context(request).settings.body_seconds:g}") from None
     request.scope["state"]["body"] = body
     return body
 
@@ -46,22 +46,22 @@ async def _receive_all(request: Request) -> bytes:
             raise ClientDisconnect
         parts.append(message.get("body", b""))
         size, more = size + len(parts[-1]), message.get("more_body", False)
-        if size > LARGEST:
-            raise refuse("body_too_large", most=LARGEST)
+        if size > MAX_BODY_BYTES:
+            raise refuse("body_too_large", most=MAX_BODY_BYTES)
     return b"".join(parts)
 
 
-async def json_body(request: Request) -> Any:
+async def read_json_body(request: Request) -> Any:
     """Parse the body as one JSON value; an empty body is refused."""
-    body = await raw_body(request)
+    body = await read_body(request)
     if not body.strip():
         raise refuse("not_json", problem=_EMPTY_BODY)
     return _parse_json(request, body)
 
 
-async def json_body_or_none(request: Request) -> Any:
+async def read_optional_json_body(request: Request) -> Any:
     """Parse the body as one JSON value; None if it is empty."""
-    body = await raw_body(request)
+    body = await read_body(request)
     return _parse_json(request, body) if body.strip() else None
 
 
@@ -69,10 +69,10 @@ def _parse_json(request: Request, body: bytes) -> Any:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise refuse("not_json_type", type=kind)
-    return strict_json(body)
+    return parse_strict_json(body)
 
 
-def strict_json(body: bytes) -> Any:
+def parse_strict_json(body: bytes) -> Any:
     """Parse UTF-8 JSON. Raises the refusals `not_json` and `not_strict_json`."""
     try:
         text = body.decode()
@@ -85,7 +85,7 @@ def strict_json(body: bytes) -> Any:
         raise
     except ValueError as error:
         raise refuse("not_json", problem=str(error).partition(": line")[0]) from None
-    if text.count("[") + text.count("{") > DEEPEST and _is_deep(value):
+    if text.count("[") + text.count("{") > MAX_JSON_DEPTH and _is_deep(value):
         raise _too_deep()
     return value
 
@@ -95,18 +95,18 @@ def _object_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(parsed) != len(pairs):
         seen: set[str] = set()
         duplicate = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise refuse("not_strict_json", problem=f"'{duplicate[:40]}' is there twice", most=DEEPEST)
+        raise refuse("not_strict_json", problem=f"'{duplicate[:40]}' is there twice", most=MAX_JSON_DEPTH)
     return parsed
 
 
 def _refuse_constant(name: str) -> Any:
-    raise refuse("not_strict_json", problem=f"{name} is no number", most=DEEPEST)
+    raise refuse("not_strict_json", problem=f"{name} is no number", most=MAX_JSON_DEPTH)
 
 
 def _parse_finite_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise refuse("not_strict_json", problem=f"{text[:20]} is too large a number", most=DEEPEST)
+        raise refuse("not_strict_json", problem=f"{text[:20]} is too large a number", most=MAX_JSON_DEPTH)
     return number
 
 
@@ -119,7 +119,7 @@ _DECODER: Final = json.JSONDecoder(
 def _is_deep(value: Any) -> bool:
     """Return whether `value` is nested deeper than the limit. Walks level by level, so it needs no recursion itself."""
     level = [value]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_JSON_DEPTH):
         level = [
             inner
             for each in level
@@ -132,4 +132,4 @@ def _is_deep(value: Any) -> bool:
 
 
 def _too_deep() -> Refusal:
-    return refuse("not_strict_json", problem="it is nested too deep", most=DEEPEST)
+    return refuse("not_strict_json", problem="it is nested too deep", most=MAX_JSON_DEPTH)

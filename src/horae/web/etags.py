@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from ..model.change import Facts
 from .refusals import refuse
-from .responses import JSON, encoded
+from .responses import JSON, encode_json
 
 _TAG: Final = re.compile(r'\s*(W/)?"([\x21\x23-\x7e]{0,100})"\s*')
 _ANY: Final = "*"
@@ -20,18 +20,18 @@ _MAX_TAGS: Final = 20
 _PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Accept-Language, Authorization"}
 
 
-def entity(
+def entity_response(
     request: Request, value: Any, version: int, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Respond with one resource and the ETag of this representation; 304 if `If-None-Match` names it."""
-    return written_entity(request, encoded(value), version, status, headers)
+    return raw_entity_response(request, encode_json(value), version, status, headers)
 
 
-def written_entity(
+def raw_entity_response(
     request: Request, body: bytes, version: int, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Same as `entity_response` for a body that is JSON already."""
-    tag = tag_of(body, version)
+    tag = compute_etag(body, version)
     all_headers = {"ETag": f'"{tag}"', **_PRIVATE, **(headers or {})}
     if_none_match = request.headers.get("if-none-match")
     if (
@@ -43,7 +43,7 @@ def written_entity(
     return Response(body, status, all_headers, JSON)
 
 
-def tag_of(body: bytes, version: int) -> str:
+def compute_etag(body: bytes, version: int) -> str:
     """Return the ETag: version, and a hash of the representation."""
     return f"{version}-{blake2b(body, digest_size=8).hexdigest()}"
 
@@ -64,7 +64,7 @@ def expected_version(request: Request, current: int) -> int | None:
     return current
 
 
-def as_expected(request: Request, *, may_create: bool = False) -> Callable[[Facts | None], None]:
+def precondition_check(request: Request, *, may_create: bool = False) -> Callable[[Facts | None], None]:
     """Return a check of the request's conditions, for use inside the write transaction. `may_create`: the change may
     also create the resource, and `If-None-Match: *` allows only that."""
 
@@ -72,7 +72,7 @@ def as_expected(request: Request, *, may_create: bool = False) -> Callable[[Fact
         if facts is None:
             if "if-match" in request.headers:
                 raise refuse("version_changed", current="nothing is there")
-        elif may_create and only_if_new(request):
+        elif may_create and is_create_only(request):
             raise refuse("version_changed", current=f"version {facts.task.version}", version=facts.task.version)
         else:
             expected_version(request, facts.task.version)
@@ -80,7 +80,7 @@ def as_expected(request: Request, *, may_create: bool = False) -> Callable[[Fact
     return check
 
 
-def only_if_new(request: Request) -> bool:
+def is_create_only(request: Request) -> bool:
     """Return whether the request has `If-None-Match: *`: create only, never change an existing resource."""
     return request.headers.get("if-none-match", "").strip() == _ANY
 

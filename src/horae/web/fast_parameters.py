@@ -18,13 +18,13 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from ..model.accounts.principal import Principal
-from .authentication import caller
+from .authentication import authenticate_caller
 
 _MAX_SEGMENT: Final = 200
 _UNSUPPORTED: Final = ("header_params", "cookie_params", "body_params")
 _IMMUTABLE: Final = (str, int, float, bool, type(None))
 
-Bound: TypeAlias = dict[str, Any]
+Arguments: TypeAlias = dict[str, Any]
 """Keyword arguments of an endpoint, without the request and the principal."""
 
 
@@ -36,7 +36,7 @@ class Parameter(NamedTuple):
     is_repeatable: bool
 
 
-class Plain(NamedTuple):
+class DirectCall(NamedTuple):
     """Direct call of an endpoint: names of its request and principal arguments, its path parameters, and its defaults."""
 
     call: Callable[..., Awaitable[Response]]
@@ -44,9 +44,9 @@ class Plain(NamedTuple):
     principals: tuple[str, ...]
     path_parameters: tuple[str, ...]
     parameters: Mapping[str, Parameter]
-    defaults: Bound
+    defaults: Arguments
 
-    def bind(self, scope: Scope) -> Bound | None:
+    def bind(self, scope: Scope) -> Arguments | None:
         """Return the endpoint's arguments; None if a value is invalid or only the framework can decide that."""
         path: dict[str, str] = scope["path_params"]
         if any(not 1 <= len(path[part]) <= _MAX_SEGMENT for part in self.path_parameters):
@@ -56,11 +56,11 @@ class Plain(NamedTuple):
         values = self._parse_query(scope["query_string"])
         return None if values is None else {**self.defaults, **values, **path}
 
-    def _parse_query(self, query: bytes) -> Bound | None:
+    def _parse_query(self, query: bytes) -> Arguments | None:
         given: dict[str, list[str]] = {}
         for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
             given.setdefault(name, []).append(value)
-        arguments: Bound = {}
+        arguments: Arguments = {}
         for name, values in given.items():
             parameter = self.parameters.get(name)
             if parameter is None or (len(values) > 1 and not parameter.is_repeatable):
@@ -71,7 +71,7 @@ class Plain(NamedTuple):
             arguments[parameter.name] = value
         return arguments
 
-    async def invoke(self, request: Request, principal: Principal, bound: Bound) -> Response:
+    async def invoke(self, request: Request, principal: Principal, bound: Arguments) -> Response:
         arguments = bound.copy()
         for name in self.principals:
             arguments[name] = principal
@@ -80,13 +80,13 @@ class Plain(NamedTuple):
         return await self.call(**arguments)
 
 
-def plain(dependant: Any) -> Plain | None:
+def direct_call_of(dependant: Any) -> DirectCall | None:
     """Return the direct call of an endpoint; None if it needs something that only the framework provides."""
     call = dependant.call
     if not inspect.iscoroutinefunction(call) or get_type_hints(call).get("return") is not Response:
         return None
     unsupported = any(getattr(dependant, name) for name in _UNSUPPORTED) or any(
-        each.call is not caller for each in dependant.dependencies
+        each.call is not authenticate_caller for each in dependant.dependencies
     )
     special = (dependant.websocket_param_name, dependant.response_param_name, dependant.background_tasks_param_name)
     if unsupported or any(special) or any(each.field_info.annotation is not str for each in dependant.path_params):
@@ -97,7 +97,7 @@ def plain(dependant: Any) -> Plain | None:
     if not all(isinstance(value, _IMMUTABLE) for value in defaults.values()):
         # A mutable default must not be shared between calls.
         return None
-    return Plain(
+    return DirectCall(
         call,
         dependant.request_param_name,
         tuple(each.name for each in dependant.dependencies),

@@ -15,21 +15,21 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import HoraeError
-from .fast_parameters import Bound
-from .problems import on_refusal, on_status
-from .routers import Guarded
+from .fast_parameters import Arguments
+from .problems import handle_http_error, handle_refusal
+from .routers import AuthenticatedRoute
 
 _SAMPLE_SEGMENT: Final = "0"
 """Stands for any last path segment when routes are compared."""
 
 
 class _FastRoute(NamedTuple):
-    route: Guarded
+    route: AuthenticatedRoute
     parameter: str | None
     """Name of the last path segment where that is a parameter."""
 
 
-class ShortWay:
+class FastRouter:
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute]) -> None:
         self._app = app
         # None: a fixed path that only the framework serves; its last segment must not be bound as a parameter.
@@ -40,10 +40,10 @@ class ShortWay:
             for method in route.methods or ()
         }
         for route in routes:
-            if isinstance(route, Guarded) and route.direct_call is not None:
+            if isinstance(route, AuthenticatedRoute) and route.direct_call is not None:
                 self._add_route(route, routes)
 
-    def _add_route(self, route: Guarded, routes: Sequence[BaseRoute]) -> None:
+    def _add_route(self, route: AuthenticatedRoute, routes: Sequence[BaseRoute]) -> None:
         """Register a route by its whole path, or by its path without a variable last segment. Routes with other
         variable segments stay with the framework."""
         head, _, last = route.path.rpartition("/")
@@ -66,7 +66,7 @@ class ShortWay:
         scope["route"] = route
         await _respond(route, bound, scope, receive, send)
 
-    def _find_route(self, scope: Scope) -> Guarded | None:
+    def _find_route(self, scope: Scope) -> AuthenticatedRoute | None:
         method, path = scope["method"], scope["path"]
         if (method, path) in self._routes:
             entry, last = self._routes[method, path], None
@@ -79,7 +79,7 @@ class ShortWay:
         return entry.route
 
 
-async def _respond(route: Guarded, bound: Bound, scope: Scope, receive: Receive, send: Send) -> None:
+async def _respond(route: AuthenticatedRoute, bound: Arguments, scope: Scope, receive: Receive, send: Send) -> None:
     """Run the route. An error before the first sent message becomes a problem response; streams may fail that late."""
     started = False
 
@@ -96,7 +96,7 @@ async def _respond(route: Guarded, bound: Bound, scope: Scope, receive: Receive,
         if started:
             raise
         problem_response = await (
-            on_refusal(request, error) if isinstance(error, HoraeError) else on_status(request, error)
+            handle_refusal(request, error) if isinstance(error, HoraeError) else handle_http_error(request, error)
         )
         await problem_response(scope, receive, send)
 

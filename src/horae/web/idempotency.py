@@ -20,11 +20,11 @@ from starlette.responses import Response
 
 from ..errors import Conflict, NotFound, StoreError
 from ..model.accounts.principal import Principal, Scope
-from ..model.record import Record, Writing
+from ..model.record import Record, RecordWrite
 from ..ports.records import Records
-from .body import raw_body
+from .body import read_body
 from .refusals import refuse
-from .request_context import House, house_of, request_id
+from .request_context import AppContext, app_context, request_id
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -34,8 +34,8 @@ Replay: TypeAlias = Callable[[Request, Principal, Ids], Awaitable[Response]]
 """Renders a response again from the request and the stored ids."""
 
 HEADER: Final = "idempotency-key"
-KIND: Final = "answer"
-KEPT_FOR: Final = timedelta(hours=24)
+RECORD_KIND: Final = "answer"
+RETENTION: Final = timedelta(hours=24)
 _RESERVED_FOR: Final = timedelta(seconds=60)
 """Expiry of a reservation, so that a process that dies in between does not block the key for ever."""
 _MAX_KEY_LENGTH: Final = 200
@@ -53,24 +53,26 @@ class Repeatable(NamedTuple):
     writes_record: bool = False
 
 
-class Kept(NamedTuple):
+class IdempotencyKey(NamedTuple):
     """Idempotency key of this request. `replacing` is the version of an expired record that is overwritten."""
 
     key: str
     owner: str
     fingerprint: str
-    context: House
+    context: AppContext
     replacing: int | None = None
 
-    def to_writing(self, status: int, ids: Ids) -> Writing:
+    def to_writing(self, status: int, ids: Ids) -> RecordWrite:
         """Return the record to write in the same transaction as the change."""
-        return Writing(self.to_record(KEPT_FOR, status, ids), self.replacing)
+        return RecordWrite(self.to_record(RETENTION, status, ids), self.replacing)
 
     def to_record(self, expires_in: timedelta, status: int | None = None, ids: Ids | None = None) -> Record:
         body: dict[str, Any] = {"fingerprint": self.fingerprint}
         if status is not None:
             body |= {"status": status, "ids": dict(ids or {})}
-        return Record(KIND, self.key, self.owner, json.dumps(body), expires=self.context.clock.now() + expires_in)
+        return Record(
+            RECORD_KIND, self.key, self.owner, json.dumps(body), expires=self.context.clock.now() + expires_in
+        )
 
 
 def repeatable(scope: Scope | None, replay: Replay, *, writes_record: bool = False) -> Callable[[_F], _F]:
@@ -89,25 +91,25 @@ def repeatable_of(endpoint: Callable[..., Any]) -> Repeatable | None:
     return declared
 
 
-def remember(request: Request, **ids: Any) -> None:
+def store_ids(request: Request, **ids: Any) -> None:
     """Store these ids with the idempotency key of the request, if it has one."""
     request.scope["state"]["remembered"] = ids
 
 
-def kept_for(request: Request) -> Kept | None:
+def key_of(request: Request) -> IdempotencyKey | None:
     """Return the idempotency key of the request; None if it has none."""
-    key: Kept | None = request.scope["state"].get("kept")
+    key: IdempotencyKey | None = request.scope["state"].get("kept")
     return key
 
 
-async def once(request: Request, principal: Principal, route: Repeatable, handle: Handler) -> Response:
+async def run_once(request: Request, principal: Principal, route: Repeatable, handle: Handler) -> Response:
     """Replay the stored response if this key was used for the same request before; otherwise call `handle` and store
     the ids of its result. Raises a refusal if the key was used for another request or its first use is still
     running.
     """
     if route.scope is not None:
         principal.require_scope(route.scope)
-    context = house_of(request)
+    context = app_context(request)
     key = await _read_key(request, principal, context)
     replayed = await _replay(request, principal, key, route)
     if isinstance(replayed, Response):
@@ -120,13 +122,15 @@ async def once(request: Request, principal: Principal, route: Repeatable, handle
     try:
         return await handle(request)
     except Conflict as conflict:
-        if conflict.code != "record_changed" or conflict.facts.get("kind") != KIND:
+        if conflict.code != "record_changed" or conflict.facts.get("kind") != RECORD_KIND:
             raise
         # A concurrent request with the same key committed first.
         return await _replay_concurrent(request, principal, key, route)
 
 
-async def _handle_reserved(request: Request, principal: Principal, key: Kept, route: Repeatable, handle: Handler) -> Response:
+async def _handle_reserved(
+    request: Request, principal: Principal, key: IdempotencyKey, route: Repeatable, handle: Handler
+) -> Response:
     """Reserve the key, call `handle`, then store the ids. A refused or failed request releases the key: it changed
     nothing."""
     records: Records = key.context.service.store
@@ -139,17 +143,19 @@ async def _handle_reserved(request: Request, principal: Principal, key: Kept, ro
         succeeded = response.status_code < 300
     finally:
         if not succeeded:
-            await records.drop_record(KIND, key.key, version)
+            await records.drop_record(RECORD_KIND, key.key, version)
     if succeeded:
         ids = request.scope["state"].get("remembered")
         try:
-            await records.put_record(key.to_record(KEPT_FOR, response.status_code, ids), replacing=version)
+            await records.put_record(key.to_record(RETENTION, response.status_code, ids), replacing=version)
         except StoreError:
             LOG.warning("%s was done, but its idempotency key could not be kept", request_id(request))
     return response
 
 
-async def _replay_concurrent(request: Request, principal: Principal, key: Kept, route: Repeatable) -> Response:
+async def _replay_concurrent(
+    request: Request, principal: Principal, key: IdempotencyKey, route: Repeatable
+) -> Response:
     """Replay the response of the request that took the key first; refuse while it is still running."""
     replayed = await _replay(request, principal, key, route)
     if isinstance(replayed, Response):
@@ -157,9 +163,11 @@ async def _replay_concurrent(request: Request, principal: Principal, key: Kept, 
     raise refuse("still_in_progress", retry_after=_RETRY_AFTER)
 
 
-async def _replay(request: Request, principal: Principal, key: Kept, route: Repeatable) -> Response | int | None:
+async def _replay(
+    request: Request, principal: Principal, key: IdempotencyKey, route: Repeatable
+) -> Response | int | None:
     """Return the replayed response; the version of an expired record; or None if there is no record."""
-    record = await key.context.service.store.get_record(KIND, key.key)
+    record = await key.context.service.store.get_record(RECORD_KIND, key.key)
     if record is None:
         return None
     if record.expires is not None and record.expires <= key.context.clock.now():
@@ -183,7 +191,7 @@ async def _replay(request: Request, principal: Principal, key: Kept, route: Repe
     return response
 
 
-async def _read_key(request: Request, principal: Principal, context: House) -> Kept:
+async def _read_key(request: Request, principal: Principal, context: AppContext) -> IdempotencyKey:
     header = request.headers[HEADER].strip()
     text = header[1:-1] if len(header) > 1 and header[0] == header[-1] == '"' else header
     if not 1 <= len(text) <= _MAX_KEY_LENGTH or not text.isprintable():
@@ -191,5 +199,5 @@ async def _read_key(request: Request, principal: Principal, context: House) -> K
     # Keys are separate per agent: an agent never sees responses of its owner or of other agents, nor they its.
     key = sha256(json.dumps([principal.owner, principal.agent, text]).encode()).hexdigest()
     request_line = f"{request.method}\n{request.scope['path']}\n".encode(errors="replace")
-    content = b"%s%s\n%s" % (request_line, request.scope["query_string"], await raw_body(request))
-    return Kept(key, principal.owner, sha256(content).hexdigest(), context)
+    content = b"%s%s\n%s" % (request_line, request.scope["query_string"], await read_body(request))
+    return IdempotencyKey(key, principal.owner, sha256(content).hexdigest(), context)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from ..choices import Language
 
 
-def language(request: Request) -> Language:
+def request_language(request: Request) -> Language:
     return _preferred(request.headers.get("accept-language", "")[:200])
 
 

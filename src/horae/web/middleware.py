@@ -12,8 +12,8 @@ from typing import Final
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .problems import problem
-from .rate_limit import Allowance
+from .problems import problem_response
+from .rate_limit import BucketState
 from .refusals import refuse
 
 LOG: Final = logging.getLogger("horae.web")
@@ -30,7 +30,7 @@ _DEFAULT_HEADERS: Final = (
 )
 
 
-class Envelope:
+class RequestMiddleware:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
@@ -42,7 +42,7 @@ class Envelope:
         hosts = sum(name == b"host" for name, _ in scope["headers"])
         if hosts != 1 and not (hosts == 0 and scope["http_version"] == "1.0"):
             # A proxy in front may have routed by the other one.
-            refused = problem(Request(exchange.scope), refuse("bad_host", number=hosts))
+            refused = problem_response(Request(exchange.scope), refuse("bad_host", number=hosts))
             await refused(exchange.scope, receive, exchange.send)
             return
         try:
@@ -53,7 +53,9 @@ class Envelope:
             LOG.exception("%s %s %s failed", exchange.id, scope["method"], scope["path"])
             if exchange.started:
                 raise
-            await problem(Request(exchange.scope), refuse("internal_error"))(exchange.scope, receive, exchange.send)
+            await problem_response(Request(exchange.scope), refuse("internal_error"))(
+                exchange.scope, receive, exchange.send
+            )
 
 
 class _Exchange:
@@ -88,7 +90,7 @@ class _Exchange:
         present = {name.lower() for name, _ in headers}
         headers += [each for each in _DEFAULT_HEADERS if each[0] not in present]
         headers.append((b"x-request-id", self.id.encode()))
-        bucket: Allowance | None = self.scope["state"].get("allowance")
+        bucket: BucketState | None = self.scope["state"].get("allowance")
         if bucket is not None:
             headers.append((b"ratelimit-policy", b'"default";q=%d;w=60' % bucket.limit))
             headers.append((b"ratelimit", b'"default";r=%d;t=%d' % (bucket.remaining, bucket.full_in)))

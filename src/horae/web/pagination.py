@@ -15,13 +15,13 @@ from starlette.responses import Response
 from ..model.accounts.principal import Principal
 from ..model.page import Page
 from .refusals import refuse
-from .request_context import house_of
-from .responses import JSON, answer, encoded
+from .request_context import app_context
+from .responses import JSON, encode_json, json_response
 
 _T = TypeVar("_T")
 _PURPOSE: Final = b"horae cursor 1\n"
 _SIGNATURE_BYTES: Final = 12
-LARGEST_LIMIT: Final = 200
+MAX_PAGE_SIZE: Final = 200
 
 
 def read_cursor(request: Request, principal: Principal, cursor: str | None) -> str | None:
@@ -40,19 +40,21 @@ def read_cursor(request: Request, principal: Principal, cursor: str | None) -> s
     return text
 
 
-def page_answer(request: Request, principal: Principal, page: Page[_T], render: Callable[[_T], Any], **more: Any) -> Response:
+def page_response(
+    request: Request, principal: Principal, page: Page[_T], render: Callable[[_T], Any], **more: Any
+) -> Response:
     """Respond with `{items, next_cursor}` and a `Link` header to the next page."""
     next_cursor = None if page.after is None else make_cursor(request, principal, page.after)
     shape = {"items": [render(each) for each in page.items], "next_cursor": next_cursor, **more}
-    return answer(shape, headers=None if next_cursor is None else {"Link": _link(request, next_cursor)})
+    return json_response(shape, headers=None if next_cursor is None else {"Link": _link(request, next_cursor)})
 
 
-def page_of_texts(
+def page_response_of_json(
     request: Request, principal: Principal, page: Page[_T], render: Callable[[_T], bytes], **more: Any
 ) -> Response:
     """Same as `page_response` for items that are rendered as JSON bytes."""
     next_cursor = None if page.after is None else make_cursor(request, principal, page.after)
-    rest = encoded({"next_cursor": next_cursor, **more})[1:]
+    rest = encode_json({"next_cursor": next_cursor, **more})[1:]
     body = b'{"items":[%s],%s' % (b",".join(map(render, page.items)), rest)
     return Response(body, 200, None if next_cursor is None else {"Link": _link(request, next_cursor)}, JSON)
 
@@ -66,7 +68,7 @@ def _sign(request: Request, principal: Principal, after: bytes) -> bytes:
     """Sign a position for this caller, path and filters. `limit` is not signed: the page size may change between pages."""
     filters = sorted(pair for pair in request.query_params.multi_items() if pair[0] not in ("cursor", "limit"))
     subject = repr((principal.owner_filter, principal.agent, request.scope["path"], filters)).encode(errors="replace")
-    key = house_of(request).settings.secret.encode()
+    key = app_context(request).settings.secret.encode()
     return hmac.digest(key, _PURPOSE + subject + b"\n" + after, sha256)[:_SIGNATURE_BYTES]
 
 

@@ -13,16 +13,18 @@ from .fast_parameters import may_repeat
 from .refusals import refuse
 
 
-class Known(NamedTuple):
+class DeclaredParameters(NamedTuple):
     """Query parameters that a route declares; those in `repeatable` may be repeated."""
 
     names: frozenset[str]
     repeatable: frozenset[str]
 
 
-def known_to(dependant: Any) -> Known:
+def declared_parameters(dependant: Any) -> DeclaredParameters:
     declared = list(_declared(dependant))
-    return Known(frozenset(name for name, _ in declared), frozenset(name for name, many in declared if many))
+    return DeclaredParameters(
+        frozenset(name for name, _ in declared), frozenset(name for name, many in declared if many)
+    )
 
 
 def _declared(dependant: Any) -> Iterator[tuple[str, bool]]:
@@ -32,7 +34,7 @@ def _declared(dependant: Any) -> Iterator[tuple[str, bool]]:
         yield from _declared(inner)
 
 
-def check_parameters(request: Request, known: Known) -> None:
+def check_parameters(request: Request, known: DeclaredParameters) -> None:
     if not request.scope["query_string"]:
         return
     given = [name for name, _ in request.query_params.multi_items()]

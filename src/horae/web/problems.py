@@ -15,14 +15,14 @@ from starlette.responses import Response
 from ..choices import Language
 from ..errors import HoraeError, NotAuthenticated, Refusal, StoreError, StoreFull
 from ..wire.pointers import pointer_to
-from ..wire.problems import answer_to, problem_json, sentence_of
-from .language import language
+from ..wire.problems import mapping_of, problem_json, sentence_of
+from .language import request_language
 from .refusals import STATUSES, refuse
 from .request_context import request_id
-from .responses import encoded
+from .responses import encode_json
 
 LOG: Final = logging.getLogger("horae.web")
-PROBLEM: Final = "application/problem+json"
+PROBLEM_JSON: Final = "application/problem+json"
 _STORE_RETRY_AFTER: Final = 2
 _TIMEOUT: Final = 408
 _TITLES: Final[dict[int, dict[Language, str]]] = {
@@ -44,18 +44,18 @@ _BY_NAME: Final[dict[Language, str]] = {
 }
 
 
-def problem(request: Request, error: HoraeError) -> Response:
+def problem_response(request: Request, error: HoraeError) -> Response:
     """Return the problem response for an error; errors with a 5xx status are logged."""
     status = status_of(error)
     if status >= 500:
         LOG.warning("%s %s: %s", request_id(request), type(error).__name__, error)
-    shape = _problem_document(error, status, request, language(request))
-    return Response(encoded(shape), status, _headers(error, status), PROBLEM)
+    shape = _problem_document(error, status, request, request_language(request))
+    return Response(encode_json(shape), status, _headers(error, status), PROBLEM_JSON)
 
 
 def status_of(error: HoraeError) -> int:
     own = STATUSES.get(error.code) if isinstance(error, Refusal) else None
-    return answer_to(error).status if own is None else own
+    return mapping_of(error).status if own is None else own
 
 
 def _problem_document(error: HoraeError, status: int, request: Request, lang: Language) -> dict[str, Any]:
@@ -131,27 +131,27 @@ def _headers(error: HoraeError, status: int) -> dict[str, str]:
 # --- exception handlers of the application --------------------------------------------------------------------------
 
 
-async def on_refusal(request: Request, error: Exception) -> Response:
-    return problem(request, error if isinstance(error, HoraeError) else refuse("internal_error"))
+async def handle_refusal(request: Request, error: Exception) -> Response:
+    return problem_response(request, error if isinstance(error, HoraeError) else refuse("internal_error"))
 
 
-async def on_status(request: Request, error: Exception) -> Response:
+async def handle_http_error(request: Request, error: Exception) -> Response:
     """Handle errors raised by the framework: unknown path, method not allowed."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 405:
         allowed = ", ".join(sorted(allowed_methods(request)))
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": allowed})
-        return problem(
+        return problem_response(
             request,
             refuse(
                 "bad_method", method=request.method, path=request.url.path, allowed=allowed, allowed_methods=allowed
             ),
         )
     if status == 404:
-        return problem(request, refuse("no_such_path", path=request.url.path))
+        return problem_response(request, refuse("no_such_path", path=request.url.path))
     LOG.warning("%s the framework answered %s", request_id(request), status)
-    return problem(
+    return problem_response(
         request, refuse("internal_error") if status >= 500 else refuse("not_json", problem=f"status {status}")
     )
 
@@ -165,11 +165,11 @@ def allowed_methods(request: Request) -> set[str]:
     return methods_found | ({"HEAD"} if "GET" in methods_found else set())
 
 
-async def on_invalid(request: Request, error: Exception) -> Response:
+async def handle_invalid_parameter(request: Request, error: Exception) -> Response:
     """Handle the framework's validation errors: the first invalid parameter is reported."""
     for name, value, message in _invalid_parameters(error):
-        return problem(request, refuse("bad_parameter_value", name=name, value=value, problem=message))
-    return problem(request, refuse("internal_error"))
+        return problem_response(request, refuse("bad_parameter_value", name=name, value=value, problem=message))
+    return problem_response(request, refuse("internal_error"))
 
 
 def _invalid_parameters(error: Exception) -> Iterator[tuple[str, object, str]]:

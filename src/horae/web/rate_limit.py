@@ -19,7 +19,7 @@ _CALLBACKS: Final = 60
 """Callbacks per run and minute."""
 
 
-class Allowance(NamedTuple):
+class BucketState(NamedTuple):
     """State of a bucket after a request. `full_in` is seconds until it is full; `retry_after` is above zero for a
     refused request: seconds until the next one is allowed."""
 
@@ -29,7 +29,7 @@ class Allowance(NamedTuple):
     retry_after: int = 0
 
 
-class Buckets:
+class TokenBuckets:
     """Token buckets by key: each holds `limit` tokens unless `take` is given another limit, and refills within a
     minute."""
 
@@ -38,10 +38,10 @@ class Buckets:
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, key: str, limit: int | None = None) -> Allowance:
+    def take(self, key: str, limit: int | None = None) -> BucketState:
         size = self._limit if limit is None else limit
         if size < 1:
-            return Allowance(size, 0, math.ceil(WINDOW), math.ceil(WINDOW))
+            return BucketState(size, 0, math.ceil(WINDOW), math.ceil(WINDOW))
         level, now = self._level(key, size)
         if level < 1:
             return _allowance(size, level, math.ceil((1 - level) * WINDOW / size))
@@ -61,14 +61,14 @@ class Buckets:
             self._buckets.popitem(last=False)
 
 
-def _allowance(limit: int, level: float, wait: int = 0) -> Allowance:
-    return Allowance(limit, int(level), math.ceil((limit - level) * WINDOW / limit), wait)
+def _allowance(limit: int, level: float, wait: int = 0) -> BucketState:
+    return BucketState(limit, int(level), math.ceil((limit - level) * WINDOW / limit), wait)
 
 
-class Allowances:
+class RateLimits:
     """Buckets of owners (sized by the owner's quota), of addresses that send wrong tokens, and of callbacks."""
 
     def __init__(self, clock: Clock) -> None:
-        self.owners = Buckets(_REQUESTS, clock)
-        self.failures = Buckets(_FAILURES, clock)
-        self.callbacks = Buckets(_CALLBACKS, clock)
+        self.owners = TokenBuckets(_REQUESTS, clock)
+        self.failures = TokenBuckets(_FAILURES, clock)
+        self.callbacks = TokenBuckets(_CALLBACKS, clock)

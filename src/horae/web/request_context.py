@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from ..clock import Clock
 from ..service.service import Service
-from .rate_limit import Allowances
+from .rate_limit import RateLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,20 @@ class WebSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class AppContext:
     """Objects that requests use. `tail` reads the event log once for all event streams, where there is one; `observability`
     measures health and metrics."""
 
     service: Service
     clock: Clock
     settings: WebSettings
-    rate_limits: Allowances
+    rate_limits: RateLimits
     tail: Any = None
     observability: Any = None
 
 
-def house_of(request: Request) -> House:
-    context: House = request.app.state.context
+def app_context(request: Request) -> AppContext:
+    context: AppContext = request.app.state.context
     return context
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 JSON: Final = "application/json"
 
 
-def encoded(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """Encode as JSON. Lone surrogates, which JSON can escape but UTF-8 cannot hold, become question marks."""
     try:
         return to_json(value, inf_nan_mode="null")
@@ -20,14 +20,14 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(errors="replace")
 
 
-def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return written(encoded(value), status, headers)
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return raw_json_response(encode_json(value), status, headers)
 
 
-def written(text: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def raw_json_response(text: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Respond with a body that is JSON already."""
     return Response(text, status, dict(headers) if headers else None, JSON)
 
 
-def nothing() -> Response:
+def no_content() -> Response:
     return Response(status_code=204)

@@ -11,34 +11,36 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .authentication import caller
-from .fast_parameters import Bound, Plain, plain
-from .idempotency import HEADER, once, repeatable_of
-from .parameters import check_parameters, known_to
+from .authentication import authenticate_caller
+from .fast_parameters import Arguments, DirectCall, direct_call_of
+from .idempotency import HEADER, repeatable_of, run_once
+from .parameters import check_parameters, declared_parameters
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _TRUE_WORDS: Final = ("true", "1", "yes", "on", "t", "y")
 
 
-class Guarded(APIRoute):
-    direct_call: Plain | None
+class AuthenticatedRoute(APIRoute):
+    direct_call: DirectCall | None
     """Calls the endpoint without the framework; None where only the framework can bind its parameters."""
 
     def get_route_handler(self) -> Handler:
-        self.direct_call = plain(self.dependant)
+        self.direct_call = direct_call_of(self.dependant)
         self._framework_handler = super().get_route_handler()
-        self._declared = known_to(self.dependant)
+        self._declared = declared_parameters(self.dependant)
         self._repeatable = repeatable_of(self.endpoint)
 
         async def guarded(request: Request) -> Response:
-            return await self.respond(request, None if self.direct_call is None else self.direct_call.bind(request.scope))
+            return await self.respond(
+                request, None if self.direct_call is None else self.direct_call.bind(request.scope)
+            )
 
         return guarded
 
-    async def respond(self, request: Request, bound: Bound | None) -> Response:
+    async def respond(self, request: Request, bound: Arguments | None) -> Response:
         """Authenticate and answer the request. `bound` holds the endpoint's arguments; None lets the framework bind
         them."""
-        principal = await caller(request)
+        principal = await authenticate_caller(request)
         if bound is None or self.direct_call is None:
             check_parameters(request, self._declared)
             handle = self._framework_handler
@@ -49,7 +51,7 @@ class Guarded(APIRoute):
                 return await direct.invoke(request, principal, arguments)
 
         if self._repeatable is not None and HEADER in request.headers and not _is_dry_run(request):
-            return await once(request, principal, self._repeatable, handle)
+            return await run_once(request, principal, self._repeatable, handle)
         return await handle(request)
 
 
@@ -58,6 +60,6 @@ def _is_dry_run(request: Request) -> bool:
     return bool(request.scope["query_string"]) and request.query_params.get("dry_run", "").lower() in _TRUE_WORDS
 
 
-def resource(prefix: str, tag: str) -> APIRouter:
+def resource_router(prefix: str, tag: str) -> APIRouter:
     """Build a router whose routes all require a token."""
-    return APIRouter(prefix=prefix, tags=[tag], route_class=Guarded)
+    return APIRouter(prefix=prefix, tags=[tag], route_class=AuthenticatedRoute)

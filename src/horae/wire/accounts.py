@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from ..model.accounts.account import Agent, FullStorage, Limit, Owner, Token
 from ..model.accounts.principal import Quotas, Role, Scope
-from ..schedule.durations import iso_duration, parse_duration
-from ..service.accounts.audit import AuditRow, Verdict
-from .instants import instant, read_instant, utc
+from ..schedule.durations import format_iso_duration, parse_duration
+from ..service.accounts.audit import AuditRow, ChainVerdict
+from .instants import parse_instant, parse_optional_instant, utc
 
 _DURATION_QUOTAS: Final = frozenset({"shortest_interval", "longest_life"})
 
@@ -36,11 +36,11 @@ def read_owner(data: Mapping[str, Any]) -> Owner:
     return Owner(
         data["name"],
         Role(data["role"]),
-        instant(data["created"]),
+        parse_instant(data["created"]),
         data["zone"],
         read_quotas(data["quotas"]),
         data["note"],
-        read_instant(data["revoked"]),
+        parse_optional_instant(data["revoked"]),
         data["version"],
         tuple((name, _read_limit(name, limit)) for name, limit in data["chosen"].items()),
         None if data["exhausted"] is None else date.fromisoformat(data["exhausted"]),
@@ -54,7 +54,7 @@ def _storage_json(full: FullStorage | None) -> dict[str, Any] | None:
 
 
 def _read_storage(said: Mapping[str, Any] | None) -> FullStorage | None:
-    return None if said is None else FullStorage(instant(said["since"]), said["bytes"])
+    return None if said is None else FullStorage(parse_instant(said["since"]), said["bytes"])
 
 
 def agent_json(agent: Agent) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def read_quotas(data: Mapping[str, Any]) -> Quotas:
 
 
 def _limit_json(limit: Limit) -> str | int | None:
-    return iso_duration(limit) if isinstance(limit, timedelta) else limit
+    return format_iso_duration(limit) if isinstance(limit, timedelta) else limit
 
 
 def _read_limit(name: str, value: Any) -> Any:
@@ -117,11 +117,11 @@ def read_token(data: Mapping[str, Any]) -> Token:
         data["owner"],
         data["name"],
         frozenset(Scope(scope) for scope in data["scopes"]),
-        instant(data["created"]),
+        parse_instant(data["created"]),
         "",
         data["agent"],
-        read_instant(data["expires"]),
-        read_instant(data["revoked"]),
+        parse_optional_instant(data["expires"]),
+        parse_optional_instant(data["revoked"]),
         data["version"],
     )
 
@@ -132,12 +132,12 @@ def audit_json(row: AuditRow) -> dict[str, Any]:
 
 def read_audit_row(data: Mapping[str, Any]) -> AuditRow:
     fields = {name: data[name] for name in AuditRow._fields}
-    return AuditRow(**{**fields, "at": instant(data["at"])})
+    return AuditRow(**{**fields, "at": parse_instant(data["at"])})
 
 
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
+def verdict_json(verdict: ChainVerdict) -> dict[str, Any]:
     return verdict._asdict()
 
 
-def read_verdict(data: Mapping[str, Any]) -> Verdict:
-    return Verdict(**{name: data[name] for name in Verdict._fields})
+def read_verdict(data: Mapping[str, Any]) -> ChainVerdict:
+    return ChainVerdict(**{name: data[name] for name in ChainVerdict._fields})

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..model.change import Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, EntryState
 from ..model.reason import Reason
 from ..model.run import Origin, Span
 from ..service.accounts.approval_policy import digest_of
-from .instants import instant, read_instant, utc
+from .instants import parse_instant, parse_optional_instant, utc
 from .overview import lane_json, read_lane
 from .runs import read_run, run_json
 
@@ -51,7 +51,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 def with_agenda(facts: Facts, data: Mapping[str, Any]) -> Facts:
     """Return the facts with the decoded agenda in them."""
     return facts._replace(
-        status=facts.status._replace(last_end=read_instant(data["last_end"])),
+        status=facts.status._replace(last_end=parse_optional_instant(data["last_end"])),
         entries=tuple(_read_entry(facts, each) for each in data["entries"]),
         live=tuple(read_run(each) for each in data["live"]),
         lanes=tuple(read_lane(each) for each in data["lanes"]),
@@ -64,14 +64,14 @@ def _read_entry(facts: Facts, data: Mapping[str, Any]) -> Entry:
         facts.task.id,
         data["slot"],
         EntryKind(data["kind"]),
-        instant(data["due"]),
-        instant(data["planned"]),
+        parse_instant(data["due"]),
+        parse_instant(data["planned"]),
         facts.task.owner,
         priority=data["priority"],
-        state=Stand(data["stand"]),
+        state=EntryState(data["stand"]),
         origin=Origin(data["origin"]),
         attempt=data["attempt"],
-        through=read_instant(data["through"]),
+        through=parse_optional_instant(data["through"]),
         span=_read_span(data["span"]),
         waited=data["waited"],
         in_order=data["in_order"],
@@ -81,4 +81,4 @@ def _read_entry(facts: Facts, data: Mapping[str, Any]) -> Entry:
 
 
 def _read_span(data: Mapping[str, Any] | None) -> Span | None:
-    return None if data is None else Span(instant(data["first"]), instant(data["last"]), data["count"])
+    return None if data is None else Span(parse_instant(data["first"]), parse_instant(data["last"]), data["count"])

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Final
 
-from ..model.events.cloud_event import cloud_event, encoded, type_of
+from ..model.events.cloud_event import cloud_event, encode_body, type_of
 from ..model.events.event import EventKind
 from ..model.refusals import refuse
 
-__all__ = ["KINDS", "cloud_event", "encoded", "read_kinds", "type_of"]
+__all__ = ["KINDS", "cloud_event", "encode_body", "parse_kinds", "type_of"]
 
 KINDS: Final = tuple(kind.value for kind in EventKind)
 
 
-def read_kinds(patterns: Iterable[object]) -> frozenset[EventKind] | None:
+def parse_kinds(patterns: Iterable[object]) -> frozenset[EventKind] | None:
     """Return the event kinds that match patterns such as `run.*` or `task.failed`; None without patterns, which means
     all. A pattern that matches nothing is refused."""
     kinds: set[EventKind] = set()

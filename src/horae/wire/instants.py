@@ -17,7 +17,7 @@ def utc(at: datetime | None) -> str | None:
     return plain.isoformat(timespec="microseconds" if plain.microsecond % 1000 else "milliseconds") + "Z"
 
 
-def instant(text: str) -> datetime:
+def parse_instant(text: str) -> datetime:
     """Parse an instant with an offset; ValueError without one."""
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
@@ -25,11 +25,11 @@ def instant(text: str) -> datetime:
     return at.astimezone(UTC)
 
 
-def read_instant(text: str | None) -> datetime | None:
-    return None if text is None else instant(text)
+def parse_optional_instant(text: str | None) -> datetime | None:
+    return None if text is None else parse_instant(text)
 
 
-def length(number: float) -> timedelta:
+def duration_from_ms(number: float) -> timedelta:
     """Return a number of milliseconds as a timedelta, exact to the microsecond."""
     return timedelta(microseconds=round(number * 1000))
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..model.accounts.operation import Operation, OperationState, TurnedDown
-from .instants import instant, read_instant, utc
+from ..model.accounts.operation import Operation, OperationState, RefusedTask
+from .instants import parse_instant, parse_optional_instant, utc
 
 
 def operation_json(operation: Operation, language: Language = "en") -> dict[str, Any]:
@@ -42,7 +42,7 @@ def operation_json(operation: Operation, language: Language = "en") -> dict[str,
 def read_operation(data: Mapping[str, Any]) -> Operation:
     """Decode an operation. The server's sentences are in the requested language and are used for both."""
     refusals = (
-        TurnedDown(each["task_id"], each["task"], each["code"], each["detail"], each["detail"])
+        RefusedTask(each["task_id"], each["task"], each["code"], each["detail"], each["detail"])
         for each in data["refusals"]
     )
     return Operation(
@@ -52,14 +52,14 @@ def read_operation(data: Mapping[str, Any]) -> Operation:
         action=data["action"],
         filter=data["filter"],
         arguments=data["arguments"],
-        created=instant(data["created"]),
-        updated=instant(data["updated"]),
+        created=parse_instant(data["created"]),
+        updated=parse_instant(data["updated"]),
         state=OperationState(data["state"]),
         total=data["total"],
         done=data["done"],
         refused=data["refused"],
         refusals=tuple(refusals),
         cancelling=data["cancelling"],
-        ended=read_instant(data["ended"]),
+        ended=parse_optional_instant(data["ended"]),
         problem=data["problem"],
     )

@@ -9,19 +9,19 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.counts import Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
-from ..model.events.event import Event, EventKind, Numbered
+from ..model.events.event import Event, EventKind, NumberedEvent
 from ..model.ids import EPOCH
 from ..model.lane import LaneUse
 from ..model.policy import policies_for
-from ..model.task import Standing, Target, Task, TaskState
+from ..model.task import Target, Task, TaskState, TaskStatus
 from ..ports.clock_steps import ClockStep
 from ..ports.settlement_delays import WINDOW, SettlementDelay
-from ..ports.store import Node, Waiting
+from ..ports.store import Node, WaitingCounts
 from ..schedule import Now
-from ..service.runs.nodes import NodeSeen, NodeState
+from ..service.runs.nodes import NodeState, NodeStatus
 from ..service.runs.overview import Need, NeedKind, Overview
 from ..service.tasks.bulk import BulkReport
-from .instants import instant, length, local, milliseconds, utc
+from .instants import duration_from_ms, local, milliseconds, parse_instant, utc
 from .runs import read_run, run_json
 from .tasks import next_due
 
@@ -73,15 +73,15 @@ def read_overview(data: Mapping[str, Any]) -> Overview:
     lateness = Lateness(
         day["started"],
         round((day["on_time"] or 0) * day["started"]),
-        None if day["lateness_p50_ms"] is None else length(day["lateness_p50_ms"]),
-        None if day["lateness_p99_ms"] is None else length(day["lateness_p99_ms"]),
+        None if day["lateness_p50_ms"] is None else duration_from_ms(day["lateness_p50_ms"]),
+        None if day["lateness_p99_ms"] is None else duration_from_ms(day["lateness_p99_ms"]),
     )
     return Overview(
-        instant(data["at"]),
+        parse_instant(data["at"]),
         {TaskState(state): number for state, number in data["tasks"].items()},
         dict(day["outcomes"]),
         lateness,
-        Waiting(**data["waiting"]),
+        WaitingCounts(**data["waiting"]),
         tuple(read_run(each) for each in data["running"]),
         tuple(_read_upcoming(each) for each in data["next"]),
         tuple(_read_need(each) for each in data["needs_you"]),
@@ -98,7 +98,7 @@ def clock_step_json(step: ClockStep) -> dict[str, Any]:
 
 
 def _read_clock_step(host: str, data: Mapping[str, Any]) -> ClockStep:
-    return ClockStep(host, instant(data["at"]), length(data["by_ms"]))
+    return ClockStep(host, parse_instant(data["at"]), duration_from_ms(data["by_ms"]))
 
 
 def _delay_json(delay: SettlementDelay) -> dict[str, Any]:
@@ -115,23 +115,23 @@ def _read_delay(data: Mapping[str, Any] | None) -> SettlementDelay:
     """Decode the settlement delay; None comes from a server older than this field."""
     if data is None or not data["counted"]:
         return SettlementDelay()
-    return SettlementDelay(data["counted"], *(length(data[name]) for name in ("p50_ms", "p99_ms", "max_ms")))
+    return SettlementDelay(data["counted"], *(duration_from_ms(data[name]) for name in ("p50_ms", "p99_ms", "max_ms")))
 
 
 def _read_upcoming(data: Mapping[str, Any]) -> Facts:
-    facts = Facts(glimpse(data["task_id"], data["task"], data.get("zone")), Standing())
+    facts = Facts(partial_task(data["task_id"], data["task"], data.get("zone")), TaskStatus())
     if data["due"] is None:
         return facts
-    due = instant(data["due"])
+    due = parse_instant(data["due"])
     return facts._replace(entries=(Entry(facts.task.id, NEXT_SLOT, EntryKind.NEXT, due, due, ""),))
 
 
 def _read_need(data: Mapping[str, Any]) -> Need:
-    task, status = glimpse(data["task_id"], data["task"], None), Standing(last_result=data["last_result"])
+    task, status = partial_task(data["task_id"], data["task"], None), TaskStatus(last_result=data["last_result"])
     return Need(NeedKind(data["kind"]), Facts(task, status))
 
 
-def glimpse(task_id: str, name: str, zone: str | None) -> Task:
+def partial_task(task_id: str, name: str, zone: str | None) -> Task:
     """Build a task of which only the id, the name and the zone are known."""
     schedule = Now(zone=zone)
     return Task(task_id, "", name, schedule, Target("", "{}"), "{}", policies_for(schedule), EPOCH)
@@ -160,7 +160,7 @@ def node_json(node: Node) -> dict[str, Any]:
     }
 
 
-def node_seen_json(seen: NodeSeen) -> dict[str, Any]:
+def node_seen_json(seen: NodeStatus) -> dict[str, Any]:
     return {
         **node_json(seen.node),
         "renewed_ago_ms": milliseconds(seen.ago),
@@ -175,24 +175,24 @@ def read_node(data: Mapping[str, Any]) -> Node:
         id=data["id"],
         home=data["home"],
         version=data["version"],
-        joined=instant(data["joined"]),
-        renewed=instant(data["renewed"]),
+        joined=parse_instant(data["joined"]),
+        renewed=parse_instant(data["renewed"]),
         host=data["host"],
         load=data["load"],
         capacity=data["capacity"],
-        offset=length(data["clock_offset_ms"]),
+        offset=duration_from_ms(data["clock_offset_ms"]),
         draining=data["draining"],
     )
 
 
-def read_node_seen(data: Mapping[str, Any]) -> NodeSeen:
+def read_node_seen(data: Mapping[str, Any]) -> NodeStatus:
     node, step = read_node(data), data.get("clock_step")
-    state, ago = NodeState(data["state"]), length(data["renewed_ago_ms"])
+    state, ago = NodeState(data["state"]), duration_from_ms(data["renewed_ago_ms"])
     functions = tuple(data.get("functions", ()))
-    return NodeSeen(node, state, ago, None if step is None else _read_clock_step(node.host, step), functions)
+    return NodeStatus(node, state, ago, None if step is None else _read_clock_step(node.host, step), functions)
 
 
-def event_json(numbered: Numbered) -> dict[str, Any]:
+def event_json(numbered: NumberedEvent) -> dict[str, Any]:
     number, event = numbered
     return {
         "number": number,
@@ -205,10 +205,10 @@ def event_json(numbered: Numbered) -> dict[str, Any]:
     }
 
 
-def read_event(data: Mapping[str, Any]) -> Numbered:
-    kind, at = EventKind(data["type"]), instant(data["at"])
+def read_event(data: Mapping[str, Any]) -> NumberedEvent:
+    kind, at = EventKind(data["type"]), parse_instant(data["at"])
     event = Event(kind, at, data["owner"], data["task_id"], data["run_id"], data["detail"])
-    return Numbered(data["number"], event)
+    return NumberedEvent(data["number"], event)
 
 
 def bulk_json(report: BulkReport, language: Language = "en") -> dict[str, Any]:

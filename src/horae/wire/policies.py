@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ..model.policy import Policies
 from ..model.refusals import refuse
-from ..schedule.durations import iso_duration
-from ..service.tasks.task_request import NEVER, MissedWish, Options, RetryWish
+from ..schedule.durations import format_iso_duration
+from ..service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest
 from .fields import check_fields
 
 POLICY_FIELDS: Final = (
@@ -67,18 +67,18 @@ def read_policies(value: object) -> Options:
     return Options(**chosen)
 
 
-def _read_missed(value: object) -> str | MissedWish:
+def _read_missed(value: object) -> str | MissedRequest:
     """Accept `"latest within 1h"`, or an object of parts; null means no bound."""
     if isinstance(value, str):
         return value
     fields = check_fields("missed", value, _MISSED_FIELDS)
     if not fields:
         raise refuse("missing_field", name="missed.mode")
-    return MissedWish(**_read_parts("missed", fields, unlimited="within"))
+    return MissedRequest(**_read_parts("missed", fields, unlimited="within"))
 
 
-def _read_retry(value: object) -> RetryWish:
-    return RetryWish(**_read_parts("retry", check_fields("retry", value, _RETRY_FIELDS), unlimited="attempts"))
+def _read_retry(value: object) -> RetryRequest:
+    return RetryRequest(**_read_parts("retry", check_fields("retry", value, _RETRY_FIELDS), unlimited="attempts"))
 
 
 def _read_parts(name: str, fields: Mapping[str, Any], *, unlimited: str) -> dict[str, Any]:
@@ -90,4 +90,4 @@ def _read_parts(name: str, fields: Mapping[str, Any], *, unlimited: str) -> dict
 
 
 def _duration_json(duration: timedelta | None) -> str | None:
-    return None if duration is None else iso_duration(duration)
+    return None if duration is None else format_iso_duration(duration)

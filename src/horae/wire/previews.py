@@ -9,16 +9,16 @@ from typing import Any, Final
 from ..choices import Language
 from ..model.refusals import refuse
 from ..schedule import to_json
-from ..schedule.describe import sentence
+from ..schedule.describe import describe_schedule
 from ..schedule.preview import Fire
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import AssumedZone
-from ..service.tasks.previews import Preview, Question
+from ..service.tasks.previews import Preview, PreviewRequest
 from .fields import check_fields, text_or_none
 from .instants import utc
 
-QUESTION: Final = ("when", "zone", "after", "until", "number", "gap", "fold")
+QUESTION_FIELDS: Final = ("when", "zone", "after", "until", "number", "gap", "fold")
 _GAPS: Final = ("next", "shift", "skip")
 _FOLDS: Final = ("first", "last", "both")
 
@@ -28,7 +28,7 @@ def preview_json(preview: Preview, language: Language = "en") -> dict[str, Any]:
     due_at_creation = schedule.kind == "now" or any(each.code == "in_the_past" for each in preview.warnings)
     return {
         "text": preview.text,
-        "means": sentence(schedule, language),
+        "means": describe_schedule(schedule, language),
         "schedule": to_json(schedule),
         "zone": schedule.zone,
         "after": utc(after),
@@ -53,14 +53,14 @@ def warnings_json(warnings: Sequence[ScheduleWarning | Advisory], language: Lang
     return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
 
 
-def read_question(value: object, assumed_zone: AssumedZone) -> Question:
-    fields = check_fields("question", value, QUESTION)
+def read_question(value: object, assumed_zone: AssumedZone) -> PreviewRequest:
+    fields = check_fields("question", value, QUESTION_FIELDS)
     if fields.get("when") is None:
         raise refuse("missing_field", name="when")
     for name, allowed in (("gap", _GAPS), ("fold", _FOLDS)):
         if fields.get(name) is not None and fields[name] not in allowed:
             raise refuse("bad_choice", name=name, value=fields[name], allowed=", ".join(allowed))
-    return Question(
+    return PreviewRequest(
         fields["when"],
         text_or_none("zone", fields.get("zone")),
         assumed_zone,

@@ -30,7 +30,7 @@ from ..errors import (
 )
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes of the command line."""
 
     OK = 0
@@ -46,33 +46,33 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class Answer(NamedTuple):
-    exit: Exit
+class ErrorMapping(NamedTuple):
+    exit: ExitCode
     status: int
     title: str
     title_zh: str
 
 
-ANSWERS: Final[dict[type[HoraeError], Answer]] = {
-    InvalidSchedule: Answer(Exit.INVALID, 422, "invalid schedule", "无效的计划"),
-    InvalidTask: Answer(Exit.INVALID, 422, "invalid request", "无效的请求"),
-    UnknownAttribute: Answer(Exit.INVALID, 422, "unknown attribute", "未知的属性"),
-    NotFound: Answer(Exit.NOT_FOUND, 404, "not found", "未找到"),
-    Conflict: Answer(Exit.CONFLICT, 409, "conflict", "冲突"),
-    NotAuthenticated: Answer(Exit.NOT_ALLOWED, 401, "not authenticated", "未通过身份验证"),
-    NotAllowed: Answer(Exit.NOT_ALLOWED, 403, "not allowed", "没有权限"),
-    TooMuch: Answer(Exit.NOT_ALLOWED, 429, "too much", "超出限制"),
-    UnknownStore: Answer(Exit.UNREACHABLE, 503, "unknown store", "未知的存储"),
-    ServerUnreachable: Answer(Exit.UNREACHABLE, 503, "server unreachable", "无法连接服务器"),
-    UnfitNode: Answer(Exit.UNREACHABLE, 503, "unfit node", "节点不符合要求"),
-    UnusableStore: Answer(Exit.UNREACHABLE, 503, "unusable store", "不可用的存储"),
-    StoreReadOnly: Answer(Exit.UNREACHABLE, 503, "store read only", "存储只读"),
-    StoreUnavailable: Answer(Exit.UNREACHABLE, 503, "store unavailable", "存储不可用"),
-    StoreFull: Answer(Exit.FAILED, 507, "no space left", "空间不足"),
-    StoreDamaged: Answer(Exit.UNREACHABLE, 500, "store damaged", "存储已损坏"),
-    StoreError: Answer(Exit.FAILED, 500, "store error", "存储错误"),
-    Refusal: Answer(Exit.INVALID, 422, "refused", "被拒绝"),
-    HoraeError: Answer(Exit.FAILED, 500, "error", "错误"),
+ERROR_MAPPINGS: Final[dict[type[HoraeError], ErrorMapping]] = {
+    InvalidSchedule: ErrorMapping(ExitCode.INVALID, 422, "invalid schedule", "无效的计划"),
+    InvalidTask: ErrorMapping(ExitCode.INVALID, 422, "invalid request", "无效的请求"),
+    UnknownAttribute: ErrorMapping(ExitCode.INVALID, 422, "unknown attribute", "未知的属性"),
+    NotFound: ErrorMapping(ExitCode.NOT_FOUND, 404, "not found", "未找到"),
+    Conflict: ErrorMapping(ExitCode.CONFLICT, 409, "conflict", "冲突"),
+    NotAuthenticated: ErrorMapping(ExitCode.NOT_ALLOWED, 401, "not authenticated", "未通过身份验证"),
+    NotAllowed: ErrorMapping(ExitCode.NOT_ALLOWED, 403, "not allowed", "没有权限"),
+    TooMuch: ErrorMapping(ExitCode.NOT_ALLOWED, 429, "too much", "超出限制"),
+    UnknownStore: ErrorMapping(ExitCode.UNREACHABLE, 503, "unknown store", "未知的存储"),
+    ServerUnreachable: ErrorMapping(ExitCode.UNREACHABLE, 503, "server unreachable", "无法连接服务器"),
+    UnfitNode: ErrorMapping(ExitCode.UNREACHABLE, 503, "unfit node", "节点不符合要求"),
+    UnusableStore: ErrorMapping(ExitCode.UNREACHABLE, 503, "unusable store", "不可用的存储"),
+    StoreReadOnly: ErrorMapping(ExitCode.UNREACHABLE, 503, "store read only", "存储只读"),
+    StoreUnavailable: ErrorMapping(ExitCode.UNREACHABLE, 503, "store unavailable", "存储不可用"),
+    StoreFull: ErrorMapping(ExitCode.FAILED, 507, "no space left", "空间不足"),
+    StoreDamaged: ErrorMapping(ExitCode.UNREACHABLE, 500, "store damaged", "存储已损坏"),
+    StoreError: ErrorMapping(ExitCode.FAILED, 500, "store error", "存储错误"),
+    Refusal: ErrorMapping(ExitCode.INVALID, 422, "refused", "被拒绝"),
+    HoraeError: ErrorMapping(ExitCode.FAILED, 500, "error", "错误"),
 }
 """From special to general: the first class in the error's MRO counts."""
 
@@ -116,11 +116,11 @@ _STORE_ERRORS: Final[dict[type[HoraeError], dict[Language, Sentence]]] = {
 """Public sentences for store errors; their own messages come from drivers and may name hosts, files and tables."""
 
 
-def answer_to(error: HoraeError) -> Answer:
+def mapping_of(error: HoraeError) -> ErrorMapping:
     for kind in type(error).__mro__:
-        if kind in ANSWERS:
-            return ANSWERS[kind]
-    return ANSWERS[HoraeError]
+        if kind in ERROR_MAPPINGS:
+            return ERROR_MAPPINGS[kind]
+    return ERROR_MAPPINGS[HoraeError]
 
 
 def sentence_of(error: HoraeError, language: Language = "en") -> Sentence:
@@ -133,7 +133,7 @@ def sentence_of(error: HoraeError, language: Language = "en") -> Sentence:
     return Sentence("", "")
 
 
-def told_of(error: HoraeError | None, language: Language = "en") -> dict[str, str] | None:
+def public_error_json(error: HoraeError | None, language: Language = "en") -> dict[str, str] | None:
     """Encode code, detail and hint of an error without driver messages, which may name hosts, files and tables."""
     if error is None:
         return None
@@ -142,12 +142,12 @@ def told_of(error: HoraeError | None, language: Language = "en") -> dict[str, st
 
 
 def code_of(error: HoraeError) -> str:
-    return error.code if isinstance(error, Refusal) else answer_to(error).title.replace(" ", "_")
+    return error.code if isinstance(error, Refusal) else mapping_of(error).title.replace(" ", "_")
 
 
 def problem_json(error: HoraeError, language: Language = "en") -> dict[str, Any]:
     """Encode as RFC 9457, with `code` for programs and `hint` for people."""
-    mapping = answer_to(error)
+    mapping = mapping_of(error)
     sentence = sentence_of(error, language)
     return {
         "type": "about:blank",

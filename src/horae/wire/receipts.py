@@ -14,16 +14,16 @@ from ..model.change import Facts
 from ..model.task import past_of
 from ..schedule import Cron, Past, Schedule, iterate
 from ..schedule import next as next_fire
-from ..schedule.preview import fires_in
+from ..schedule.preview import make_fires
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
-from ..service.tasks.edits import Edited
+from ..service.tasks.edits import EditResult
 from ..service.tasks.quotas import used_up_advisories
 from .instants import local, utc
 from .previews import fires_json, warnings_json
 from .tasks import definition_json, task_json
 
-FIRES: Final = 5
+SHOWN_FIRES: Final = 5
 _HIDDEN_WARNINGS: Final = ("anchored",)
 """True of every interval, so not worth repeating."""
 
@@ -37,11 +37,11 @@ def receipt_json(
     dry_run: bool = False,
     declared: Sequence[str] = (),
 ) -> dict[str, Any]:
-    more = receipt_more(facts, now, warnings, language, dry_run=dry_run, declared=declared)
+    more = receipt_additions(facts, now, warnings, language, dry_run=dry_run, declared=declared)
     return task_json(facts, language) | more
 
 
-def receipt_more(
+def receipt_additions(
     facts: Facts,
     now: datetime,
     warnings: Sequence[ScheduleWarning | Advisory],
@@ -76,10 +76,10 @@ def _fires_from(schedule: Schedule, first: datetime) -> list[dict[str, Any]]:
 
 
 def _encode_fires(schedule: Schedule, fires: Iterable[datetime]) -> list[dict[str, Any]]:
-    return fires_json(fires_in(schedule.zone or "UTC", islice(fires, FIRES)))
+    return fires_json(make_fires(schedule.zone or "UTC", islice(fires, SHOWN_FIRES)))
 
 
-def edited_json(edited: Edited) -> dict[str, Any]:
+def edited_json(edited: EditResult) -> dict[str, Any]:
     """Encode what an edit changed: fields, and removed and added fires."""
     before, after = edited.before.schedule.zone, edited.after.schedule.zone
     return {
@@ -89,7 +89,7 @@ def edited_json(edited: Edited) -> dict[str, Any]:
     }
 
 
-def changed_fields(edited: Edited) -> dict[str, Any]:
+def changed_fields(edited: EditResult) -> dict[str, Any]:
     """Return old and new value by field name; policies one by one."""
     before, after = _flatten_policies(definition_json(edited.before)), _flatten_policies(definition_json(edited.after))
     return {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}

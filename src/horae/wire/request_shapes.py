@@ -50,7 +50,7 @@ _TASK_FIELDS: Final[dict[str, Schema]] = {
     "say": {"type": "string"},
 }
 
-REQUESTS: Final[dict[str, Schema]] = {
+REQUEST_SCHEMAS: Final[dict[str, Schema]] = {
     "TaskEdit": _object(**_TASK_FIELDS),
     "KeyedTask": _object("name", "when", **_TASK_FIELDS, key=_text(200), owner={"type": ["string", "null"]}),
     "NewTasks": _object(

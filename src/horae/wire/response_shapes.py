@@ -80,7 +80,7 @@ _PROBLEM_ERROR: Final = {
     "additionalProperties": False,
 }
 
-ANSWERS: Final[dict[str, Schema]] = {
+RESPONSE_SCHEMAS: Final[dict[str, Schema]] = {
     "Problem": {
         "type": "object",
         "description": "RFC 9457. `code` is stable and never translated; title, detail and hint follow Accept-Language.",

@@ -16,7 +16,7 @@ from ..model.accounts.secret_reference import secret_name, secret_places
 from ..model.change import Facts
 from ..model.invisible_characters import escape_hidden
 from ..model.task import PauseCause, Task
-from ..schedule.describe import sentence
+from ..schedule.describe import describe_schedule
 from ..service.accounts.approval_policy import digest_of
 from .tasks import definition_json
 
@@ -73,7 +73,7 @@ def review_of(task: Task, language: Language = "en") -> Review:
         digest_of(task),
         agent_of(task),
         tuple(ReviewedSecret(place.name, _format_path(place.path)) for place in places),
-        sentence(task.schedule, language),
+        describe_schedule(task.schedule, language),
         tuple(_fields(shape)),
         language,
     )

@@ -9,11 +9,11 @@ from typing import Any
 from ..choices import Language
 from ..lifecycle.explain import Explanation, Verdict
 from ..model.events.trace_context import trace_id
-from ..model.reason import Reason, sentence
+from ..model.reason import Reason, describe_reason
 from ..model.run import Origin, Run, RunState, Span
 from ..ports.journal import Line, NumberedLine
 from ..service.runs.outages import Outage
-from .instants import instant, local, milliseconds, read_instant, utc
+from .instants import local, milliseconds, parse_instant, parse_optional_instant, utc
 
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
@@ -27,7 +27,7 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "owner": run.owner,
         "state": run.state.value,
         "reason": None if run.reason is None else run.reason.value,
-        "because": None if run.reason is None else sentence(run.reason, language),
+        "because": None if run.reason is None else describe_reason(run.reason, language),
         "origin": run.origin.value,
         "planned": utc(run.planned),
         "planned_local": local(run.planned, zone),
@@ -52,21 +52,21 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
 
 def read_run(data: Mapping[str, Any]) -> Run:
     """Decode a run."""
-    planned, count = instant(data["planned"]), data["count"]
-    span = Span(instant(data["first"]), instant(data["last"]), count)
+    planned, count = parse_instant(data["planned"]), data["count"]
+    span = Span(parse_instant(data["first"]), parse_instant(data["last"]), count)
     return Run(
         id=data["id"],
         task_id=data["task_id"],
         owner=data["owner"],
         origin=Origin(data["origin"]),
         planned=planned,
-        due=instant(data["due"]),
+        due=parse_instant(data["due"]),
         attempt=data["attempt"],
         state=RunState(data["state"]),
         reason=_read_reason(data["reason"]),
         node=data["node"],
-        started=read_instant(data["started"]),
-        ended=read_instant(data["ended"]),
+        started=parse_optional_instant(data["started"]),
+        ended=parse_optional_instant(data["ended"]),
         span=None if span == Span(planned, planned, 1) else span,
         cancel=_read_reason(data["asked_to_end"]),
         lanes=tuple(data["lanes"]),
@@ -90,7 +90,7 @@ def line_json(numbered: NumberedLine) -> dict[str, Any]:
 
 
 def read_line(data: Mapping[str, Any]) -> NumberedLine:
-    return NumberedLine(data["number"], Line(data["run_id"], instant(data["at"]), data["level"], data["text"]))
+    return NumberedLine(data["number"], Line(data["run_id"], parse_instant(data["at"]), data["level"], data["text"]))
 
 
 def why_json(
@@ -129,4 +129,4 @@ def read_explanation(data: Mapping[str, Any]) -> Explanation:
 
 
 def read_outage(data: Mapping[str, Any] | None) -> Outage | None:
-    return None if data is None else Outage(instant(data["since"]), instant(data["until"]), data["clean"])
+    return None if data is None else Outage(parse_instant(data["since"]), parse_instant(data["until"]), data["clean"])

@@ -11,8 +11,8 @@ from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
 from .event_shapes import EVENT_SHAPES
-from .request_shapes import REQUESTS
-from .response_shapes import ANSWERS
+from .request_shapes import REQUEST_SCHEMAS
+from .response_shapes import RESPONSE_SCHEMAS
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -33,7 +33,7 @@ _URN: Final = "urn:horae:schema:"
 
 
 @cache
-def shape(name: str) -> Schema:
+def load_schema(name: str) -> Schema:
     """Load one schema file."""
     schema: Schema = json.loads((files(__package__) / "shapes" / f"{name}.json").read_text(encoding="utf-8"))
     return schema
@@ -41,11 +41,14 @@ def shape(name: str) -> Schema:
 
 def components() -> dict[str, Schema]:
     """Return all schemas by component name, with references rewritten for an OpenAPI document."""
-    schemas = {name: _rewrite_references(shape(file)) for file, name in _COMPONENT_NAMES.items()}
+    schemas = {name: _rewrite_references(load_schema(file)) for file, name in _COMPONENT_NAMES.items()}
     schemas["Task"] = _with_properties(schemas["Task"], {"agenda": {"type": "object"}})
     schemas["Why"] = _without(schemas["Why"], "fixes")
     schemas["NewTask"] = _new_task_schema()
-    schemas |= {name: _rewrite_references(each) for name, each in {**ANSWERS, **REQUESTS, **EVENT_SHAPES}.items()}
+    schemas |= {
+        name: _rewrite_references(each)
+        for name, each in {**RESPONSE_SCHEMAS, **REQUEST_SCHEMAS, **EVENT_SHAPES}.items()
+    }
     schemas["Receipt"] = _receipt_schema(schemas["Task"])
     schemas["BulkReport"] = _with_properties(schemas["Bulk"], {"dry_run": {"type": "boolean"}})
     return schemas
@@ -53,7 +56,7 @@ def components() -> dict[str, Schema]:
 
 def _new_task_schema() -> Schema:
     """Return the schema of one task of a tasks file, without the field that only simulations use."""
-    file_schema = shape("tasks-file")
+    file_schema = load_schema("tasks-file")
     task = _inline_definitions(file_schema["$defs"]["task"], file_schema["$defs"])
     properties = {name: each for name, each in task["properties"].items() if name != "takes"}
     return {**task, "properties": properties}

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..model.change import Facts
-from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand, slot_for
+from ..model.entry import NEXT_SLOT, Entry, EntryKind, EntryState, slot_for
 from ..model.policy import policies_for
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
-from ..model.task import Pause, PauseCause, Standing, Task, TaskState
+from ..model.task import Pause, PauseCause, Task, TaskState, TaskStatus
 from ..schedule import from_json
-from ..service.tasks.task_request import chosen_policies
+from ..service.tasks.task_request import apply_options
 from .agenda import with_agenda
-from .instants import instant, read_instant
+from .instants import parse_instant, parse_optional_instant
 from .policies import read_policies
-from .tasks import BARRED, read_payload, read_target
+from .tasks import OWNER_BLOCKED, read_payload, read_target
 
 _PARKED_PREFIXES: Final = ("lane", "node")
 
@@ -25,7 +25,11 @@ def read_facts(data: Mapping[str, Any]) -> Facts:
     """Decode facts, with the agenda if the JSON includes one; otherwise with a minimal agenda that renders the same."""
     task, status = read_definition(data), _read_status(data)
     facts = Facts(
-        task, status, _minimal_entries(task, data), _placeholder_runs(task, data["running"]), block_reason=_read_block(data)
+        task,
+        status,
+        _minimal_entries(task, data),
+        _placeholder_runs(task, data["running"]),
+        block_reason=_read_block(data),
     )
     agenda = data.get("agenda")
     return facts if agenda is None else with_agenda(facts, agenda)
@@ -41,8 +45,8 @@ def read_definition(data: Mapping[str, Any]) -> Task:
         schedule=schedule,
         target=read_target({"target": data["target"]}),
         payload=read_payload(data),
-        policies=chosen_policies(policies_for(schedule), read_policies(data["policies"])),
-        created=instant(data["created"]),
+        policies=apply_options(policies_for(schedule), read_policies(data["policies"])),
+        created=parse_instant(data["created"]),
         key=data["key"],
         lane=data["lane"],
         labels=tuple(sorted(data["labels"].items())),
@@ -50,8 +54,8 @@ def read_definition(data: Mapping[str, Any]) -> Task:
     )
 
 
-def _read_status(data: Mapping[str, Any]) -> Standing:
-    return Standing(
+def _read_status(data: Mapping[str, Any]) -> TaskStatus:
+    return TaskStatus(
         state=TaskState(data["state"]),
         counted=data["counted"],
         failures=data["failures"],
@@ -59,30 +63,32 @@ def _read_status(data: Mapping[str, Any]) -> Standing:
         last_result=data["last_result"],
         pause=_read_pause(data["pause"]),
         reason=None if data["reason"] is None else Reason(data["reason"]),
-        ended=read_instant(data["ended"]),
+        ended=parse_optional_instant(data["ended"]),
     )
 
 
 def _read_pause(data: Mapping[str, Any] | None) -> Pause | None:
     if data is None:
         return None
-    return Pause(instant(data["since"]), PauseCause(data["cause"]), data["note"], read_instant(data["until"]))
+    return Pause(
+        parse_instant(data["since"]), PauseCause(data["cause"]), data["note"], parse_optional_instant(data["until"])
+    )
 
 
 def _read_block(data: Mapping[str, Any]) -> Reason | None:
     prefix, _, reason = (data["waiting_for"] or "").partition(":")
-    return Reason(reason) if prefix == BARRED else None
+    return Reason(reason) if prefix == OWNER_BLOCKED else None
 
 
 def _minimal_entries(task: Task, data: Mapping[str, Any]) -> tuple[Entry, ...]:
     """Build one entry that has the due time of the task's next run, and the state that `waiting_for` implies."""
-    due = read_instant(data["next"])
+    due = parse_optional_instant(data["next"])
     prefix, _, name = (data["waiting_for"] or "").partition(":")
-    if prefix in ("", BARRED):
+    if prefix in ("", OWNER_BLOCKED):
         return () if due is None else (Entry(task.id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner),)
     # An entry that waits but has no next run can only be a deadline.
     kind, at = (EntryKind.DEADLINE, task.created) if due is None else (EntryKind.WAITING, due)
-    entry_state, lane = (Stand.PARKED, name) if prefix in _PARKED_PREFIXES else (Stand.HELD, None)
+    entry_state, lane = (EntryState.PARKED, name) if prefix in _PARKED_PREFIXES else (EntryState.HELD, None)
     slot = slot_for(kind, Origin.SCHEDULED, at)
     return (Entry(task.id, slot, kind, at, at, task.owner, state=entry_state, lane=lane),)
 

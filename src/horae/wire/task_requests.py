@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from ..model.policy import Missed, Retry
 from ..schedule import Once, Schedule, to_json
-from ..schedule.durations import iso_duration
+from ..schedule.durations import format_iso_duration
 from ..service.tasks.edits import Edits, Keep
-from ..service.tasks.task_request import NEVER, MissedWish, Options, RetryWish, When, Wish
+from ..service.tasks.task_request import NEVER, MissedRequest, Options, RetryRequest, TaskRequest, When
 from .tasks import target_json
 
 _UNLIMITED: Final = frozenset({"retries", "give_up_after", "max_duration", "notify_after", "within", "attempts"})
 """Options for which `never` is a choice; JSON null stands for it."""
 
 
-def wish_json(request: Wish, zone: str | None = None) -> dict[str, Any]:
+def task_request_json(request: TaskRequest, zone: str | None = None) -> dict[str, Any]:
     """Encode a task request; unset fields are left out. `zone` is the caller's zone, used where the request names none."""
     fields = {
         "name": request.name,
@@ -78,8 +78,8 @@ def _option_json(name: str, value: Any) -> Any:
     if value == NEVER and name in _UNLIMITED:
         return None
     if isinstance(value, timedelta):
-        return iso_duration(value)
-    if isinstance(value, MissedWish | RetryWish):
+        return format_iso_duration(value)
+    if isinstance(value, MissedRequest | RetryRequest):
         return {part: _option_json(part, each) for part, each in value._asdict().items() if each is not None}
     if isinstance(value, Missed):
         return {"mode": value.mode, "within": _option_json("within", value.within), "limit": value.limit}

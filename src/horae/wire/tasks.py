@@ -10,23 +10,23 @@ from typing import Any, Final, NamedTuple
 
 from ..choices import Language
 from ..model.change import Facts
-from ..model.entry import EntryKind, Stand
+from ..model.entry import EntryKind, EntryState
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Run
-from ..model.task import Standing, Target, Task, TaskState
+from ..model.task import Target, Task, TaskState, TaskStatus
 from ..schedule import to_json
-from ..schedule.describe import sentence
+from ..schedule.describe import describe_schedule
 from ..service.tasks.edits import KEEP, Edits
-from ..service.tasks.task_request import NO_OPTIONS, Wish
+from ..service.tasks.task_request import NO_OPTIONS, TaskRequest
 from .fields import check_fields, text_or_none
 from .instants import local, utc
 from .policies import policies_json, read_policies
 from .runs import run_json
 
-DEFINITION: Final = ("name", "when", "zone", "target", "payload", "key", "lane", "labels", "policies", "owner")
+DEFINITION_FIELDS: Final = ("name", "when", "zone", "target", "payload", "key", "lane", "labels", "policies", "owner")
 """Fields that the creator of a task may set."""
-TOLD: Final = (
+READ_ONLY_FIELDS: Final = (
     "id",
     "state",
     "means",
@@ -80,16 +80,16 @@ def task_json(
     day that nothing could run; both are None unless they were looked up."""
     task = facts.task
     is_small = len(task.payload) + len(task.target.spec) <= _MAX_CACHED_CHARACTERS
-    definition = _cached_static_json(task, language) if is_small else fixed_json(task, language)
-    return {**definition, **moving_json(facts, last, missed)}
+    definition = _cached_static_json(task, language) if is_small else static_json(task, language)
+    return {**definition, **live_json(facts, last, missed)}
 
 
-def fixed_json(task: Task, language: Language = "en") -> dict[str, Any]:
+def static_json(task: Task, language: Language = "en") -> dict[str, Any]:
     """Encode the fields that do not change from run to run."""
     return {
         "id": task.id,
         **definition_json(task),
-        "means": sentence(task.schedule, language),
+        "means": describe_schedule(task.schedule, language),
         "version": task.version,
         "created": utc(task.created),
     }
@@ -98,38 +98,38 @@ def fixed_json(task: Task, language: Language = "en") -> dict[str, Any]:
 @lru_cache(maxsize=512)
 def _cached_static_json(task: Task, language: Language) -> dict[str, Any]:
     """Cache: the same tasks are read again and again."""
-    return fixed_json(task, language)
+    return static_json(task, language)
 
 
-def moving_json(facts: Facts, last: Run | None = None, missed: int | None = None) -> dict[str, Any]:
+def live_json(facts: Facts, last: Run | None = None, missed: int | None = None) -> dict[str, Any]:
     """Encode the fields that change from run to run."""
     task = facts.task
     return {
-        **stand_json(*stand_of(facts)),
+        **status_json(*status_key(facts)),
         "last": None if last is None else run_json(last, task.name, task.schedule.zone),
         "missed_24h": missed,
     }
 
 
-BARRED: Final = "owner"
+OWNER_BLOCKED: Final = "owner"
 
 
-class StandNow(NamedTuple):
+class StatusKey(NamedTuple):
     """Everything that the status fields depend on: equal values render to equal JSON, so this is a cache key."""
 
-    status: Standing
+    status: TaskStatus
     upcoming: datetime | None
     zone: str | None
     running: int
     waiting: str | None
 
 
-def stand_of(facts: Facts) -> StandNow:
-    return StandNow(facts.status, next_due(facts), facts.task.schedule.zone, len(facts.live), waiting_for(facts))
+def status_key(facts: Facts) -> StatusKey:
+    return StatusKey(facts.status, next_due(facts), facts.task.schedule.zone, len(facts.live), waiting_for(facts))
 
 
-def stand_json(
-    status: Standing, upcoming: datetime | None, zone: str | None, running: int, waiting: str | None
+def status_json(
+    status: TaskStatus, upcoming: datetime | None, zone: str | None, running: int, waiting: str | None
 ) -> dict[str, Any]:
     return {
         "state": status.state.value,
@@ -141,7 +141,7 @@ def stand_json(
     }
 
 
-def _counters_json(status: Standing) -> dict[str, Any]:
+def _counters_json(status: TaskStatus) -> dict[str, Any]:
     pause = status.pause
     return {
         "counted": status.counted,
@@ -164,7 +164,9 @@ def target_json(target: Target) -> dict[str, Any]:
 def next_due(facts: Facts) -> datetime | None:
     """Return when the next entry that leads to a run is due; None if none is left or the task is paused."""
     dues = [
-        entry.due for entry in facts.entries if entry.state is not Stand.ASLEEP and entry.kind not in _KINDS_WITHOUT_RUN
+        entry.due
+        for entry in facts.entries
+        if entry.state is not EntryState.ASLEEP and entry.kind not in _KINDS_WITHOUT_RUN
     ]
     return min(dues, default=None)
 
@@ -175,21 +177,21 @@ def waiting_for(facts: Facts) -> str | None:
     `owner:<reason>`: nothing of the task starts, because its owner or its agent is blocked.
     """
     if facts.block_reason is not None and facts.status.state is TaskState.ACTIVE:
-        return f"{BARRED}:{facts.block_reason.value}"
+        return f"{OWNER_BLOCKED}:{facts.block_reason.value}"
     for entry in facts.entries:
-        if entry.state is Stand.PARKED:
+        if entry.state is EntryState.PARKED:
             return f"{'node' if is_route(entry.lane) else 'lane'}:{entry.lane}"
-    return "run" if any(entry.state is Stand.HELD for entry in facts.entries) else None
+    return "run" if any(entry.state is EntryState.HELD for entry in facts.entries) else None
 
 
-def read_task(value: object, *, exported: bool = False) -> Wish:
+def read_task(value: object, *, exported: bool = False) -> TaskRequest:
     """Decode a task request. `exported`: fields that only Horae sets are ignored instead of refused."""
-    allowed = (*DEFINITION, *SHORT_TARGETS, *(TOLD if exported else ()))
+    allowed = (*DEFINITION_FIELDS, *SHORT_TARGETS, *(READ_ONLY_FIELDS if exported else ()))
     fields = check_fields("task", value, allowed)
     for name in ("name", "when"):
         if fields.get(name) is None:
             raise refuse("missing_field", name=name)
-    return Wish(
+    return TaskRequest(
         name=fields["name"],
         when=fields["when"],
         target=read_target(fields),
@@ -209,10 +211,10 @@ def read_target(fields: Mapping[str, Any]) -> Target:
     if len(given) != 1:
         raise refuse("missing_field", name="target") if not given else refuse("two_targets", names=", ".join(given))
     value = fields[given[0]]
-    return _full_target(value) if given[0] == "target" else short_target(given[0], value)
+    return _full_target(value) if given[0] == "target" else target_from_shorthand(given[0], value)
 
 
-def short_target(name: str, value: object) -> Target:
+def target_from_shorthand(name: str, value: object) -> Target:
     """Build a target from its shorthand."""
     is_spec = isinstance(value, Mapping)
     match name:
@@ -262,12 +264,12 @@ def _check_encodable(text: str) -> str:
     return text
 
 
-EDITABLE: Final = tuple(name for name in DEFINITION if name not in ("key", "owner"))
+EDITABLE_FIELDS: Final = tuple(name for name in DEFINITION_FIELDS if name not in ("key", "owner"))
 
 
 def read_edits(value: object) -> Edits:
     """Decode an edit: only the given fields change."""
-    fields = check_fields("edit", value, (*EDITABLE, *SHORT_TARGETS))
+    fields = check_fields("edit", value, (*EDITABLE_FIELDS, *SHORT_TARGETS))
     has_target = any(fields.get(name) is not None for name in ("target", *SHORT_TARGETS))
     return Edits(
         name=fields.get("name", KEEP),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Refusal
-from ..model.events.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Disabled, Webhook
+from ..model.events.webhook import NO_KEY, Attempt, Delivery, DeliveryState, DisabledCause, Webhook
 from ..outgoing.guard import parse_url
 from ..outgoing.refusals import refuse_address
 from ..service.events.refusals import refuse
-from .instants import instant, read_instant, utc
+from .instants import parse_instant, parse_optional_instant, utc
 
 
 def webhook_json(webhook: Webhook) -> dict[str, Any]:
@@ -62,14 +62,14 @@ def read_webhook(data: Mapping[str, Any]) -> Webhook:
         data["id"],
         data["owner"],
         data["url"],
-        instant(data["created"]),
+        parse_instant(data["created"]),
         0,
         tuple(data["types"]),
         data["note"],
-        None if data["disabled"] is None else Disabled(data["disabled"]),
-        read_instant(data["disabled_at"]),
-        read_instant(data["failing_since"]),
-        former_until=read_instant(data["both_until"]),
+        None if data["disabled"] is None else DisabledCause(data["disabled"]),
+        parse_optional_instant(data["disabled_at"]),
+        parse_optional_instant(data["failing_since"]),
+        former_until=parse_optional_instant(data["both_until"]),
         after=data["after"],
         blocked=_read_blocked(data.get("blocked")),
         version=data["version"],
@@ -104,8 +104,8 @@ def read_delivery(data: Mapping[str, Any]) -> Delivery:
         data["type"],
         data["task_id"],
         "",
-        instant(data["created"]),
+        parse_instant(data["created"]),
         DeliveryState(data["state"]),
-        read_instant(data["next_attempt"]),
-        tuple(Attempt(instant(each["at"]), each["status"], each["answer"]) for each in data["attempts"]),
+        parse_optional_instant(data["next_attempt"]),
+        tuple(Attempt(parse_instant(each["at"]), each["status"], each["answer"]) for each in data["attempts"]),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from horae.wire.problems import Exit
+from horae.wire.problems import ExitCode
 from tests.cli.driving import Cli, Done
 from tests.unit.interchange.nanoclaw_files import GROUP, TASK, made
 
@@ -81,7 +81,7 @@ def test_zones_that_differ_later_are_asked_for(cli: Cli) -> None:
     winter = {**TASK, "next_run": "2026-02-24T08:00:00.000Z"}
     path = nanoclaw_file(cli, winter)
     refused = cli("import", path, "--json", **MACHINE_ZONE_ONLY)
-    assert refused.code == Exit.INVALID
+    assert refused.code == ExitCode.INVALID
     assert refused.problem["code"] == "import_zone_unclear"
     assert "Europe/Berlin" in refused.problem["detail"]
     assert cli("import", path, "--zone", "Africa/Lagos", "--json", **MACHINE_ZONE_ONLY).code == 0

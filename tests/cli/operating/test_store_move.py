@@ -14,7 +14,7 @@ import pytest
 from horae.cli.transfer.move import _name_of
 from horae.model.run import RunState
 from horae.ports.journal import Line
-from horae.ports.transfer import Parcel, Part
+from horae.ports.transfer import Part, TransferItem
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.moving import all_parcels
 from horae.testing.factories import HOUR, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry
@@ -38,7 +38,7 @@ async def a_large_store(path: Path) -> None:
     await store.close()
 
 
-async def parcels_in(path: Path) -> dict[Part, list[Parcel]]:
+async def parcels_in(path: Path) -> dict[Part, list[TransferItem]]:
     store = SQLiteStore(path)
     await store.open()
     try:

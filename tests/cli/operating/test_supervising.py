@@ -11,7 +11,7 @@ from collections.abc import Callable
 from horae.cli.node.supervisor import DRAINED, Death, Supervisor
 from horae.cli.output.outage_summary import Account, counted
 from horae.clock import Clock, SystemClock
-from horae.model.ids import instant
+from horae.model.ids import from_microseconds
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
 
@@ -83,8 +83,8 @@ def test_it_ends_when_its_time_is_up_and_the_worker_with_it() -> None:
 
 def test_each_occurrence_of_a_gap_is_counted_once_and_a_stretch_as_often_as_it_stands_for() -> None:
     def row(number: int, state: RunState, attempt: int = 1, reason: Reason | None = None, count: int = 1) -> Run:
-        at = instant(number)
-        span = Span(instant(0), at, count) if count > 1 else None
+        at = from_microseconds(number)
+        span = Span(from_microseconds(0), at, count) if count > 1 else None
         name = f"run_{number}_{attempt}"
         return Run(name, "tsk", "local", Origin.SCHEDULED, at, at, attempt, state, reason, span=span)
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from horae.api.app import make_app
 from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, Role
-from horae.runtime.http_server import listening, serving
+from horae.runtime.http_server import open_listener, serve_app
 from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store, make_wakeup
-from horae.runtime.target_kinds import Kinds
+from horae.runtime.target_kinds import TargetKinds
 from horae.service.service import Service
-from horae.settings import Chosen, Settings
+from horae.settings import Settings, SettingValue
 from horae.web.request_context import WebSettings
 from tests.cli.driving import Cli, Done
 
@@ -67,13 +67,13 @@ class Server:
         self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
         store, clock, ring = make_store(self._store), SystemClock(), make_wakeup(self._store, precise=True)
         await store.open()
-        near = Settings({"outgoing_networks": Chosen(("127.0.0.0/8",), "tests")})
-        service = make_service(self._store, store, clock, "UTC", Kinds(near), lambda _due: ring.notify())
+        near = Settings({"outgoing_networks": SettingValue(("127.0.0.0/8",), "tests")})
+        service = make_service(self._store, store, clock, "UTC", TargetKinds(near), lambda _due: ring.notify())
         try:
             tokens = {owner: await token(service, owner, role) for owner, role in self._owners.items()}
             app = make_app(service, clock, WebSettings(secret=SECRET))
-            with listening("127.0.0.1", self._port) as line:
-                async with serving(app, line) as address:
+            with open_listener("127.0.0.1", self._port) as line:
+                async with serve_app(app, line) as address:
                     self._opened = Opened(address, tokens)
                     self._ready.set()
                     await self._over.wait()

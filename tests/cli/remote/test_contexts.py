@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.runtime.local_servers import LocalServer, registered
+from horae.runtime.local_servers import LocalServer, register_server
 from tests.cli.driving import Done
 from tests.cli.remote.served import ServedCli
 from tests.cli.test_schemas import check
@@ -136,7 +136,7 @@ def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(
     done = cli("ls", "--json", HORAE_TOKEN_FILE="")
     assert (done.code, done.problem["code"]) == (4, "no_token_here"), "the file alone names no address"
     monkeypatch.setenv("XDG_DATA_HOME", str(cli.directory))
-    with registered(LocalServer(cli.opened.url, kept, "")):
+    with register_server(LocalServer(cli.opened.url, kept, "")):
         assert cli("ls", "--json", HORAE_TOKEN_FILE="").json == []
         assert cli("login", cli.opened.url, "--json", HORAE_TOKEN_FILE="").json["owner"] == "local"
         kept.chmod(0o644)

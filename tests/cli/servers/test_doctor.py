@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from horae.cli.doctor.server_checks import about_clocks, about_server
-from horae.model.ids import instant
+from horae.model.ids import from_microseconds
 from horae.ports.store import Node
-from horae.runtime.store_status import ServerCondition
+from horae.runtime.store_status import ServerStatus
 from horae.settings import read_settings
 from tests.cli.driving import Cli
 from tests.cli.servers.conftest import PASSWORD
 
-SOUND = ServerCondition(
+SOUND = ServerStatus(
     kind="PostgreSQL",
     version="15.4",
     address="db.example:5432",
@@ -79,7 +79,7 @@ def test_a_key_that_is_not_named_or_not_here_is_told(served: Cli) -> None:
     assert "HORAE_KEY_FILE" in grades[""][1]
 
 
-def graded(server: ServerCondition, **environment: str) -> dict[str, str]:
+def graded(server: ServerStatus, **environment: str) -> dict[str, str]:
     return {each.code: each.grade for each in about_server(server, read_settings(environment))}
 
 
@@ -110,7 +110,7 @@ def test_a_server_that_forgets_when_the_power_fails_is_told() -> None:
 
 
 def test_machines_whose_clocks_are_far_off_are_named() -> None:
-    now = instant(1_700_000_000_000_000)
+    now = from_microseconds(1_700_000_000_000_000)
     near, far = (
         Node(f"nod_{host}", host, "1", now, now, host=host, offset=timedelta(seconds=seconds))
         for host, seconds in (("north", 0.2), ("south", -7))

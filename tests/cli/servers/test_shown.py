@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from horae.stores.masked_url import has_secret, masked, without_password
+from horae.stores.masked_url import has_secret, mask_url, without_password
 from tests.cli.driving import Cli
 from tests.cli.servers.conftest import PASSWORD
 
@@ -78,7 +78,7 @@ def test_a_move_does_not_say_it(served: Cli) -> None:
 )
 def test_which_addresses_give_something_away(url: str, *, secret: bool) -> None:
     assert has_secret(url) is secret
-    assert not secret or "pw" not in masked(url)
+    assert not secret or "pw" not in mask_url(url)
 
 
 @pytest.mark.parametrize(

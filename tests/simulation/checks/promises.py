@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from horae.model.change import Facts
-from horae.model.entry import CLAIMABLE, Entry, Stand
+from horae.model.entry import CLAIMABLE, Entry, EntryState
 from horae.model.run import Origin
 from horae.model.task import TaskState
 from horae.schedule import Past, iterate
@@ -49,9 +49,7 @@ def _acknowledged(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[
         if facts is None:
             yield Violation("8", f"{task_id} is gone, though nobody deleted it")
         elif facts.status.state is not story.marks[-1].state:
-            yield Violation(
-                "8", f"{task_id} is {facts.status.state}, but was last said to be {story.marks[-1].state}"
-            )
+            yield Violation("8", f"{task_id} is {facts.status.state}, but was last said to be {story.marks[-1].state}")
         elif facts.task != story.definitions[-1][1]:
             yield Violation("8", f"{task_id} is not defined as it was last acknowledged")
 
@@ -137,11 +135,11 @@ def _nothing_left(evidence: Evidence, everything: Sequence[Facts], now: datetime
 
 def _explained(facts: Facts, entry: Entry, seated: Mapping[str, int], limits: LaneLimits, number: int) -> bool:
     match entry.state:
-        case Stand.PARKED:
+        case EntryState.PARKED:
             return entry.lane is not None and seated[entry.lane] >= limits.at(entry.lane, number + 1)
-        case Stand.HELD:
+        case EntryState.HELD:
             return bool(facts.live) or any(other.in_order for other in facts.entries if other.slot != entry.slot)
-        case Stand.ASLEEP:
+        case EntryState.ASLEEP:
             return facts.status.state is TaskState.PAUSED
-        case Stand.TIMED | Stand.READY:
+        case EntryState.TIMED | EntryState.READY:
             return entry.state not in CLAIMABLE

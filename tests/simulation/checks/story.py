@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from horae.model.events.event import Event, EventKind, Numbered
+from horae.model.events.event import Event, EventKind, NumberedEvent
 from horae.model.policy import Policies
 from horae.model.task import Task, TaskState
 from tests.simulation.evidence import Evidence
@@ -34,7 +34,7 @@ class Mark(NamedTuple):
 class Story:
     """Everything about one task that was committed, by the numbers of events: those are the order of all commits."""
 
-    def __init__(self, task_id: str, actions: Iterable[Action], events: Iterable[Numbered]) -> None:
+    def __init__(self, task_id: str, actions: Iterable[Action], events: Iterable[NumberedEvent]) -> None:
         self.task_id = task_id
         self.actions = tuple(actions)
         self.events = tuple(events)
@@ -82,7 +82,7 @@ def _definitions(actions: Iterable[Action]) -> Iterator[tuple[int, Task]]:
             yield action.place[1], action.change.task
 
 
-def _marks(events: Iterable[Numbered], story: Story) -> Iterator[Mark]:
+def _marks(events: Iterable[NumberedEvent], story: Story) -> Iterator[Mark]:
     state: TaskState | None = None
     for number, event in events:
         if event.kind is EventKind.TASK_EDITED and state is TaskState.COMPLETED and story.has_new_schedule(number):
@@ -95,7 +95,7 @@ def _marks(events: Iterable[Numbered], story: Story) -> Iterator[Mark]:
 
 def stories(evidence: Evidence) -> dict[str, Story]:
     actions: dict[str, list[Action]] = defaultdict(list)
-    events: dict[str, list[Numbered]] = defaultdict(list)
+    events: dict[str, list[NumberedEvent]] = defaultdict(list)
     for action in evidence.history.actions:
         actions[action.subject].append(action)
     for numbered in evidence.events:

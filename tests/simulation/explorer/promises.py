@@ -9,8 +9,8 @@ from typing import Final
 
 from horae.model.entry import EntryKind
 from horae.model.lane import DEFAULT_LIMIT
-from horae.model.run import BIRTHS, TRANSITIONS, Origin, Run, RunState
-from horae.model.task import GOING, Standing, Task, TaskState
+from horae.model.run import INITIAL_STATES, TRANSITIONS, Origin, Run, RunState
+from horae.model.task import OPEN_STATES, Task, TaskState, TaskStatus
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS
 from tests.simulation.explorer.scope import instants
 from tests.simulation.explorer.snapshot import Snapshot
@@ -75,7 +75,7 @@ def _unexplained(moment: Snapshot) -> Iterator[str]:
             yield f"a run ended as {run.state} without a reason"
 
 
-def _dropped(task: Task, standing: Standing, moment: Snapshot) -> Iterator[str]:
+def _dropped(task: Task, standing: TaskStatus, moment: Snapshot) -> Iterator[str]:
     """An occurrence that has tries left goes on, unless its task is over or something newer took its place."""
     if standing.state in (TaskState.CANCELLED, TaskState.FAILED):
         return
@@ -143,16 +143,16 @@ def _mishandled(old: Run, new: Run | None) -> Iterator[str]:
         yield "a run's token has changed"
 
 
-def _forgotten(old: Run, new: Run | None, standing: Standing, after: Snapshot) -> Iterator[str]:
+def _forgotten(old: Run, new: Run | None, standing: TaskStatus, after: Snapshot) -> Iterator[str]:
     """What provably never started is queued again, also where it may be run at most once."""
-    if new is None or (old.state, new.state) != (RunState.CLAIMED, RunState.LOST) or standing.state not in GOING:
+    if new is None or (old.state, new.state) != (RunState.CLAIMED, RunState.LOST) or standing.state not in OPEN_STATES:
         return
     if not any((entry.task_id, entry.planned) == (old.task_id, old.planned) for entry in after.entries):
         yield "what never started is not queued again"
 
 
-def _misborn(run: Run, standing: Standing, token: int, now: datetime) -> Iterator[str]:
-    if run.state not in BIRTHS:
+def _misborn(run: Run, standing: TaskStatus, token: int, now: datetime) -> Iterator[str]:
+    if run.state not in INITIAL_STATES:
         yield f"a run was born {run.state}"
     if not run.live:
         return

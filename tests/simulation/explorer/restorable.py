@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, TypeVar
 
 from horae.model.change import Change
-from horae.model.counts import added
+from horae.model.counts import counter_deltas
 from horae.model.ids import EPOCH
 from horae.model.task import Task
 from horae.ports.store import Node
@@ -42,7 +42,7 @@ class RestorableStore(MemoryStore):
                 if before is not standing:
                     data.statuses.write(task.id, standing)
                     # A move from one moment to another is counted as the change that it is.
-                    data.counters.add(task.owner, added(before, Change(status=standing)))
+                    data.counters.add(task.owner, counter_deltas(before, Change(status=standing)))
             _put_back(data.entries, moment.entries, key_of)
             _put_back(data.runs, moment.runs, lambda run: run.id)
             _put_back(data.nodes, (a_node(name) for name in moment.nodes), lambda node: node.id)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover, release
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts, SettleDecision
 from horae.model.entry import Entry
 from horae.model.run import Run
@@ -16,7 +16,7 @@ from tests.simulation.explorer.restorable import RestorableStore
 
 
 class Fire(Protocol):
-    def __call__(self, facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change: ...
+    def __call__(self, facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change: ...
 
 
 class Lose(Protocol):

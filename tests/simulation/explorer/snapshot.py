@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from horae.model.entry import Entry
 from horae.model.ids import EPOCH
 from horae.model.run import Run
-from horae.model.task import Standing, TaskState
+from horae.model.task import TaskState, TaskStatus
 
 SLOTS: Final = "ab"
 """The letters of the two nodes; each stay adds a number."""
@@ -16,7 +16,7 @@ SLOTS: Final = "ab"
 class Snapshot(NamedTuple):
     """`standings` are in the order of the scope's tasks; everything else is sorted."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[TaskStatus, ...]
     entries: tuple[Entry, ...]
     runs: tuple[Run, ...]
     nodes: tuple[str, ...]
@@ -55,7 +55,7 @@ def canonical_token(run: Run) -> int:
     return run.attempt if run.token else 0
 
 
-def _standing(standing: Standing) -> Standing:
+def _standing(standing: TaskStatus) -> TaskStatus:
     pause = standing.pause
     return standing._replace(
         last_end=None,

@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from horae.errors import Refusal, StoreError
 from horae.lifecycle import control
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.ids import EPOCH
 from horae.model.outcome import Outcome, Settlement
 from horae.model.run import RunState
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 from tests.simulation.explorer.numbering import Numbering
 from tests.simulation.explorer.probing import Renewal, answer_of, probe, renewal_of
 from tests.simulation.explorer.process import Carried, Phase
@@ -63,7 +63,7 @@ class Stage:
 
     def _claim(self, at: int, now: datetime, node: str, room: int) -> tuple[int, tuple[Carried, ...]]:
         self.under_way = f"{node} claims, with room for {room}"
-        decide = partial(self._rules.fire, claim=Claimant(node, now, STANDARD_TERMS.poll_ceiling))
+        decide = partial(self._rules.fire, claim=ClaimContext(node, now, DEFAULT_TERMS.poll_ceiling))
         after, claim = self._play(at, now, lambda: self._store.claim_due(now, node, room, decide))
         if claim.runs and node not in self.moments[at].nodes:
             raise BrokenPromise("a node without a lease has claimed something")

@@ -13,7 +13,7 @@ from horae.engine.engine import Engine, Keeping
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreUnavailable
 from horae.lifecycle.plan import Draft, plan
-from horae.model.ids import ENTROPY, named
+from horae.model.ids import ENTROPY_BYTES, make_id
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.policy import policies_for
 from horae.model.run import Run
@@ -170,7 +170,7 @@ async def add(
     """A task for the obedient target; an instant means: once, then."""
     when = Once(at=schedule) if isinstance(schedule, datetime) else schedule
     draft = Draft(owner, "stub", when, Target("stub", "{}"), "{}", policies_for(when, chosen), lane=lane)
-    change = plan(draft, named("tsk", now, next(_numbers).to_bytes(ENTROPY)), now)
+    change = plan(draft, make_id("tsk", now, next(_numbers).to_bytes(ENTROPY_BYTES)), now)
     await as_store(store).add([change])
     assert change.task is not None
     return change.task

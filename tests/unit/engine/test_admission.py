@@ -10,12 +10,12 @@ import pytest
 
 from horae.engine.engine import Engine
 from horae.errors import Refusal, StoreUnavailable
-from horae.ports.lease_terms import agreed_lease, agreeing
-from horae.ports.store import STANDARD_TERMS, Node, Terms
+from horae.ports.lease_terms import load_agreed_lease, make_lease_record
+from horae.ports.store import DEFAULT_TERMS, Node, Terms
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, MICROSECOND, NOON, SECOND, a_node
 from horae.virtual_time import VirtualClock
-from horae.wire.problems import Exit, answer_to
+from horae.wire.problems import ExitCode, mapping_of
 from tests.unit.engine.stage import SETTINGS, TERMS, Obedient, add, an_engine, as_store, runs_of, until
 from tests.unit.engine.test_corrected import OwnClock
 
@@ -41,7 +41,7 @@ async def test_a_machine_whose_clock_is_far_off_starts_no_node(clock: VirtualClo
     refusal = await refused(engine)
     assert refusal.code == "clock_skew"
     assert isinstance(refusal, StoreUnavailable)
-    assert answer_to(refusal).exit == Exit.UNREACHABLE
+    assert mapping_of(refusal).exit == ExitCode.UNREACHABLE
     for said in (f"{NOON:%Y-%m-%d %H:%M:%S} UTC", f"{store.now:%Y-%m-%d %H:%M:%S} UTC", "at most 60 s"):
         assert said in refusal.message
     assert "timedatectl" in refusal.hint
@@ -94,11 +94,11 @@ async def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(
 
 async def test_what_the_first_node_has_is_agreed_on_and_outlives_it(clock: VirtualClock) -> None:
     store = MemoryStore()
-    assert await agreed_lease(store) == STANDARD_TERMS.lease
+    assert await load_agreed_lease(store) == DEFAULT_TERMS.lease
     engine = an_engine(store, Obedient(), clock, terms=LONG)
     await engine.start()
     await engine.stop()
-    assert await agreed_lease(store) == LONG.lease
+    assert await load_agreed_lease(store) == LONG.lease
 
 
 async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: VirtualClock) -> None:
@@ -109,31 +109,31 @@ async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: 
     second = an_engine(store, Obedient(), clock)
     refusal = await refused(second)
     assert refusal.code == "other_lease"
-    assert answer_to(refusal).exit == Exit.CONFLICT
+    assert mapping_of(refusal).exit == ExitCode.CONFLICT
     assert first.node in refusal.message
     assert "12 s" in refusal.message
     assert "--lease 120" in refusal.hint
     assert [node.id for node in await store.nodes()] == [first.node]
-    assert await agreed_lease(store) == LONG.lease
+    assert await load_agreed_lease(store) == LONG.lease
     third = an_engine(store, Obedient(), clock, terms=LONG)
     await third.start()
     await third.stop()
     await first.stop()
     await second.start()
-    assert await agreed_lease(store) == TERMS.lease, "when all are gone, another one may be chosen"
+    assert await load_agreed_lease(store) == TERMS.lease, "when all are gone, another one may be chosen"
     await second.stop()
 
 
 async def test_a_node_that_is_dead_does_not_count(clock: VirtualClock) -> None:
     store = MemoryStore()
-    await store.put_record(agreeing(LONG.lease), replacing=None)
+    await store.put_record(make_lease_record(LONG.lease), replacing=None)
     await store.join(a_node("silent", renewed=NOON - LONG.lease - MICROSECOND))
     await store.join(a_node("gone", home="gone/1"))
     engine = Engine(
         as_store(store), {}, clock, SETTINGS, version="1", home="here/1", is_gone=lambda home: "gone" in home
     )
     await engine.start()
-    assert await agreed_lease(store) == TERMS.lease
+    assert await load_agreed_lease(store) == TERMS.lease
     await engine.stop()
 
 
@@ -152,9 +152,9 @@ class Crowded(MemoryStore):
 
 async def test_who_comes_at_the_same_moment_is_seen_and_the_agreement_stands(clock: VirtualClock) -> None:
     store = Crowded(a_node("other"))
-    await MemoryStore.put_record(store, agreeing(LONG.lease), replacing=None)
+    await MemoryStore.put_record(store, make_lease_record(LONG.lease), replacing=None)
     assert (await refused(an_engine(store, Obedient(), clock))).code == "other_lease"
-    assert await agreed_lease(store) == LONG.lease
+    assert await load_agreed_lease(store) == LONG.lease
     assert [node.id for node in await store.nodes()] == ["other"]
 
 
@@ -167,7 +167,7 @@ async def test_of_many_who_come_at_once_all_that_run_have_one_lease(
     ends = await asyncio.gather(*(engine.start() for engine in engines), return_exceptions=True)
     running = {terms for terms, end in zip(chosen, ends, strict=True) if end is None}
     assert len(running) == 1
-    assert await agreed_lease(store) == running.pop().lease
+    assert await load_agreed_lease(store) == running.pop().lease
     if len(set(chosen)) == 1:
         assert ends == [None] * len(chosen)
     for engine in engines:

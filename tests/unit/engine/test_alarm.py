@@ -7,45 +7,45 @@ from datetime import timedelta
 
 import pytest
 
-from horae.engine.alarm import Alarm
+from horae.engine.alarm import WakeTimer
 from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
 
 CEILING = 10 * SECOND
 
 
-async def woken_at(alarm: Alarm, clock: VirtualClock) -> timedelta:
+async def woken_at(alarm: WakeTimer, clock: VirtualClock) -> timedelta:
     await alarm.wait()
     return clock.now() - NOON
 
 
 async def test_it_wakes_when_the_head_is_due_and_not_before(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + timedelta(seconds=3, microseconds=7))
     assert await woken_at(alarm, clock) == timedelta(seconds=3, microseconds=7)
 
 
 async def test_it_wakes_at_the_ceiling_when_nothing_is_due(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(None)
     assert await woken_at(alarm, clock) == CEILING
 
 
 async def test_a_head_beyond_the_ceiling_does_not_move_it(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + HOUR)
     assert await woken_at(alarm, clock) == CEILING
 
 
 async def test_a_ring_wakes_it_at_once(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(None)
     asyncio.get_running_loop().call_later(2, alarm.notify)
     assert await woken_at(alarm, clock) == 2 * SECOND
 
 
 async def test_a_ring_before_the_wait_is_not_lost_and_counts_once(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.notify()
     alarm.notify()
     alarm.end_poll(None)
@@ -54,7 +54,7 @@ async def test_a_ring_before_the_wait_is_not_lost_and_counts_once(clock: Virtual
 
 
 async def test_what_is_expected_sooner_wakes_it_then(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + 8 * SECOND)
     loop = asyncio.get_running_loop()
     loop.call_later(1, alarm.expect, NOON + 4 * SECOND)
@@ -66,7 +66,7 @@ async def test_what_is_expected_sooner_wakes_it_then(clock: VirtualClock) -> Non
 async def test_what_was_expected_while_the_dispatcher_looked_is_kept(clock: VirtualClock) -> None:
     """The answer may be older than what was added while it was on its way."""
 
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.begin_poll()
     alarm.expect(NOON + 2 * SECOND)
     alarm.end_poll(None)
@@ -74,7 +74,7 @@ async def test_what_was_expected_while_the_dispatcher_looked_is_kept(clock: Virt
 
 
 async def test_what_was_expected_before_the_look_began_is_known_to_it(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.expect(NOON + 2 * SECOND)
     alarm.begin_poll()
     alarm.end_poll(None)
@@ -82,14 +82,14 @@ async def test_what_was_expected_before_the_look_began_is_known_to_it(clock: Vir
 
 
 async def test_somebody_elses_look_counts_as_a_poll_but_never_hides_what_is_expected(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + 15 * SECOND)
     asyncio.get_running_loop().call_later(8, alarm.observe_head, None)
     assert await woken_at(alarm, clock) == 15 * SECOND
 
 
 async def test_somebody_elses_look_brings_the_head_forward(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(None)
     asyncio.get_running_loop().call_later(1, alarm.observe_head, NOON + 3 * SECOND)
     assert await woken_at(alarm, clock) == 3 * SECOND
@@ -97,7 +97,7 @@ async def test_somebody_elses_look_brings_the_head_forward(clock: VirtualClock) 
 
 @pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(seconds=-2)])
 async def test_a_wall_clock_that_is_set_back_makes_it_sleep_on(clock: VirtualClock, step: timedelta) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + 3 * SECOND)
     asyncio.get_running_loop().call_later(1, clock.step, step)
     await alarm.wait()
@@ -105,7 +105,7 @@ async def test_a_wall_clock_that_is_set_back_makes_it_sleep_on(clock: VirtualClo
 
 
 async def test_a_wall_clock_that_is_set_forward_is_noticed_by_the_ceiling(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + HOUR)
     asyncio.get_running_loop().call_later(1, clock.step, HOUR)
     # The keeper's looks keep the ceiling away; the next wake sees the clock all the same.
@@ -116,7 +116,7 @@ async def test_a_wall_clock_that_is_set_forward_is_noticed_by_the_ceiling(clock:
 
 
 async def test_polling_wakes_every_ceiling_whatever_anybody_says(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING, precise=False)
+    alarm = WakeTimer(clock, CEILING, precise=False)
     alarm.end_poll(NOON + SECOND)
     loop = asyncio.get_running_loop()
     for second in range(1, 10):
@@ -127,14 +127,14 @@ async def test_polling_wakes_every_ceiling_whatever_anybody_says(clock: VirtualC
 
 
 async def test_polling_goes_on_at_once_when_there_is_room_again(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING, precise=False)
+    alarm = WakeTimer(clock, CEILING, precise=False)
     alarm.end_poll(None)
     asyncio.get_running_loop().call_later(1, alarm.wake)
     assert await woken_at(alarm, clock) == SECOND
 
 
 async def test_a_cancelled_wait_leaves_an_alarm_that_works(clock: VirtualClock) -> None:
-    alarm = Alarm(clock, CEILING)
+    alarm = WakeTimer(clock, CEILING)
     alarm.end_poll(NOON + 5 * SECOND)
     waiting = asyncio.ensure_future(alarm.wait())
     await clock.pause(1)

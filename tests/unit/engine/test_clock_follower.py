@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from horae.ports.clock_steps import clock_steps
+from horae.ports.clock_steps import load_clock_steps
 from horae.schedule import Cron, Every
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
@@ -37,7 +37,7 @@ async def interval_tasks_go_on(clock: VirtualClock) -> None:
     planned = [run.planned for run in await runs_of(store, grid)]
     assert len(set(planned)) == len(planned)
     assert all(run.started is not None and run.started >= run.due for run in await runs_of(store))
-    (step,) = await clock_steps(as_store(store), clock.now())
+    (step,) = await load_clock_steps(as_store(store), clock.now())
     assert abs(step.by - HOUR) < SECOND
     await engine.stop()
 
@@ -78,7 +78,7 @@ async def no_step(clock: VirtualClock) -> None:
     await engine.start()
     await clock.pause(120)
     await engine.stop()
-    assert await clock_steps(as_store(store), clock.now()) == ()
+    assert await load_clock_steps(as_store(store), clock.now()) == ()
 
 
 async def test_clock_that_goes_on_is_not_reported(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:

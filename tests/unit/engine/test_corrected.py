@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from horae.engine.store_clock import CorrectedClock
-from horae.ports.store import Extension
+from horae.ports.store import LeaseRenewal
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, NOON, SECOND
 from horae.virtual_time import VirtualClock
@@ -64,7 +64,7 @@ class OwnClock(MemoryStore):
     def now(self) -> datetime:
         return self.clock.now() + self.ahead
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         return (await super().extend(node, now, load, offset))._replace(now=self.now)
 
 

@@ -76,14 +76,14 @@ async def test_deadlines_that_differ_are_all_kept(clock: VirtualClock) -> None:
 
 async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
-    look = watch_module.Watch._check_deadlines
+    look = watch_module.DeadlineTimer._check_deadlines
 
-    def counted(watch: watch_module.Watch) -> None:
+    def counted(watch: watch_module.DeadlineTimer) -> None:
         nonlocal looks
         looks += 1
         look(watch)
 
-    monkeypatch.setattr(watch_module.Watch, "_check_deadlines", counted)
+    monkeypatch.setattr(watch_module.DeadlineTimer, "_check_deadlines", counted)
     store = Door()
     engine = an_engine(store, Obedient(endless), clock)
     for _ in range(100):

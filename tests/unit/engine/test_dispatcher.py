@@ -12,7 +12,7 @@ from horae.engine import dispatcher as dispatcher_module
 from horae.engine.engine import Engine
 from horae.errors import StoreError
 from horae.lifecycle.fire import fire as really_fire
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.limits import CLAIM_SLICE
@@ -307,7 +307,7 @@ async def test_one_entry_that_cannot_be_decided_does_not_stop_the_others(
         good = await add(store, NOON + SECOND, clock.now())
         broken = [True]
 
-        def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+        def fire(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
             if facts.task.id == bad.id and broken[0]:
                 raise LookupError(facts.task.id)
             return really_fire(facts, entry, token, claim)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from horae.engine.dispatcher import ALONE_SECONDS
+from horae.engine.dispatcher import SOLO_ROUTE_CHECK_SECONDS
 from horae.engine.engine import Engine
-from horae.model.entry import Stand
+from horae.model.entry import EntryState
 from horae.model.policy import GUARANTEES
 from horae.model.run import RunState
-from horae.ports.store import Waiting
+from horae.ports.store import WaitingCounts
 from horae.schedule import Every
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
@@ -73,7 +73,7 @@ async def test_everything_runs_once_on_the_node_that_can_and_no_attempt_is_waste
     assert pair.wrong.seen == []
     latest = max(run.lateness for run in runs if run.lateness is not None)
     assert latest <= (SECOND if rings else CEILING)
-    assert await as_store(pair.store).waiting(None, clock.now()) == Waiting()
+    assert await as_store(pair.store).waiting(None, clock.now()) == WaitingCounts()
     await pair.stop()
 
 
@@ -98,7 +98,7 @@ async def test_a_node_alone_that_cannot_run_it_leaves_it_and_one_that_can_finds_
     await pair.unable.start()
     await clock.pause(3_600)
     assert (await runs_of(pair.store), pair.wrong.seen) == ([], [])
-    assert await as_store(pair.store).waiting(None, clock.now()) == Waiting(stranded=1)
+    assert await as_store(pair.store).waiting(None, clock.now()) == WaitingCounts(stranded=1)
     await pair.able.start()
     await until(clock, lambda: len(pair.right.seen) == 1, within=1)
     await pair.stop()
@@ -142,7 +142,7 @@ async def test_alone_a_node_asks_at_its_doors_now_and_then_and_after_each_ring(c
     await clock.pause(3_600)
     # Somebody may have come, left something and gone, without being heard.
     assert set(store.arguments("admit")) == {(STUB,)}
-    assert 3_600 / ALONE_SECONDS / 1.3 <= store.count("admit") <= 3_600 / ALONE_SECONDS + 1
+    assert 3_600 / SOLO_ROUTE_CHECK_SECONDS / 1.3 <= store.count("admit") <= 3_600 / SOLO_ROUTE_CHECK_SECONDS + 1
     before = store.count("admit")
     for _ in range(3):
         engine.notify()
@@ -258,7 +258,7 @@ async def test_a_full_lane_is_no_door(clock: VirtualClock) -> None:
     await engine.start()
     await clock.pause(5)
     stands = [entry.stand for task in tasks for entry in (await _entries(store, task.id))]
-    assert (stands, told) == ([Stand.PARKED], [])
+    assert (stands, told) == ([EntryState.PARKED], [])
     engine.kill()
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from horae.engine.engine import CLEAN_UP_SECONDS, Engine
+from horae.engine.engine import CLEANUP_SECONDS, Engine
 from horae.errors import StoreError
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.reason import Reason
@@ -142,7 +142,7 @@ async def test_what_does_not_listen_does_not_hold_up_the_stop(clock: VirtualCloc
     await clock.pause(1)
     before = clock.steady()
     await engine.stop()
-    assert clock.steady() - before == 5 + CLEAN_UP_SECONDS
+    assert clock.steady() - before == 5 + CLEANUP_SECONDS
     assert [run.reason for run in await runs_of(store, task)] == [Reason.RELEASED]
     assert await nodes(store) == []
     over.set()
@@ -205,7 +205,7 @@ async def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
                 store.fail_before(name, times=1_000)
         before = clock.steady()
         await engine.stop()
-        assert clock.steady() - before < 5 + CLEAN_UP_SECONDS + 2 * TERMS.lease.total_seconds() + 1
+        assert clock.steady() - before < 5 + CLEANUP_SECONDS + 2 * TERMS.lease.total_seconds() + 1
         assert [run.state for run in await runs_of(store.inner, task)] == [RunState.RUNNING]
         # Others recover what is left when the lease has run out.
         target = Obedient()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from horae.engine.fair_queue import FairQueue, Queued
+from horae.engine.fair_queue import FairQueue, QueuedSettlement
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
@@ -51,8 +51,8 @@ async def test_burst_of_one_owner_does_not_make_the_other_wait_its_turn(clock: V
     assert max(run.lateness for run in runs if run.lateness is not None) < SECOND / 10
 
 
-def queued(owner: str, number: int) -> Queued:
-    return Queued(owner, Settlement(f"{owner}{number}", 1, Succeeded(), None, NOON))
+def queued(owner: str, number: int) -> QueuedSettlement:
+    return QueuedSettlement(owner, Settlement(f"{owner}{number}", 1, Succeeded(), None, NOON))
 
 
 def names(batch: Any) -> list[str]:

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from horae.errors import StoreFull
-from horae.runtime.maintenance import Steward
+from horae.runtime.maintenance import AuditSealer
 from horae.schedule import Every
 from horae.service.service import Service
 from horae.testing.factories import NOON
@@ -60,7 +60,7 @@ class FullService:
 
 
 async def seal_on_a_full_store(clock: VirtualClock) -> None:
-    sealing = asyncio.ensure_future(Steward(cast("Service", FullService()), clock).run())
+    sealing = asyncio.ensure_future(AuditSealer(cast("Service", FullService()), clock).run())
     await clock.pause(60 * MINUTES)
     sealing.cancel()
 

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from horae.engine import janitor as janitor_module
-from horae.engine.janitor import BATCH, EXPIRED, ZONE_DATA, Janitor
+from horae.engine.janitor import BATCH_SIZE, EXPIRED_BATCH_SIZE, ZONE_DATA_KEY, Janitor
 from horae.errors import Refusal
 from horae.lifecycle.edit import replan as really_replan
 from horae.model.change import Change, Facts
 from horae.model.refusals import refuse
 from horae.model.run import RunState
-from horae.ports.records import Record, Writing
+from horae.ports.records import Record, RecordWrite
 from horae.schedule import TZDATA_VERSION, Every
 from horae.testing.factories import (
     DAY,
@@ -43,7 +43,7 @@ async def test_old_runs_go_in_small_batches_and_the_live_ones_stay(clock: Virtua
     store = Door()
     tasks = [a_task() for _ in range(3)]
     for task in tasks:
-        old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(BATCH)]
+        old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(BATCH_SIZE)]
         fresh = [an_ended_run(task, planned=NOON - HOUR), a_run(task)]
         await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old + fresh)])
     janitor = a_janitor(store, clock)
@@ -51,7 +51,7 @@ async def test_old_runs_go_in_small_batches_and_the_live_ones_stay(clock: Virtua
     while await janitor.step():
         rounds += 1
     assert rounds > 1
-    assert all(limit <= BATCH for _, _, limit, *_ in store.arguments("trim"))
+    assert all(limit <= BATCH_SIZE for _, _, limit, *_ in store.arguments("trim"))
     left = await runs_of(store)
     assert len(left) == 6
     assert {run.state for run in left} == {RunState.SUCCEEDED, RunState.RUNNING}
@@ -60,7 +60,7 @@ async def test_old_runs_go_in_small_batches_and_the_live_ones_stay(clock: Virtua
 async def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failures(clock: VirtualClock) -> None:
     store = Door()
     task = a_task()
-    old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(3 * BATCH)]
+    old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(3 * BATCH_SIZE)]
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
     store.fail_before("trim")
     store.fail_before("recall")
@@ -69,17 +69,17 @@ async def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failure
     await clock.pause(3 * DAY.total_seconds())
     actor.cancel()
     assert await runs_of(store) == []
-    assert await as_store(store).read_metadata(ZONE_DATA) == TZDATA_VERSION
+    assert await as_store(store).read_metadata(ZONE_DATA_KEY) == TZDATA_VERSION
 
 
 async def put_answers(store: Door, number: int, expires: datetime | None) -> None:
     answers = [Record("answer", f"{expires}/{each}", OWNER, "{}", expires=expires) for each in range(number)]
-    assert await as_store(store).write_records([Writing(each) for each in answers])
+    assert await as_store(store).write_records([RecordWrite(each) for each in answers])
 
 
 async def test_records_that_nobody_needs_any_more_go_many_at_a_time_and_the_others_stay(clock: VirtualClock) -> None:
     store = Door()
-    await put_answers(store, 2 * EXPIRED + 1, NOON)
+    await put_answers(store, 2 * EXPIRED_BATCH_SIZE + 1, NOON)
     await put_answers(store, 2, NOON + HOUR)
     await put_answers(store, 3, None)
     janitor = a_janitor(store, clock)
@@ -94,7 +94,7 @@ async def test_records_that_nobody_needs_any_more_go_many_at_a_time_and_the_othe
 async def test_while_there_is_much_to_trim_records_are_looked_for_once(clock: VirtualClock) -> None:
     store = Door()
     task = a_task()
-    old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(5 * BATCH)]
+    old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(5 * BATCH_SIZE)]
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
     await put_answers(store, 1, NOON)
     janitor = a_janitor(store, clock)
@@ -123,7 +123,7 @@ async def next_of(store: Door, task_id: str) -> datetime:
 
 async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_move(clock: VirtualClock) -> None:
     store = Door()
-    await as_store(store).write_metadata(ZONE_DATA, "2019a")
+    await as_store(store).write_metadata(ZONE_DATA_KEY, "2019a")
     moved = [await planned_at(store, NOON + timedelta(minutes=30 + n)) for n in range(3)]
     right = await planned_at(store, NOON + HOUR)
     janitor = a_janitor(store, clock)
@@ -134,7 +134,7 @@ async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_mov
     assert {event.task_id for event in told} == set(moved)
     assert all("->" in (event.detail or "") for event in told)
     assert store.count("change") == 3, "what stands right is not written"
-    assert await as_store(store).read_metadata(ZONE_DATA) == TZDATA_VERSION
+    assert await as_store(store).read_metadata(ZONE_DATA_KEY) == TZDATA_VERSION
     assert await janitor.update_zone_data() == 0
 
 
@@ -142,11 +142,11 @@ async def test_newer_zone_data_moves_what_is_still_to_come_and_tells_of_each_mov
 async def test_the_same_or_older_data_moves_nothing(clock: VirtualClock, known: str | None) -> None:
     store = Door()
     if known is not None:
-        await as_store(store).write_metadata(ZONE_DATA, known)
+        await as_store(store).write_metadata(ZONE_DATA_KEY, known)
     task_id = await planned_at(store, NOON + 30 * SECOND)
     assert await a_janitor(store, clock).update_zone_data() == 0
     assert await next_of(store, task_id) == NOON + 30 * SECOND
-    assert await as_store(store).read_metadata(ZONE_DATA) == max(known or "", TZDATA_VERSION)
+    assert await as_store(store).read_metadata(ZONE_DATA_KEY) == max(known or "", TZDATA_VERSION)
 
 
 async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_from_it(
@@ -155,7 +155,7 @@ async def test_one_task_that_cannot_be_planned_again_does_not_keep_the_others_fr
     a_refusal: Refusal = refuse("never_fires")
     with caplog.at_level(logging.WARNING, logger="horae"):
         store = Door()
-        await as_store(store).write_metadata(ZONE_DATA, "2019a")
+        await as_store(store).write_metadata(ZONE_DATA_KEY, "2019a")
         bad = await planned_at(store, NOON + timedelta(minutes=10))
         good = await planned_at(store, NOON + timedelta(minutes=10))
 

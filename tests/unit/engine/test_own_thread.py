@@ -11,13 +11,13 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.engine.engine import Engine
-from horae.engine.loop_thread import OwnThread
+from horae.engine.loop_thread import LoopThread
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
 from horae.lifecycle.control import cancel
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.run import RunState
-from horae.ports.store import Extension, Terms
+from horae.ports.store import LeaseRenewal, Terms
 from horae.ports.target import Invocation
 from horae.stores.memory import MemoryStore
 from tests.unit.engine.stage import Door, Obedient, add, as_store, runs_of
@@ -34,7 +34,7 @@ class Counting(MemoryStore):
         self.renewals = 0
         self.renewed = threading.Condition()
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         answer = await super().extend(node, now, load, offset)
         with self.renewed:
             self.renewals += 1
@@ -143,7 +143,7 @@ def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest
 
 
 def test_the_thread_may_be_ended_twice_and_from_two_threads() -> None:
-    thread = OwnThread("horae-keeper")
+    thread = LoopThread("horae-keeper")
     enders = [threading.Thread(target=thread.stop) for _ in range(4)]
     for ender in enders:
         ender.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from horae.engine.engine import Engine
-from horae.engine.keeper import HANDFUL
+from horae.engine.keeper import MAX_BATCH
 from horae.model.task import Target
 from horae.stores.memory import MemoryStore
 from horae.testing.decisions import starting
@@ -66,7 +66,7 @@ async def test_a_node_that_renews_is_never_recovered(clock: VirtualClock) -> Non
 
 async def test_many_runs_of_a_dead_node_do_not_keep_the_lease_from_being_renewed(clock: VirtualClock) -> None:
     store = Noted(clock, MemoryStore())
-    await a_dead_neighbour(store, clock, count=8 * HANDFUL)
+    await a_dead_neighbour(store, clock, count=8 * MAX_BATCH)
     engine = an_engine(Slow(store, clock, "recover", 2.0), Obedient(), clock, capacity=10_000)
     await engine.start()
     await clock.pause(LEASE + 8 * 2 + 10)

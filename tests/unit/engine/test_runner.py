@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from horae.engine.active_run import Carried
+from horae.engine.active_run import ActiveRun
 from horae.engine.engine import Engine
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.model.reason import Reason
@@ -174,7 +174,7 @@ async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> N
     async def act(invocation: Invocation) -> Outcome:
         for number in range(5_000):
             invocation.log(str(number))
-        assert isinstance(invocation, Carried)
+        assert isinstance(invocation, ActiveRun)
         return Succeeded()
 
     engine = an_engine(store, Obedient(act), clock)

@@ -10,7 +10,7 @@ import pytest
 
 from horae.clock import Clock, SystemClock
 from horae.engine import journal_writer as scribe_module
-from horae.engine.journal_writer import GATHER_SECONDS, Scribe
+from horae.engine.journal_writer import BATCH_SECONDS, JournalWriter
 from horae.ports.journal import Line
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, a_new_task, a_run, a_task
@@ -25,9 +25,9 @@ def a_line(text: str = "so far, so good") -> Line:
     return Line(RUN.id, NOON, "info", text)
 
 
-async def a_scribe(store: Door, clock: Clock) -> Scribe:
+async def a_scribe(store: Door, clock: Clock) -> JournalWriter:
     await as_store(store).add([a_new_task(TASK, runs=[RUN])])
-    scribe = Scribe(as_store(store), clock)
+    scribe = JournalWriter(as_store(store), clock)
     scribe.start()
     return scribe
 
@@ -42,11 +42,11 @@ async def test_a_burst_of_lines_is_one_write_soon(clock: VirtualClock) -> None:
     for number in range(50):
         scribe.write(a_line(str(number)))
     assert store.count("write_lines") == 0
-    await clock.pause(2 * GATHER_SECONDS)
+    await clock.pause(2 * BATCH_SECONDS)
     assert store.count("write_lines") == 1
     assert await texts(store) == [str(number) for number in range(50)]
     scribe.write(a_line("later"))
-    await clock.pause(2 * GATHER_SECONDS)
+    await clock.pause(2 * BATCH_SECONDS)
     assert store.count("write_lines") == 2
 
 
@@ -140,7 +140,7 @@ async def test_a_scribe_that_was_stopped_can_start_again(clock: VirtualClock) ->
     store = Door()
     scribe = await a_scribe(store, clock)
     scribe.write(a_line("one"))
-    await clock.pause(GATHER_SECONDS / 2)
+    await clock.pause(BATCH_SECONDS / 2)
     await scribe.stop()
     scribe.start()
     scribe.write(a_line("two"))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-from horae.engine.delay_reporter import EVERY_SECONDS
+from horae.engine.delay_reporter import WRITE_INTERVAL_SECONDS
 from horae.model.accounts.principal import Principal
-from horae.model.counts import EVERYBODY
+from horae.model.counts import ALL_OWNERS
 from horae.ports.settlement_delays import (
-    MOST_OWNERS,
+    MAX_OWNERS,
     SETTLEMENT_DELAY,
     WINDOW,
     DelayWindow,
     SettlementDelay,
-    settlement_delay,
-    summed_up,
+    load_settlement_delay,
+    summarize_delays,
 )
 from horae.schedule import Every
 from horae.service.runs.overview import Overview, Overviews
@@ -65,7 +65,7 @@ async def report_on_stop(clock: VirtualClock) -> SettlementDelay:
     await engine.start()
     await clock.pause(1.1)
     await engine.stop()
-    return await settlement_delay(as_store(store), None, clock.now())
+    return await load_settlement_delay(as_store(store), None, clock.now())
 
 
 async def test_node_that_stops_reports_its_last_settlements(clock: VirtualClock) -> None:
@@ -90,15 +90,15 @@ async def writes_of_two_nodes(clock: VirtualClock) -> tuple[int, int, int, Settl
     both = store.count("put_record") - before
     await idle.stop()
     await other.stop()
-    found = await settlement_delay(as_store(store), "neighbour", clock.now())
+    found = await load_settlement_delay(as_store(store), "neighbour", clock.now())
     clock.step(WINDOW + 60 * SECOND)
-    return busy, both, found.counted, found, await settlement_delay(as_store(store), None, clock.now())
+    return busy, both, found.counted, found, await load_settlement_delay(as_store(store), None, clock.now())
 
 
 async def test_reports_of_nodes_are_added_up_and_expire(clock: VirtualClock) -> None:
     busy, both, counted, found, later = await writes_of_two_nodes(clock)
-    assert busy <= 100 / EVERY_SECONDS + 4
-    assert both <= 2 * (60 / EVERY_SECONDS + 1)
+    assert busy <= 100 / WRITE_INTERVAL_SECONDS + 4
+    assert both <= 2 * (60 / WRITE_INTERVAL_SECONDS + 1)
     assert counted >= 150
     assert found.p99 is not None
     assert later == SettlementDelay()
@@ -122,22 +122,22 @@ def test_percentiles_never_exceed_the_longest_delay() -> None:
     window.add([("ada", NOON)] * 3, NOON + timedelta(milliseconds=9))
     read = DelayWindow.from_json(json.dumps(window.as_json()))
     nine = timedelta(milliseconds=9)
-    assert summed_up(read.of("ada", NOON)) == SettlementDelay(3, nine, nine, nine)
+    assert summarize_delays(read.of("ada", NOON)) == SettlementDelay(3, nine, nine, nine)
 
 
 def test_clock_that_was_set_back_makes_no_delay_negative() -> None:
     window = DelayWindow()
     window.add([("ada", NOON + SECOND)], NOON)
     zero = timedelta(0)
-    assert summed_up(window.of("ada", NOON)) == SettlementDelay(1, zero, zero, zero)
+    assert summarize_delays(window.of("ada", NOON)) == SettlementDelay(1, zero, zero, zero)
 
 
 def test_owners_beyond_the_limit_count_for_everybody_alone() -> None:
     window = DelayWindow()
-    window.add([(f"owner{number}", NOON) for number in range(MOST_OWNERS + 5)], NOON + SECOND)
-    assert summed_up(window.of(EVERYBODY, NOON)).counted == MOST_OWNERS + 5
-    assert summed_up(window.of(f"owner{MOST_OWNERS - 1}", NOON)).counted == 1
-    assert summed_up(window.of(f"owner{MOST_OWNERS}", NOON)).counted == 0
+    window.add([(f"owner{number}", NOON) for number in range(MAX_OWNERS + 5)], NOON + SECOND)
+    assert summarize_delays(window.of(ALL_OWNERS, NOON)).counted == MAX_OWNERS + 5
+    assert summarize_delays(window.of(f"owner{MAX_OWNERS - 1}", NOON)).counted == 1
+    assert summarize_delays(window.of(f"owner{MAX_OWNERS}", NOON)).counted == 0
 
 
 def test_minutes_before_the_window_are_forgotten() -> None:
@@ -146,4 +146,4 @@ def test_minutes_before_the_window_are_forgotten() -> None:
     for at in minutes:
         window.add([("ada", at)], at)
     assert len(window.as_json()) == 5
-    assert summed_up(window.of("ada", minutes[-1])).counted == 5
+    assert summarize_delays(window.of("ada", minutes[-1])).counted == 5

@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 
 from horae.engine import settler as settler_module
-from horae.engine.alarm import Alarm
-from horae.engine.releaser import HANDFUL as RELEASED_AT_ONCE
+from horae.engine.alarm import WakeTimer
+from horae.engine.releaser import MAX_BATCH as RELEASED_AT_ONCE
 from horae.engine.releaser import Releaser
-from horae.engine.settler import HANDFUL, Settler
+from horae.engine.settler import MAX_BATCH, Settler
 from horae.errors import StoreError
 from horae.lifecycle.settle import settle as really_settle
 from horae.model.change import Change, Facts
@@ -41,8 +41,8 @@ async def claimed(store: Door, count: int) -> list[Run]:
     return [run for _, run in found]
 
 
-def settler_on(store: Door, clock: VirtualClock) -> tuple[Settler, Alarm]:
-    alarm = Alarm(clock, CEILING)
+def settler_on(store: Door, clock: VirtualClock) -> tuple[Settler, WakeTimer]:
+    alarm = WakeTimer(clock, CEILING)
     return Settler(as_store(store), alarm, clock), alarm
 
 
@@ -60,27 +60,27 @@ async def test_many_that_ended_are_one_write(clock: VirtualClock) -> None:
 
 async def test_more_than_a_handful_goes_in_handfuls_in_order(clock: VirtualClock) -> None:
     store = Door()
-    settlements = [a_settlement(run) for run in await claimed(store, HANDFUL + 10)]
+    settlements = [a_settlement(run) for run in await claimed(store, MAX_BATCH + 10)]
     settler, _ = settler_on(store, clock)
     for settlement in settlements:
         settler.add(settlement)
     await settler.flush()
     batches = [batch for batch, _ in store.arguments("settle")]
-    assert [len(batch) for batch in batches] == [HANDFUL, 10]
+    assert [len(batch) for batch in batches] == [MAX_BATCH, 10]
     assert [each for batch in batches for each in batch] == settlements
 
 
 async def test_a_second_write_begins_only_while_more_than_a_handful_is_ready(clock: VirtualClock) -> None:
     store = Door()
-    settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL + 10)]
+    settlements = [a_settlement(run) for run in await claimed(store, 2 * MAX_BATCH + 10)]
     settler, _ = settler_on(store, clock)
     actor = asyncio.ensure_future(settler.run())
     store.shut("settle")
-    for settlement in settlements[: HANDFUL + 10]:
+    for settlement in settlements[: MAX_BATCH + 10]:
         settler.add(settlement)
     await clock.pause(1)
     assert store.count("settle") == 1, "ten are too few for a write of their own beside another one"
-    for settlement in settlements[HANDFUL + 10 :]:
+    for settlement in settlements[MAX_BATCH + 10 :]:
         settler.add(settlement)
     await clock.pause(1)
     assert store.count("settle") == 2
@@ -90,13 +90,13 @@ async def test_a_second_write_begins_only_while_more_than_a_handful_is_ready(clo
     await until(clock, lambda: settler.pending == 0, within=5)
     actor.cancel()
     batches = [batch for batch, _ in store.arguments("settle")]
-    assert [len(batch) for batch in batches] == [HANDFUL, HANDFUL, 10]
+    assert [len(batch) for batch in batches] == [MAX_BATCH, MAX_BATCH, 10]
     assert [each for batch in batches for each in batch] == settlements
 
 
 async def test_when_one_of_two_writes_fails_nothing_is_lost(clock: VirtualClock) -> None:
     store = Door()
-    settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL)]
+    settlements = [a_settlement(run) for run in await claimed(store, 2 * MAX_BATCH)]
     settler, _ = settler_on(store, clock)
     store.fail_before("settle")
     actor = asyncio.ensure_future(settler.run())
@@ -296,7 +296,7 @@ async def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
 
 
 def releaser_on(store: Door, clock: VirtualClock) -> Releaser:
-    return Releaser(as_store(store), Alarm(clock, CEILING), clock)
+    return Releaser(as_store(store), WakeTimer(clock, CEILING), clock)
 
 
 async def test_what_is_handed_back_is_lost_and_due_again(clock: VirtualClock) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae import InvalidSchedule
-from horae.interchange import Found, crontab
+from horae.interchange import ImportedTask, crontab
 from horae.schedule import Cron
 from tests.strategies import EXPRESSIONS
 from tests.unit.interchange.places import by_source, codes_of, reasons, sample, spec_of
@@ -18,7 +18,7 @@ from tests.unit.interchange.places import by_source, codes_of, reasons, sample, 
 BERLIN = "Europe/Berlin"
 
 
-def only(line: str, *, system: bool = False) -> Found:
+def only(line: str, *, system: bool = False) -> ImportedTask:
     (found,) = crontab.read(line, zone=BERLIN, user="ann", system=system).tasks
     return found
 
@@ -133,7 +133,10 @@ class TestKeys:
         assert keys == [found.request.key for found in crontab.read(text, zone=BERLIN, user="ann").tasks]
 
     def test_two_users_with_the_same_line_are_two_tasks(self) -> None:
-        assert only("0 5 * * * ann /bin/a", system=True).request.key != only("0 5 * * * bob /bin/a", system=True).request.key
+        assert (
+            only("0 5 * * * ann /bin/a", system=True).request.key
+            != only("0 5 * * * bob /bin/a", system=True).request.key
+        )
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from horae.errors import Refusal
 from horae.interchange import crontab, nanoclaw, openclaw
-from horae.interchange.files import MOST_BYTES, as_text, read_bytes
-from horae.interchange.json_text import DEEPEST, read_json
+from horae.interchange.files import MAX_FILE_BYTES, decode_text, read_bytes
+from horae.interchange.json_text import MAX_DEPTH, read_json
 
 
 def code_of(data: bytes | str) -> str:
@@ -32,7 +32,7 @@ def code_of(data: bytes | str) -> str:
         (b"[-Infinity]", "import_bad_json"),
         (b"[1e999]", "import_bad_json"),
         (b"[" + b"9" * 10_000 + b"]", "import_bad_json"),
-        (b"[" * (DEEPEST + 2) + b"]" * (DEEPEST + 2), "import_too_deep"),
+        (b"[" * (MAX_DEPTH + 2) + b"]" * (MAX_DEPTH + 2), "import_too_deep"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "import_too_deep"),
         (b"[" * 1_000_000, "import_too_deep"),
         (b'["\xff"]', "import_bad_utf8"),
@@ -47,7 +47,7 @@ def test_json_that_is_refused(data: bytes | str, code: str) -> None:
 
 
 def test_json_that_is_just_within_the_bounds() -> None:
-    assert read_json(b"[" * DEEPEST + b"]" * DEEPEST)
+    assert read_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
     assert read_json(b'\xef\xbb\xbf{"a": [1, 2.5, "\\u4e2d"]}') == {"a": [1, 2.5, "中"]}
 
 
@@ -72,7 +72,7 @@ def test_crontabs_that_are_refused(data: bytes | str, code: str) -> None:
 @pytest.mark.parametrize("part", ["*", "\\", "'", '"', "%", "#", " ", "\t", "a=", "$(", "@", "0 "])
 def test_one_endless_line_takes_no_time_to_speak_of(part: str) -> None:
     """Whatever goes over it more than a few times would not end here."""
-    line = part * (MOST_BYTES // 4 // len(part))
+    line = part * (MAX_FILE_BYTES // 4 // len(part))
     for text in (line, f"0 5 * * * {line}", f"A={line}", f"# {line}\n0 5 * * * /bin/a"):
         try:
             harvest = crontab.read(text, zone="UTC", user="ann")
@@ -94,7 +94,7 @@ def test_too_many_jobs_and_groups_are_refused() -> None:
 class TestPaths:
     def test_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "crontab").write_bytes(b"# nothing\n")
-        assert as_text(read_bytes(tmp_path / "crontab")) == "# nothing\n"
+        assert decode_text(read_bytes(tmp_path / "crontab")) == "# nothing\n"
 
     def test_a_pipe_is_refused_and_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict, Refusal
-from horae.interchange import Found, Group, Past, nanoclaw
+from horae.interchange import AgentGroup, ImportedTask, PastRun, nanoclaw
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once
 from tests.unit.interchange.nanoclaw_files import GROUP, RUN, SHANGHAI, TASK, TASKS_BEFORE, made
 from tests.unit.interchange.places import codes_of, payload_of, reasons, spec_of
 
 
-def found_in(folder: Path, **changes: Any) -> Found:
+def found_in(folder: Path, **changes: Any) -> ImportedTask:
     (found,) = nanoclaw.read(made(folder, {**TASK, **changes}, groups=(GROUP,)), zone=SHANGHAI).tasks
     return found
 
@@ -81,8 +81,8 @@ def test_the_history_is_in_order_and_a_run_began_before_it_was_logged(tmp_path: 
     five = timedelta(seconds=5)
     first, second = datetime(2026, 2, 23, 1, tzinfo=UTC), datetime(2026, 2, 24, 0, 59, 56, tzinfo=UTC)
     assert harvest.past_runs == (
-        Past("nanoclaw:task-1", first, five, RunState.SUCCEEDED, "Sunny.", None),
-        Past("nanoclaw:task-1", second, five, RunState.FAILED, None, "no network"),
+        PastRun("nanoclaw:task-1", first, five, RunState.SUCCEEDED, "Sunny.", None),
+        PastRun("nanoclaw:task-1", second, five, RunState.FAILED, None, "no network"),
     )
     assert [note.code for note in harvest.notes] == ["nanoclaw_bad_runs"]
 
@@ -102,7 +102,7 @@ def test_groups_with_all_they_have(tmp_path: Path) -> None:
     harvest = nanoclaw.read(made(tmp_path, TASK, groups=(GROUP, main, leaving)), zone=SHANGHAI)
     added = "2026-02-01T00:00:00.000Z"
     family, home = harvest.groups
-    assert family == Group("family", "1203@g.us", "Family", "@Andy", added=added)
+    assert family == AgentGroup("family", "1203@g.us", "Family", "@Andy", added=added)
     assert home.to_json() == {
         "folder": "main",
         "jid": "me@s",

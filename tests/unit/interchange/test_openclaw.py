@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
-from horae.interchange import Found, Harvest, Past, openclaw
+from horae.interchange import ImportedTask, ImportResult, PastRun, openclaw
 from horae.model.run import RunState
 from horae.schedule import Cron, Every, Once, first
 from horae.schedule import Past as SchedulePast
@@ -27,11 +27,11 @@ JOB: dict[str, Any] = {
 }
 
 
-def read(*jobs: Any) -> Harvest:
+def read(*jobs: Any) -> ImportResult:
     return openclaw.read(json.dumps({"version": 1, "jobs": jobs}), zone=SHANGHAI)
 
 
-def only(**changes: Any) -> Found:
+def only(**changes: Any) -> ImportedTask:
     (found,) = read({**JOB, **changes}).tasks
     return found
 
@@ -54,7 +54,11 @@ class TestTheSample:
     def test_an_agent_turn(self) -> None:
         found = self.found["morning"]
         assert found.request.when == Cron("0 7 * * *", zone="Europe/Berlin", jitter=timedelta(minutes=5))
-        assert (found.request.owner, found.request.lane, found.request.key) == ("group:ops", "group:ops", "openclaw:morning")
+        assert (found.request.owner, found.request.lane, found.request.key) == (
+            "group:ops",
+            "group:ops",
+            "openclaw:morning",
+        )
         assert spec_of(found) == {"group": "ops", "chat": "-100123", "context_mode": "isolated"}
         assert payload_of(found) == {
             "prompt": "Summarise the night.",
@@ -118,7 +122,7 @@ class TestTheSample:
         failed, succeeded = self.harvest.past_runs
         when = datetime(2026, 5, 27, 16, 40, tzinfo=UTC)
         lasted = timedelta(seconds=1.5)
-        assert failed == Past("openclaw:morning", when, lasted, RunState.FAILED, None, "rate limit")
+        assert failed == PastRun("openclaw:morning", when, lasted, RunState.FAILED, None, "rate limit")
         assert (succeeded.key, succeeded.status) == ("openclaw:done", RunState.SUCCEEDED)
 
 

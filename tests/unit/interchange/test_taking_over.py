@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from horae.interchange import Found, crontab, nanoclaw, openclaw
+from horae.interchange import ImportedTask, crontab, nanoclaw, openclaw
 from horae.model.accounts.principal import Principal
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
@@ -12,7 +12,7 @@ from horae.service.tasks.tasks import Tasks
 from horae.stores.memory import MemoryStore
 from horae.targets.command.programs import Programs
 from horae.targets.command.settings import read_settings
-from horae.targets.command.spec import checked_spec
+from horae.targets.command.spec import check_spec
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
 from tests.unit.interchange.nanoclaw_files import SHANGHAI, TASK, made
@@ -21,7 +21,7 @@ from tests.unit.interchange.places import sample, spec_of
 ADMIN = Principal("operator", admin=True)
 
 
-def everything(folder: Path) -> list[Found]:
+def everything(folder: Path) -> list[ImportedTask]:
     once = {**TASK, "id": "task-2", "schedule_type": "once", "schedule_value": "2026-01-01T00:00:00"}
     return [
         *crontab.read(sample("user.crontab"), zone=SHANGHAI, user="ann").tasks,
@@ -51,5 +51,5 @@ def test_the_command_target_accepts_every_command(tmp_path: Path) -> None:
     commands = [found for found in everything(tmp_path) if found.request.target.kind == "command"]
     assert len(commands) == 10
     for found in commands:
-        spec = checked_spec(spec_of(found), settings, Programs(settings))
+        spec = check_spec(spec_of(found), settings, Programs(settings))
         assert spec_of(found).items() <= spec.items()

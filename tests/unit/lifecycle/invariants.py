@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise, takewhile
 
-from horae.model.entry import Entry, EntryKind, Stand
+from horae.model.entry import Entry, EntryKind, EntryState
 from horae.model.events.event import EventKind
 from horae.model.run import Origin, Run, RunState
-from horae.model.task import GOING, TaskState, past_of
+from horae.model.task import OPEN_STATES, TaskState, past_of
 from horae.schedule import Every, Past, Schedule, due, first, iterate, next  # noqa: A004 - the product's own question
 
 from .world import MICROSECOND, Era, World
@@ -96,10 +96,10 @@ def check_entries(world: World) -> None:
         if _by_hand(world, entry):
             assert world.state is not TaskState.CANCELLED
         elif entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
-            assert world.state in GOING
+            assert world.state in OPEN_STATES
         if entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
-            assert (entry.state is Stand.ASLEEP) == (world.state is TaskState.PAUSED)
-        assert (entry.state is Stand.PARKED) <= (entry.lane is not None)
+            assert (entry.state is EntryState.ASLEEP) == (world.state is TaskState.PAUSED)
+        assert (entry.state is EntryState.PARKED) <= (entry.lane is not None)
     for run in world.live:
         deadlines = [entry for entry in world.entries.values() if entry.run_id == run.id]
         assert len(deadlines) == (run.state is RunState.WAITING)
@@ -108,9 +108,9 @@ def check_entries(world: World) -> None:
 def check_held(world: World) -> None:
     """What is held has something that will release it: a run that goes on, or a backlog before it that can go on."""
     for entry in world.entries.values():
-        if entry.state is Stand.HELD:
+        if entry.state is EntryState.HELD:
             before = [e for e in world.entries.values() if e.in_order and e.planned < entry.planned]
-            assert world.live or any(e.state in (Stand.TIMED, Stand.PARKED) for e in before)
+            assert world.live or any(e.state in (EntryState.TIMED, EntryState.PARKED) for e in before)
 
 
 def check_standing(world: World) -> None:
@@ -121,7 +121,7 @@ def check_standing(world: World) -> None:
     assert standing.skips_left >= 0
     assert standing.failures >= 0
     assert (standing.pause is not None) == (standing.state is TaskState.PAUSED)
-    assert (standing.ended is not None) == (standing.state not in GOING)
+    assert (standing.ended is not None) == (standing.state not in OPEN_STATES)
     if standing.state is TaskState.ACTIVE:
         assert world.entries or world.live, "active, but nothing will ever happen"
     if standing.state is TaskState.CANCELLED:
@@ -255,7 +255,7 @@ def check_from_end(world: World) -> None:
     unended = [each for each in everything if each.origin is Origin.SCHEDULED]
     goes_on = any(not _by_hand(world, each) for each in unended)
     assert not (goes_on and world.next is not None)
-    if world.state in GOING and not unended and world.next is None:
+    if world.state in OPEN_STATES and not unended and world.next is None:
         assert next(world.task.schedule, world.now, past_of(world.task, world.standing)) is None
 
 
@@ -267,4 +267,4 @@ def _by_hand(world: World, each: Run | Entry) -> bool:
 def check_drained(world: World) -> None:
     """Nothing goes on, and nothing is left but what is still to come."""
     assert not world.live
-    assert all(entry.state is Stand.TIMED and entry.due > world.now for entry in world.entries.values())
+    assert all(entry.state is EntryState.TIMED and entry.due > world.now for entry in world.entries.values())

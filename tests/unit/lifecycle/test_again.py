@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
-from horae.lifecycle.retry_request import try_again
-from horae.model.entry import EntryKind, Stand
+from horae.lifecycle.retry_request import request_retry
+from horae.model.entry import EntryKind, EntryState
 from horae.model.ids import occurrence_key
 from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut
 from horae.model.policy import Retry
@@ -110,7 +110,7 @@ def test_an_attempt_that_waits_at_a_door_is_tried_from_there() -> None:
     world.at(waiting.due).strand(waiting)
     world.try_again(world.runs[next(iter(world.runs))])
     (entry,) = world.queued(EntryKind.RETRY)
-    assert (entry.state, entry.attempt, entry.lane) == (Stand.TIMED, 2, None)
+    assert (entry.state, entry.attempt, entry.lane) == (EntryState.TIMED, 2, None)
 
 
 @pytest.mark.parametrize("state", [TaskState.FAILED, TaskState.COMPLETED])
@@ -176,7 +176,7 @@ def test_whoever_read_the_ledger_before_the_next_attempt_started_is_told_that_it
     failed = world.runs[seen.id]
     world.claim_at(hour(13) + 2 * SECOND)
     with pytest.raises(Conflict) as caught:
-        try_again(world.facts, failed, world.now)
+        request_retry(world.facts, failed, world.now)
     assert (caught.value.code, caught.value.facts["id"]) == ("run_going", world.going.id)
     with pytest.raises(Conflict):
-        try_again(world.facts._replace(live=()), seen, world.now)
+        request_retry(world.facts._replace(live=()), seen, world.now)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from horae.lifecycle.clock_step import follow_clock
+from horae.lifecycle.clock_step import replan_after_clock_step
 from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded
@@ -26,7 +26,7 @@ def ran_until(schedule: Schedule, *instants: datetime) -> World:
 
 
 def followed(world: World, now: datetime) -> Change:
-    return follow_clock(world.facts, now)
+    return replan_after_clock_step(world.facts, now)
 
 
 def test_grid_goes_on_in_its_phase_on_instants_that_no_run_has_had() -> None:

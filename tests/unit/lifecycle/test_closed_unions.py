@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from horae.lifecycle import control
-from horae.lifecycle.due_backlog import pile_of
-from horae.lifecycle.entry_removal import account_for
+from horae.lifecycle.due_backlog import compute_due_backlog
+from horae.lifecycle.entry_removal import skip_rows
 from horae.lifecycle.fire import fire
-from horae.lifecycle.missed import make_up
-from horae.lifecycle.overlap import meet
+from horae.lifecycle.missed import plan_catch_up
+from horae.lifecycle.overlap import decide_overlap
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.entry import Entry, EntryKind
 from horae.model.outcome import Settlement
 from horae.model.policy import Missed, Policies
@@ -38,29 +38,32 @@ def entry_of(**fields: Any) -> tuple[World, Entry]:
 
 def a_kind_of_entry() -> object:
     world, entry = entry_of(kind="stranger")
-    return fire(world.facts, entry, 1, Claimant(NODE, world.now, CEILING))
+    return fire(world.facts, entry, 1, ClaimContext(NODE, world.now, CEILING))
 
 
 def an_origin() -> object:
     world, entry = entry_of(origin="stranger", kind=EntryKind.MANUAL)
-    return fire(world.facts, entry, 1, Claimant(NODE, world.now, CEILING))
+    return fire(world.facts, entry, 1, ClaimContext(NODE, world.now, CEILING))
 
 
 def a_kind_of_entry_that_leaves() -> object:
     world, entry = entry_of(kind="stranger")
-    return account_for(world.facts, (entry,), Reason.CANCELLED, world.now)
+    return skip_rows(world.facts, (entry,), Reason.CANCELLED, world.now)
 
 
 def an_overlap() -> object:
     world, entry = entry_of()
     facts = world.facts._replace(task=world.task._replace(policies=strange(Policies(), overlap="stranger")))
-    return meet(facts, entry)
+    return decide_overlap(facts, entry)
 
 
 def a_missed_mode() -> object:
     world = World()
-    return make_up(
-        strange(Missed(), mode="stranger"), pile_of(world.task, world.standing, hour(13), hour(14)), hour(14), None
+    return plan_catch_up(
+        strange(Missed(), mode="stranger"),
+        compute_due_backlog(world.task, world.standing, hour(13), hour(14)),
+        hour(14),
+        None,
     )
 
 

@@ -8,7 +8,7 @@ from horae.errors import Conflict, InvalidTask
 from horae.lifecycle import control
 from horae.lifecycle.edit import backfill
 from horae.lifecycle.fire import fire
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import NOTHING
 from horae.model.events.event import EventKind
 from horae.model.ids import run_id
@@ -281,7 +281,7 @@ def test_a_claim_that_lost_the_race_against_a_cancel_starts_nothing(kind: str) -
     world.run_now()
     (seen,) = (entry for entry in world.due if entry.kind == kind)
     facts = world.facts._replace(status=world.standing._replace(state=TaskState.CANCELLED, ended=hour(13)))
-    change = fire(facts, seen, 1, Claimant(NODE, hour(13), CEILING))
+    change = fire(facts, seen, 1, ClaimContext(NODE, hour(13), CEILING))
     assert [(run.state, run.reason) for run in change.new_runs] == [("skipped", "cancelled")]
     assert change.dropped == (seen.slot,)
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import pytest
 
 from horae.model import run, task
-from horae.model.entry import EntryKind, Stand
-from horae.model.policy import ONE_SHOT, ORDINARY, OVERLAPS, Policies
+from horae.model.entry import EntryKind, EntryState
+from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, OVERLAPS, Policies
 from horae.model.reason import SENTENCES
 from horae.schedule.durations import parse_duration
 
@@ -55,18 +55,18 @@ def rows(text: str, width: int) -> list[tuple[str, ...]]:
 
 
 def test_the_states_of_a_task() -> None:
-    assert arrows(TASKS) == transitions(task.TRANSITIONS, [task.FRESH.state])
+    assert arrows(TASKS) == transitions(task.TRANSITIONS, [task.NEW_TASK_STATUS.state])
 
 
 def test_the_states_of_a_run() -> None:
-    assert arrows(RUNS) == transitions(run.TRANSITIONS, run.BIRTHS)
+    assert arrows(RUNS) == transitions(run.TRANSITIONS, run.INITIAL_STATES)
 
 
 def test_the_reasons() -> None:
     assert rows(section("Reasons"), 3) == [(f"`{reason}`", *told) for reason, told in SENTENCES.items()]
 
 
-@pytest.mark.parametrize(("column", "policies"), [(1, ORDINARY), (2, ONE_SHOT)])
+@pytest.mark.parametrize(("column", "policies"), [(1, DEFAULT_POLICIES), (2, ONE_SHOT_POLICIES)])
 def test_the_defaults(column: int, policies: Policies) -> None:
     drawn = {row[0].strip("`"): row[column].strip("`") for row in rows(section("Policies"), 4)}
     assert list(drawn) == list(defaults(policies))
@@ -124,7 +124,7 @@ def test_every_overlap_is_in_the_table() -> None:
 
 
 @pytest.fixture(scope="module")
-def moves() -> set[tuple[EntryKind, Stand | None, Stand | None]]:
+def moves() -> set[tuple[EntryKind, EntryState | None, EntryState | None]]:
     """All that happens to entries in many lives; the same ones each time, so that nothing here is left to chance."""
     return {move for seed in range(LIVES) for move in live(*a_life(random.Random(seed))).moves}
 
@@ -146,16 +146,16 @@ def a_choice(dice: random.Random) -> Chosen:
     )
 
 
-def test_where_entries_stand(moves: set[tuple[EntryKind, Stand | None, Stand | None]]) -> None:
+def test_where_entries_stand(moves: set[tuple[EntryKind, EntryState | None, EntryState | None]]) -> None:
     seen = {kind: {stand for each, *stands in moves if each is kind for stand in stands if stand} for kind in EntryKind}
     # Whatever can be claimed may have to wait its owner's turn: that is up to the stores.
     drawn = {
         EntryKind(row[0].strip("`")): set(re.findall(r"`(\w+)`", row[2])) for row in rows(section("Agenda entries"), 3)
     }
-    assert drawn == {kind: {*stands, Stand.READY} for kind, stands in seen.items()}
+    assert drawn == {kind: {*stands, EntryState.READY} for kind, stands in seen.items()}
 
 
-def test_how_entries_move(moves: set[tuple[EntryKind, Stand | None, Stand | None]]) -> None:
+def test_how_entries_move(moves: set[tuple[EntryKind, EntryState | None, EntryState | None]]) -> None:
     seen = {(str(before or EDGE), str(after or EDGE)) for _, before, after in moves if before is not after}
-    in_stores = {(Stand.TIMED, Stand.READY), (Stand.READY, Stand.TIMED)}
+    in_stores = {(EntryState.TIMED, EntryState.READY), (EntryState.READY, EntryState.TIMED)}
     assert arrows(STANDS) == seen | in_stores

@@ -15,16 +15,16 @@ from horae.lifecycle.explain import (
     RunningNodes,
     Verdict,
     explain,
-    skipped_in_pause,
+    explain_paused_row,
     with_end,
     with_pause,
 )
 from horae.lifecycle.resume import can_start_again
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
-from horae.model.paused_stretch import PAUSED_STRETCH, read_pause
+from horae.model.paused_stretch import PAUSED_SPAN_KIND, parse_paused_span
 from horae.model.policy import Missed, Retry
-from horae.model.reason import Reason, sentence
+from horae.model.reason import Reason, describe_reason
 from horae.model.task import PauseCause, Target, TaskState
 from horae.schedule import Every, Once, Schedule
 
@@ -135,7 +135,7 @@ def retry_only() -> World:
         (failed, hour(13), Verdict.RAN, "It ran: failed. It started 0.000 s after it was due. The target ran and failed."),
         (going, hour(13), Verdict.RUNNING, "It is running now."),
         (merged_run, hour(14), Verdict.RUNNING, "It is running now."),
-        (stretch, hour(14), Verdict.SKIPPED, "It was not run. " + sentence(Reason.MISSED_SKIPPED)),
+        (stretch, hour(14), Verdict.SKIPPED, "It was not run. " + describe_reason(Reason.MISSED_SKIPPED)),
         (never_started, hour(13), Verdict.SKIPPED, "It was not run. It was cancelled."),
         (held, hour(14), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
         (held, hour(15), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
@@ -180,7 +180,7 @@ def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english
     ("world", "at", "chinese"),
     [
         (succeeded, hour(13), "它运行了：成功。它在到期后 2.000 秒启动。"),
-        (failed, hour(13), "它运行了：失败。它在到期后 0.000 秒启动。" + sentence(Reason.TARGET_FAILED, "zh")),
+        (failed, hour(13), "它运行了：失败。它在到期后 0.000 秒启动。" + describe_reason(Reason.TARGET_FAILED, "zh")),
         (completed, hour(14), "任务已处于“完成”状态，不会再启动。"),
         (cancelled, hour(14), "任务已处于“取消”状态，不会再启动。"),
     ],
@@ -227,10 +227,11 @@ def test_lateness_of_a_takeover_counts_from_the_planned_instant() -> None:
     assert answer.runs[-1].lateness == timedelta(seconds=8.02)
     assert answer.english == (
         "It ran: succeeded. It started 8.020 s after it was due. Attempt 2 took over from attempt 1, which was lost: "
-        + sentence(Reason.LEASE_LOST)
+        + describe_reason(Reason.LEASE_LOST)
     )
     assert answer.chinese == (
-        "它运行了：成功。它在到期后 8.020 秒启动。第 2 次尝试接替了丢失的第 1 次：" + sentence(Reason.LEASE_LOST, "zh")
+        "它运行了：成功。它在到期后 8.020 秒启动。第 2 次尝试接替了丢失的第 1 次："
+        + describe_reason(Reason.LEASE_LOST, "zh")
     )
 
 
@@ -264,10 +265,10 @@ def test_lost_run_under_at_most_once_says_that_it_is_not_run_again() -> None:
     world.release()
     answer = why(world, hour(13))
     assert answer.english.endswith(
-        sentence(Reason.RELEASED) + " It is not run again: the guarantee is at_most_once, and it had started."
+        describe_reason(Reason.RELEASED) + " It is not run again: the guarantee is at_most_once, and it had started."
     )
     assert "它不会再次运行" in answer.chinese
-    assert "again" not in sentence(Reason.RELEASED)
+    assert "again" not in describe_reason(Reason.RELEASED)
 
 
 def test_a_retry_that_is_still_to_come() -> None:
@@ -332,8 +333,8 @@ def test_pause_that_nobody_asked_for_says_how_it_came_about(cause: PauseCause, r
     world.pause(cause=cause)
     found = why(world.at(hour(15.5)), hour(13))
     assert (found.verdict, found.reason) == (Verdict.PAUSED, reason)
-    assert sentence(reason) in found.english
-    assert sentence(reason, "zh") in found.chinese
+    assert describe_reason(reason) in found.english
+    assert describe_reason(reason, "zh") in found.chinese
 
 
 @pytest.mark.parametrize(
@@ -364,9 +365,9 @@ def test_occurrence_of_a_barred_owner_is_announced_as_skipped(at: datetime, verd
     facts = world.facts._replace(block_reason=reason)
     found = explain(facts, (), at, hour(13.5))
     assert (found.verdict, found.reason) == (verdict, reason)
-    assert sentence(reason) in found.english
+    assert describe_reason(reason) in found.english
     assert found.english.endswith(f"horae owner show {facts.task.owner}")
-    assert sentence(reason, "zh") in found.chinese
+    assert describe_reason(reason, "zh") in found.chinese
 
 
 def test_event_that_no_listener_received_is_told() -> None:
@@ -441,9 +442,9 @@ def test_row_of_a_resumed_pause_is_explained_by_the_pause(
     (row,) = change.new_runs
     (writing,) = change.attached
     assert row.reason is reason
-    assert (writing.record.kind, writing.record.key) == (PAUSED_STRETCH, row.id)
+    assert (writing.record.kind, writing.record.key) == (PAUSED_SPAN_KIND, row.id)
     found = explain(world.facts, change.new_runs, row.planned, world.now)
-    answer = skipped_in_pause(world.facts, found, read_pause(writing.record))
+    answer = explain_paused_row(world.facts, found, parse_paused_span(writing.record))
     assert "nothing could run it" not in answer.english
     assert "The task was paused then, from 2026-03-01 12:00" in answer.english
     assert english in answer.english

@@ -10,7 +10,7 @@ from horae.lifecycle.explain import Explanation, Verdict, explain
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.outcome import Cancelled
 from horae.model.policy import Missed, Retry
-from horae.model.reason import Reason, sentence
+from horae.model.reason import Reason, describe_reason
 from horae.model.run import RunState
 from horae.schedule import Every, Once
 
@@ -48,7 +48,7 @@ def test_skipped_instant_that_was_run_on_request_has_run() -> None:
     assert answer.run.state is RunState.SUCCEEDED
     assert answer.english == (
         "It ran: succeeded. It started 0.000 s after it was due. It was run on request; the schedule had not run it. "
-        + sentence(Reason.SKIP_REQUESTED)
+        + describe_reason(Reason.SKIP_REQUESTED)
     )
     assert "它是按请求运行的" in answer.chinese
 
@@ -81,7 +81,7 @@ def test_failed_run_whose_retry_was_superseded_has_failed() -> None:
     assert (answer.verdict, answer.reason) == (Verdict.RAN, Reason.TARGET_FAILED)
     assert answer.run is not None
     assert (answer.run.state, answer.run.attempt) == (RunState.FAILED, 1)
-    assert "Its next attempt was not run. " + sentence(Reason.SUPERSEDED) in answer.english
+    assert "Its next attempt was not run. " + describe_reason(Reason.SUPERSEDED) in answer.english
 
 
 def test_failed_run_whose_retry_was_superseded_can_be_tried_again() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from horae.lifecycle.fast_path import ordinary_settlement
+from horae.lifecycle.fast_path import fast_settlement
 from horae.model.events.event import EventKind
 from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut
 from horae.model.policy import Policies, Retry, from_json, to_json
@@ -145,7 +145,7 @@ def test_the_short_way_is_not_taken_by_a_recovery() -> None:
     world = lived(a_world(notify_after=2), "FF").claim_at(hour(15))
     run = world.going
     report = Settlement(run.id, run.token, Succeeded(), None, hour(15) + SECOND)
-    assert ordinary_settlement(world.facts, run, report) is None
+    assert fast_settlement(world.facts, run, report) is None
 
 
 def test_what_a_target_has_told_others_is_in_the_log_as_well() -> None:

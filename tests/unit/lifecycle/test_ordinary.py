@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from horae.lifecycle.fast_path import ordinary_claim, ordinary_settlement
-from horae.lifecycle.fire import fire_at_length
-from horae.lifecycle.settle import settle_at_length
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.fast_path import fast_claim, fast_settlement
+from horae.lifecycle.fire import fire_by_rules
+from horae.lifecycle.settle import settle_by_rules
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Settlement, Succeeded
@@ -27,8 +27,8 @@ from .world import HOUR, MINUTE, NOON, World
 taken: Counter[str] = Counter()
 
 
-def claim_both_ways(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    short, long = ordinary_claim(facts, entry, token, claim), fire_at_length(facts, entry, token, claim)
+def claim_both_ways(facts: Facts, entry: Entry, token: int, claim: ClaimContext) -> Change:
+    short, long = fast_claim(facts, entry, token, claim), fire_by_rules(facts, entry, token, claim)
     if short is not None:
         taken["claim"] += 1
         assert short == long
@@ -36,7 +36,7 @@ def claim_both_ways(facts: Facts, entry: Entry, token: int, claim: Claimant) -> 
 
 
 def settle_both_ways(facts: Facts, run: Run, report: Settlement) -> Change:
-    short, long = ordinary_settlement(facts, run, report), settle_at_length(facts, run, report)
+    short, long = fast_settlement(facts, run, report), settle_by_rules(facts, run, report)
     if short is not None:
         taken["settle"] += 1
         assert short == long

@@ -9,8 +9,8 @@ import pytest
 
 from horae.errors import Conflict, InvalidTask
 from horae.lifecycle.fire import fire
-from horae.lifecycle.start import Claimant
-from horae.model.entry import EntryKind, Stand
+from horae.lifecycle.start import ClaimContext
+from horae.model.entry import EntryKind, EntryState
 from horae.model.events.event import EventKind
 from horae.model.outcome import Succeeded, Waiting
 from horae.model.policy import Missed, MissedMode, Retry
@@ -66,7 +66,7 @@ def test_a_claim_that_lost_the_race_against_a_pause_starts_nothing() -> None:
     world = World().at(hour(13))
     seen = world.due[0]
     world.pause()
-    world.claim(seen._replace(state=Stand.TIMED))
+    world.claim(seen._replace(state=EntryState.TIMED))
     assert world.agenda == ["next 13:00 asleep"]
     assert not world.runs
 
@@ -296,10 +296,10 @@ class TestByHand:
     def test_a_claim_of_it_that_lost_the_race(self) -> None:
         world = paused().at(hour(15.5))
         world.backfill(hour(13), hour(14))
-        claimant = Claimant(NODE, world.now, CEILING)
+        claimant = ClaimContext(NODE, world.now, CEILING)
         (seen,) = world.queued(EntryKind.WAITING)
-        change = fire(world.facts, seen._replace(state=Stand.TIMED), 1, claimant)
-        assert [entry.state for entry in change.put] == [Stand.ASLEEP]
+        change = fire(world.facts, seen._replace(state=EntryState.TIMED), 1, claimant)
+        assert [entry.state for entry in change.put] == [EntryState.ASLEEP]
 
 
 class TestTheEnd:

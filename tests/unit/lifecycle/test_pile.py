@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horae.lifecycle.due_backlog import Pile, counts_from_end, pile_of, planned_pile, without_repeat
-from horae.model.task import FRESH, Standing, Task, past_of
+from horae.lifecycle.due_backlog import (
+    DueBacklog,
+    compute_due_backlog,
+    compute_planned_backlog,
+    counts_from_end,
+    without_repeat,
+)
+from horae.model.task import NEW_TASK_STATUS, Task, TaskStatus, past_of
 from horae.schedule import Cron, Every, Now, Once, RRule, Schedule, due, iterate
 
 from .world import DAY, HOUR, MICROSECOND, MINUTE, NOON, SECOND, World, hour
@@ -32,12 +38,12 @@ def task_of(schedule: Schedule) -> Task:
 
 def walked(task: Task, planned: datetime, now: datetime) -> list[datetime]:
     """What a pile stands for, one by one: the first is due, whoever asks knows that."""
-    past = past_of(task, FRESH)
+    past = past_of(task, NEW_TASK_STATUS)
     later = iterate(without_repeat(task.schedule), planned, past, until=now)
     return [planned, *(each for each in later if due(task.schedule, each, task.id, past) <= now)]
 
 
-def early_in(pile: Pile, at: datetime) -> int:
+def early_in(pile: DueBacklog, at: datetime) -> int:
     early, _ = pile.split_due_before(at)
     return 0 if early is None else early.size
 
@@ -46,9 +52,11 @@ def early_in(pile: Pile, at: datetime) -> int:
 @given(st.sampled_from(sorted(SCHEDULES)), st.integers(0, 40 * 86_400), st.integers(0, 3 * 86_400), st.data())
 def test_a_pile_agrees_with_walking(name: str, start: int, length: int, data: st.DataObject) -> None:
     task = task_of(SCHEDULES[name])
-    planned = next(islice(iterate(without_repeat(task.schedule), NOON + start * SECOND, past_of(task, FRESH)), 1))
-    now = due(task.schedule, planned, task.id, past_of(task, FRESH)) + length * SECOND
-    pile, all_of_it = pile_of(task, FRESH, planned, now), walked(task, planned, now)
+    planned = next(
+        islice(iterate(without_repeat(task.schedule), NOON + start * SECOND, past_of(task, NEW_TASK_STATUS)), 1)
+    )
+    now = due(task.schedule, planned, task.id, past_of(task, NEW_TASK_STATUS)) + length * SECOND
+    pile, all_of_it = compute_due_backlog(task, NEW_TASK_STATUS, planned, now), walked(task, planned, now)
     assert (pile.first, pile.last, pile.size) == (all_of_it[0], all_of_it[-1], len(all_of_it))
     number = data.draw(st.integers(1, pile.size))
     assert pile.nth(number) == all_of_it[number - 1]
@@ -69,7 +77,7 @@ def test_a_pile_agrees_with_walking(name: str, start: int, length: int, data: st
 
 def test_two_months_of_seconds_are_one_pile() -> None:
     task = task_of(Every(interval=SECOND))
-    pile = pile_of(task, FRESH, NOON + SECOND, NOON + 60 * DAY)
+    pile = compute_due_backlog(task, NEW_TASK_STATUS, NOON + SECOND, NOON + 60 * DAY)
     assert pile.size == 60 * 86_400
     assert pile.last == NOON + 60 * DAY
     assert pile.nth(5_000_000) == NOON + 5_000_000 * SECOND
@@ -81,27 +89,27 @@ def test_two_months_of_seconds_are_one_pile() -> None:
 def test_some_schedules_never_pile_up(schedule: Schedule) -> None:
     world = World(schedule)
     assert world.next is not None
-    assert pile_of(world.task, FRESH, world.next.planned, NOON + DAY).size == 1
+    assert compute_due_backlog(world.task, NEW_TASK_STATUS, world.next.planned, NOON + DAY).size == 1
 
 
 @pytest.mark.parametrize(("counted", "size"), [(0, 4), (1, 3), (3, 1)])
 def test_where_all_that_is_planned_counts_the_pile_ends_with_the_last(counted: int, size: int) -> None:
     task = task_of(Every(interval=HOUR, repeat=4, counting="planned"))
-    pile = pile_of(task, Standing(counted=counted), hour(13), hour(20))
+    pile = compute_due_backlog(task, TaskStatus(counted=counted), hour(13), hour(20))
     assert (pile.size, pile.last) == (size, hour(12 + size))
 
 
 def test_the_last_of_a_pile_is_an_occurrence_and_not_the_moment_of_looking() -> None:
     """Fewer have passed than repeats are left."""
     task = task_of(Every(interval=HOUR, repeat=9, counting="planned"))
-    assert pile_of(task, FRESH, hour(13), hour(15.5)).last == hour(15)
+    assert compute_due_backlog(task, NEW_TASK_STATUS, hour(13), hour(15.5)).last == hour(15)
 
 
 def test_planned_and_due_are_two_questions() -> None:
     task = task_of(Every(interval=HOUR, jitter=40 * MINUTE))
-    assert planned_pile(task, FRESH, hour(13), hour(15)).size == 3
-    assert pile_of(task, FRESH, hour(13), hour(15)).size == 2
-    assert planned_pile(task, FRESH, hour(13), hour(14) - MICROSECOND).size == 1
+    assert compute_planned_backlog(task, NEW_TASK_STATUS, hour(13), hour(15)).size == 3
+    assert compute_due_backlog(task, NEW_TASK_STATUS, hour(13), hour(15)).size == 2
+    assert compute_planned_backlog(task, NEW_TASK_STATUS, hour(13), hour(14) - MICROSECOND).size == 1
 
 
 def test_without_repeat_is_the_same_schedule_for_ever() -> None:

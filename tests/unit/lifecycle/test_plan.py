@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.lifecycle.control import made_paused
-from horae.lifecycle.plan import Draft, drafted, plan
+from horae.lifecycle.control import pause_new_task
+from horae.lifecycle.plan import Draft, build_task, plan
 from horae.model.change import Change
-from horae.model.entry import NEXT_SLOT, EntryKind, Stand
+from horae.model.entry import NEXT_SLOT, EntryKind, EntryState
 from horae.model.events.event import EventKind
 from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from horae.model.policy import Policies
-from horae.model.task import FRESH, Target, TaskState
+from horae.model.task import NEW_TASK_STATUS, Target, TaskState
 from horae.schedule import Cron, Every, Now, Once, Schedule
 
 from .world import DAY, HOUR, NOON, hour
@@ -29,9 +29,9 @@ def test_a_task_with_its_first_occurrence_and_an_event() -> None:
     assert task is not None
     assert (task.id, task.owner, task.name, task.created, task.version) == ("tsk_1", "ada", "water the plants", NOON, 1)
     assert (task.key, task.lane, task.labels) == ("plants", "garden", (("a", "1"), ("b", "2")))
-    assert change.status == FRESH
+    assert change.status == NEW_TASK_STATUS
     (entry,) = change.put
-    assert (entry.slot, entry.kind, entry.state, entry.priority) == (NEXT_SLOT, EntryKind.NEXT, Stand.TIMED, 3)
+    assert (entry.slot, entry.kind, entry.state, entry.priority) == (NEXT_SLOT, EntryKind.NEXT, EntryState.TIMED, 3)
     assert (entry.planned, entry.due) == (hour(13), hour(13))
     assert [event.kind for event in change.events] == [EventKind.TASK_CREATED]
 
@@ -97,7 +97,7 @@ def test_what_would_never_fire_is_refused(schedule: Schedule) -> None:
 )
 def test_parts_that_do_not_fit(fields: dict[str, Any], code: str) -> None:
     with pytest.raises(InvalidTask) as refusal:
-        drafted(WISH._replace(**fields), "tsk_1", NOON)
+        build_task(WISH._replace(**fields), "tsk_1", NOON)
     assert refusal.value.code == code
 
 
@@ -113,17 +113,17 @@ def test_parts_that_do_not_fit(fields: dict[str, Any], code: str) -> None:
     ],
 )
 def test_parts_that_just_fit(fields: dict[str, Any]) -> None:
-    assert drafted(WISH._replace(**fields), "tsk_1", NOON).id == "tsk_1"
+    assert build_task(WISH._replace(**fields), "tsk_1", NOON).id == "tsk_1"
 
 
 def test_a_task_that_is_made_paused_starts_nothing_before_somebody_says_so() -> None:
-    change = made_paused(plan(WISH, "tsk_1", NOON), NOON, "from the old scheduler")
+    change = pause_new_task(plan(WISH, "tsk_1", NOON), NOON, "from the old scheduler")
     assert change.status is not None
     assert change.status.pause is not None
     assert (change.status.state, change.status.pause.note) == (TaskState.PAUSED, "from the old scheduler")
-    assert [entry.state for entry in change.put] == [Stand.ASLEEP]
+    assert [entry.state for entry in change.put] == [EntryState.ASLEEP]
     assert [event.kind for event in change.events] == [EventKind.TASK_CREATED, EventKind.TASK_PAUSED]
-    assert made_paused(Change(), NOON) == Change()
+    assert pause_new_task(Change(), NOON) == Change()
 
 
 def test_nobody_sits_in_the_quota_of_an_owner_by_name() -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from horae.lifecycle.recover import MOST_DEATHS
+from horae.lifecycle.recover import MAX_DEATHS
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import DEATHS_BEFORE_ALONE
+from horae.lifecycle.start import DEATHS_BEFORE_ISOLATION
 from horae.model.entry import EntryKind
 from horae.model.events.event import EventKind
-from horae.model.ids import share_of
+from horae.model.ids import hash_fraction
 from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
-from horae.model.policy import LONGEST_BACKOFF, Retry
+from horae.model.policy import MAX_BACKOFF, Retry
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import TaskState
@@ -102,7 +102,7 @@ def test_the_wait_is_a_share_of_a_longest_wait_that_doubles() -> None:
         run = world.going
         world.fail()
         (retry,) = world.queued(EntryKind.RETRY)
-        assert retry.due == world.now + timedelta(seconds=longest) * share_of(run.id)
+        assert retry.due == world.now + timedelta(seconds=longest) * hash_fraction(run.id)
         world.claim_at(retry.due)
 
 
@@ -115,7 +115,7 @@ def test_the_longest_wait(tries: int, longest: int) -> None:
 
 
 def test_shares_are_spread_over_all_of_the_wait() -> None:
-    shares = sorted(share_of(f"run_{number}") for number in range(1000))
+    shares = sorted(hash_fraction(f"run_{number}") for number in range(1000))
     assert 0 <= shares[0] < 0.01
     assert 0.99 < shares[-1] < 1
     assert all(later - earlier < 0.02 for earlier, later in pairwise(shares))
@@ -123,7 +123,7 @@ def test_shares_are_spread_over_all_of_the_wait() -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "waits"),
-    [(90 * SECOND, 90 * SECOND), (timedelta(0), timedelta(0)), (-HOUR, timedelta(0)), (timedelta.max, LONGEST_BACKOFF)],
+    [(90 * SECOND, 90 * SECOND), (timedelta(0), timedelta(0)), (-HOUR, timedelta(0)), (timedelta.max, MAX_BACKOFF)],
 )
 def test_a_target_may_say_when_to_try_again(wanted: timedelta, waits: timedelta) -> None:
     world = World(ONCE).claim_at(hour(13))
@@ -305,7 +305,7 @@ def test_lost_by_a_task_that_is_cancelled(how: str) -> None:
 
 def test_after_two_deaths_it_goes_alone() -> None:
     world = going()
-    assert DEATHS_BEFORE_ALONE == 2
+    assert DEATHS_BEFORE_ISOLATION == 2
     for alone in (False, False, True):
         assert world.going.alone is alone
         world.die()
@@ -330,7 +330,7 @@ def test_dying_alone_is_quarantine() -> None:
 
 def test_so_are_five_deaths_wherever_it_went() -> None:
     world = going(give_up_after=None)
-    for _ in range(MOST_DEATHS - 1):
+    for _ in range(MAX_DEATHS - 1):
         world.die()
         world.claim_all()
     assert world.state is TaskState.ACTIVE

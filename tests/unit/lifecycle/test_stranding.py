@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horae.lifecycle.start import Claimant
-from horae.lifecycle.unroutable_entry import stranded
+from horae.lifecycle.start import ClaimContext
+from horae.lifecycle.unroutable_entry import park_unroutable
 from horae.model.change import NOTHING
-from horae.model.entry import EntryKind, Stand
+from horae.model.entry import EntryKind, EntryState
 from horae.model.outcome import Waiting
 from horae.model.policy import GUARANTEES, Missed
 from horae.model.route import function_route, kind_route
@@ -26,8 +26,8 @@ HERE = function_route("")
 """The door of the function that a world's task calls."""
 
 
-def claimant(world: World, *routes: str) -> Claimant:
-    return Claimant(NODE, world.now, CEILING, frozenset(routes))
+def claimant(world: World, *routes: str) -> ClaimContext:
+    return ClaimContext(NODE, world.now, CEILING, frozenset(routes))
 
 
 def waiting_at_the_door(**chosen: Any) -> World:
@@ -40,24 +40,26 @@ def test_a_node_without_the_function_parks_it_at_its_door_and_writes_nothing_els
     world = World().at(hour(13))
     (entry,) = world.due
     change = world.strand()
-    assert change == NOTHING._replace(put=(entry._replace(state=Stand.PARKED, lane=HERE),))
+    assert change == NOTHING._replace(put=(entry._replace(state=EntryState.PARKED, lane=HERE),))
     assert (world.runs, world.due) == ({}, [])
 
 
 def test_a_node_that_has_the_function_or_says_nothing_of_doors_runs_it() -> None:
     world = World().at(hour(13))
     (entry,) = world.due
-    assert stranded(world.facts, entry, claimant(world, HERE, kind_route("http"))) is None
-    assert stranded(world.facts, entry, claimant(world)._replace(routes=None)) is None
-    assert stranded(world.facts, entry, claimant(world, function_route("another"), kind_route("http"))) is not None
+    assert park_unroutable(world.facts, entry, claimant(world, HERE, kind_route("http"))) is None
+    assert park_unroutable(world.facts, entry, claimant(world)._replace(routes=None)) is None
+    assert (
+        park_unroutable(world.facts, entry, claimant(world, function_route("another"), kind_route("http"))) is not None
+    )
 
 
 def test_other_kinds_of_targets_have_one_door_each() -> None:
     world = World().at(hour(13))
     world.edit(target=Target("http", '{"url":"https://example.org"}'))
     (entry,) = world.due
-    assert stranded(world.facts, entry, claimant(world, kind_route("http"))) is None
-    change = stranded(world.facts, entry, claimant(world, HERE))
+    assert park_unroutable(world.facts, entry, claimant(world, kind_route("http"))) is None
+    change = park_unroutable(world.facts, entry, claimant(world, HERE))
     assert change is not None
     assert change.put[0].lane == kind_route("http")
 
@@ -107,7 +109,7 @@ def test_every_kind_of_occurrence_waits_at_the_door_and_runs_from_there(kind: En
     world.strand(entry)
     # What somebody asked for was met in time, and only waits.
     waited = entry.waited or kind is EntryKind.MANUAL
-    assert world.entries[entry.slot] == entry._replace(state=Stand.PARKED, lane=HERE, waited=waited)
+    assert world.entries[entry.slot] == entry._replace(state=EntryState.PARKED, lane=HERE, waited=waited)
     world.admit().claim(world.entries[entry.slot])
     assert (world.going.planned, world.going.attempt) == (entry.planned, entry.attempt)
 
@@ -130,7 +132,7 @@ def test_at_the_door_a_free_seat_calls_nobody() -> None:
     world.seat()
     world.others = 0
     world.seat()
-    assert [entry.state for entry in world.entries.values()] == [Stand.PARKED]
+    assert [entry.state for entry in world.entries.values()] == [EntryState.PARKED]
 
 
 nodes = st.lists(st.tuples(st.booleans(), st.integers(0, 90)), max_size=30)
@@ -174,7 +176,7 @@ def test_whoever_edits_the_target_takes_what_waits_away_from_its_old_door() -> N
     """A function that was misspelt has a door to which nobody ever comes."""
     world = waiting_at_the_door()
     world.edit(target=Target("function", '{"name":"other"}'))
-    assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(Stand.TIMED, None)]
+    assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(EntryState.TIMED, None)]
     world.routes = frozenset({function_route("other")})
     world.claim()
     assert world.going.planned == hour(13)
@@ -183,4 +185,4 @@ def test_whoever_edits_the_target_takes_what_waits_away_from_its_old_door() -> N
 def test_any_other_edit_leaves_it_where_it_waits() -> None:
     world = waiting_at_the_door()
     world.edit(name="another", lane="press", payload="[]")
-    assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(Stand.PARKED, HERE)]
+    assert [(entry.state, entry.lane) for entry in world.entries.values()] == [(EntryState.PARKED, HERE)]

@@ -12,22 +12,22 @@ from horae.lifecycle import control, edit
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.recover import recover, release
-from horae.lifecycle.retry_request import try_again
+from horae.lifecycle.retry_request import request_retry
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts
-from horae.model.counts import added
-from horae.model.entry import CLAIMABLE, NEXT_SLOT, Entry, EntryKind, Stand
+from horae.model.counts import counter_deltas
+from horae.model.entry import CLAIMABLE, NEXT_SLOT, Entry, EntryKind, EntryState
 from horae.model.events.event import Event, EventKind
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.policy import Policies, policies_for
 from horae.model.reason import Reason
 from horae.model.route import is_route, route_of
-from horae.model.run import BIRTHS, Origin, Run, RunState
+from horae.model.run import INITIAL_STATES, Origin, Run, RunState
 from horae.model.run import TRANSITIONS as RUN_TRANSITIONS
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS
-from horae.model.task import Standing, Target, Task, TaskState
+from horae.model.task import Target, Task, TaskState, TaskStatus
 from horae.schedule import Every, Schedule
 
 NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -72,7 +72,7 @@ class World:
         self.asked_for: set[tuple[Origin, datetime]] = set()
         """Occurrences that somebody wanted to be attempted once more."""
         self.eras: list[Era] = []
-        self.moves: set[tuple[EntryKind, Stand | None, Stand | None]] = set()
+        self.moves: set[tuple[EntryKind, EntryState | None, EntryState | None]] = set()
         """Every way in which an entry has come, gone, or changed its stand."""
         policies = policies_for(schedule, chosen) if policies is None else policies
         draft = Draft("ada", "a task", schedule, Target("function", ""), "{}", policies, lane=lane)
@@ -80,7 +80,7 @@ class World:
         assert change.task is not None
         assert change.status is not None
         self.task: Task = change.task
-        self.standing: Standing = change.status
+        self.standing: TaskStatus = change.status
         self.apply(change)
 
     # --- what a store knows ----------------------------------------------------------------------------------------
@@ -148,12 +148,12 @@ class World:
         assert len(slots) == len(set(slots)), "one slot is put twice"
         assert not set(slots) & set(change.dropped), "a slot is put and dropped"
         self._check_told(change)
-        for _, name, number in added(self.standing if self.eras else None, change):
+        for _, name, number in counter_deltas(self.standing if self.eras else None, change):
             self.counts[name] += number
         self._define(change)
         for run in change.new_runs:
             assert run.id not in self.runs, f"{run.id} was born twice"
-            assert run.state in BIRTHS
+            assert run.state in INITIAL_STATES
             self.runs[run.id] = run
             assert not run.live or all(self._taken(lane) <= self.limit for lane in run.lanes), "no seat was free"
         for run in change.updated_runs:
@@ -164,8 +164,8 @@ class World:
         for slot in change.dropped:
             self._replace_entry(slot, None)
         for entry in change.put:
-            assert entry.state is not Stand.READY, "only stores move entries there"
-            assert entry.lane is None or entry.state not in (Stand.HELD, Stand.ASLEEP), "it waits for no seat"
+            assert entry.state is not EntryState.READY, "only stores move entries there"
+            assert entry.lane is None or entry.state not in (EntryState.HELD, EntryState.ASLEEP), "it waits for no seat"
             self._replace_entry(entry.slot, entry)
         self.events.extend(change.events)
         self.deleted = self.deleted or change.deleted
@@ -227,18 +227,18 @@ class World:
 
     def seat(self) -> None:
         """Free seats go to parked entries, the first by due instant first."""
-        parked = (e for e in self.entries.values() if e.state is Stand.PARKED and not is_route(e.lane))
+        parked = (e for e in self.entries.values() if e.state is EntryState.PARKED and not is_route(e.lane))
         for entry in sorted(parked, key=lambda e: e.due):
             free = self.limit - self._taken(entry.lane or "")
             called = sum(e.lane == entry.lane and e.state in CLAIMABLE for e in self.entries.values())
             if free > called:
-                self._replace_entry(entry.slot, entry._replace(state=Stand.TIMED))
+                self._replace_entry(entry.slot, entry._replace(state=EntryState.TIMED))
 
     def admit(self) -> World:
         """A node comes that can run it: whoever waits at its door may be claimed again."""
         route = route_of(self.task.target)
-        for entry in [e for e in self.entries.values() if e.state is Stand.PARKED and e.lane == route]:
-            self._replace_entry(entry.slot, entry._replace(state=Stand.TIMED, lane=None))
+        for entry in [e for e in self.entries.values() if e.state is EntryState.PARKED and e.lane == route]:
+            self._replace_entry(entry.slot, entry._replace(state=EntryState.TIMED, lane=None))
         return self
 
     # --- what happens ----------------------------------------------------------------------------------------------
@@ -268,12 +268,12 @@ class World:
         """The first entry that is due, or this one."""
         chosen = self.due[0] if entry is None else entry
         self.token += 1
-        claimant = Claimant(NODE, self.now, CEILING, self.routes)
+        claimant = ClaimContext(NODE, self.now, CEILING, self.routes)
         change = self.decide(lambda facts: self._fire(facts, chosen, claimant))
         assert self.entries.get(chosen.slot) != chosen or change.updated_runs, "it would come due for ever"
         return change
 
-    def _fire(self, facts: Facts, entry: Entry, claimant: Claimant) -> Change:
+    def _fire(self, facts: Facts, entry: Entry, claimant: ClaimContext) -> Change:
         """What would make again what the ledger has is asked again, knowing that."""
         change = fire(facts, entry, self.token, claimant)
         made = frozenset(run.id for run in change.new_runs if run.id in self.runs)
@@ -348,7 +348,7 @@ class World:
         return self.decide(lambda facts: control.cancel_run(facts, run_id, self.now))
 
     def try_again(self, run: Run) -> Change:
-        change = self.decide(lambda facts: try_again(facts, run, self.now))
+        change = self.decide(lambda facts: request_retry(facts, run, self.now))
         self.asked_for.add((run.origin, run.planned))
         return change
 

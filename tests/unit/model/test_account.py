@@ -8,7 +8,7 @@ import pytest
 
 from horae.errors import NotAllowed
 from horae.model.accounts.account import (
-    KEPT_AFTER_ITS_END,
+    TOKEN_RETENTION,
     FullStorage,
     Owner,
     Token,
@@ -17,14 +17,14 @@ from horae.model.accounts.account import (
     agent_quotas,
     agent_record,
     is_agent_name,
+    is_blocked,
     is_owner_name,
     limits_from,
     limits_json,
-    loses_right_to_run,
     owner_from,
     owner_record,
     quotas_of,
-    strictest,
+    strictest_quotas,
     token_from,
     token_record,
 )
@@ -68,7 +68,9 @@ def test_what_was_chosen_counts_and_the_rest_is_usual_for_the_role() -> None:
 def test_of_two_limits_the_stricter_one_counts() -> None:
     one = Quotas(timedelta(seconds=10), 20, None, None, 3)
     other = Quotas(timedelta(minutes=1), 5, 1024, None, None)
-    assert strictest(one, other) == strictest(other, one) == Quotas(timedelta(minutes=1), 5, 1024, None, 3)
+    assert (
+        strictest_quotas(one, other) == strictest_quotas(other, one) == Quotas(timedelta(minutes=1), 5, 1024, None, 3)
+    )
     assert agent_quotas(NO_QUOTAS) == AGENT_QUOTAS
     assert agent_quotas(Quotas(active_tasks=2)).active_tasks == 2
 
@@ -104,7 +106,7 @@ def test_a_token_survives_its_record_which_goes_some_time_after_its_end(
     token = TOKEN._replace(agent="helper", expires=expires, revoked=revoked)
     record = token_record(token)
     assert token_from(record) == token
-    assert record.expires == (None if kept_from is None else kept_from + KEPT_AFTER_ITS_END)
+    assert record.expires == (None if kept_from is None else kept_from + TOKEN_RETENTION)
 
 
 def test_a_token_is_valid_until_it_ends() -> None:
@@ -154,10 +156,10 @@ def test_limits_of_an_agent_come_back_from_their_record() -> None:
 
 def test_owner_without_rights_runs_nothing() -> None:
     owner = Owner("ada", Role.MEMBER, NOW)
-    assert not loses_right_to_run(owner)
-    assert loses_right_to_run(owner._replace(revoked=NOW))
+    assert not is_blocked(owner)
+    assert is_blocked(owner._replace(revoked=NOW))
     demoted = owner._replace(role=Role.VIEWER, is_demoted=True)
-    assert loses_right_to_run(demoted)
+    assert is_blocked(demoted)
     assert owner_from(owner_record(demoted)).is_demoted
 
 

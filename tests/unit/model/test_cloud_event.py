@@ -10,26 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from horae.model.events.cloud_event import LARGEST, cloud_event, encoded
-from horae.model.events.event import Event, EventKind, Numbered
+from horae.model.events.cloud_event import MAX_BODY_BYTES, cloud_event, encode_body
+from horae.model.events.event import Event, EventKind, NumberedEvent
 from horae.model.events.trigger_fields import triggered_json
 from horae.model.events.webhook import (
-    RETRIES,
+    RETRY_WAITS,
     Attempt,
     Delivery,
     DeliveryState,
-    Disabled,
+    DisabledCause,
     Webhook,
     delivery_id,
     retry_at,
 )
 from horae.model.events.webhook_records import (
+    changed_delivery_writes,
     delivery_from,
     delivery_record,
-    due_of,
     due_record,
-    made,
-    rewritten,
+    new_delivery_writes,
+    parse_due_key,
     webhook_from,
     webhook_record,
 )
@@ -42,7 +42,7 @@ DELIVERY = Delivery("dlv_1", "whk_1", "ada", "evt_8", "run.failed", "tsk_1", "{}
 
 
 def test_an_event_of_a_run_names_both() -> None:
-    shape = cloud_event(Numbered(8, EVENT))
+    shape = cloud_event(NumberedEvent(8, EVENT))
     assert (shape["id"], shape["sequence"], shape["type"]) == (
         "evt_8",
         "0000000000000000008",
@@ -54,20 +54,20 @@ def test_an_event_of_a_run_names_both() -> None:
 
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
 def test_sequences_order_as_texts(one: int, other: int) -> None:
-    first, second = (cloud_event(Numbered(number, EVENT))["sequence"] for number in (one, other))
+    first, second = (cloud_event(NumberedEvent(number, EVENT))["sequence"] for number in (one, other))
     assert (first < second, first == second, int(first)) == (one < other, one == other, one)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=40_000), max_size=5))
 def test_no_body_is_larger_than_receivers_take(more: dict[str, str]) -> None:
-    shape = cloud_event(Numbered(8, EVENT), more)
-    assert len(encoded(shape)) <= LARGEST
+    shape = cloud_event(NumberedEvent(8, EVENT), more)
+    assert len(encode_body(shape)) <= MAX_BODY_BYTES
     kept = {name: value for name, value in shape["data"].items() if name in more and name != "left_out"}
     assert all(more[name] == value for name, value in kept.items())
 
 
 def test_what_was_left_out_is_named_the_largest_first_to_go() -> None:
-    data = cloud_event(Numbered(8, EVENT), {"a": "x" * 15_000, "b": "x" * 30_000, "c": 1})["data"]
+    data = cloud_event(NumberedEvent(8, EVENT), {"a": "x" * 15_000, "b": "x" * 30_000, "c": 1})["data"]
     assert (data["left_out"], len(data["a"]), data["c"]) == (["b"], 15_000, 1)
 
 
@@ -105,7 +105,7 @@ def test_which_secrets_sign() -> None:
         WEBHOOK._replace(
             types=("run.*",),
             note="x",
-            disabled=Disabled.GONE,
+            disabled=DisabledCause.GONE,
             disabled_at=NOON,
             failing_since=NOON,
             secret=3,
@@ -132,7 +132,7 @@ def test_the_queue_of_a_webhook_is_in_the_order_of_what_is_due() -> None:
     records = [due_record(DELIVERY._replace(due=due)) for due in dues]
     keys = [record.key for record in records if record is not None]
     assert keys == sorted(keys)
-    assert [due_of(key) for key in keys] == [(due, "dlv_1") for due in dues]
+    assert [parse_due_key(key) for key in keys] == [(due, "dlv_1") for due in dues]
 
 
 def test_a_place_in_the_queue_comes_moves_and_goes() -> None:
@@ -141,19 +141,19 @@ def test_a_place_in_the_queue_comes_moves_and_goes() -> None:
     def queued(writings: Any) -> list[tuple[bool, bool]]:
         return [(each.dropped, each.replacing is None) for each in writings if each.record.kind == "delivery.due"]
 
-    assert queued(made(DELIVERY)) == [(False, True)]
-    assert queued(made(done)) == []
-    assert queued(rewritten(DELIVERY, later)) == [(True, False), (False, True)]
-    assert queued(rewritten(DELIVERY, DELIVERY)) == []
-    assert queued(rewritten(DELIVERY, done)) == [(True, False)]
-    assert queued(rewritten(done, done)) == []
+    assert queued(new_delivery_writes(DELIVERY)) == [(False, True)]
+    assert queued(new_delivery_writes(done)) == []
+    assert queued(changed_delivery_writes(DELIVERY, later)) == [(True, False), (False, True)]
+    assert queued(changed_delivery_writes(DELIVERY, DELIVERY)) == []
+    assert queued(changed_delivery_writes(DELIVERY, done)) == [(True, False)]
+    assert queued(changed_delivery_writes(done, done)) == []
 
 
 def test_the_waits_are_a_little_different_for_each_and_end() -> None:
-    for number, wait in enumerate(RETRIES, 1):
+    for number, wait in enumerate(RETRY_WAITS, 1):
         at = retry_at(DELIVERY._replace(tried=number), NOON)
         assert at is not None
         assert 0.9 * wait <= at - NOON <= 1.1 * wait
-    assert retry_at(DELIVERY._replace(tried=1 + len(RETRIES)), NOON) is None
+    assert retry_at(DELIVERY._replace(tried=1 + len(RETRY_WAITS)), NOON) is None
     assert delivery_id(NOON, 7) < delivery_id(NOON, 8) < delivery_id(NOON + timedelta(seconds=1), 9)
     assert json.loads(DELIVERY.body) == {}

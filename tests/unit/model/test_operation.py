@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from horae.model.accounts.operation import (
-    KEPT,
-    SILENCE,
+    HEARTBEAT_TIMEOUT,
+    OPERATION_RETENTION,
     Operation,
     OperationState,
-    TurnedDown,
+    RefusedTask,
     operation_from,
+    operation_in_slot,
     operation_record,
-    seat_of,
-    sitting,
+    take_slot,
 )
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -26,7 +26,7 @@ LAST = FIRST._replace(
     total=3,
     done=1,
     refused=2,
-    refusals=(TurnedDown("tsk_1", "report", "no_right", "No.", "不行。"),),
+    refusals=(RefusedTask("tsk_1", "report", "no_right", "No.", "不行。"),),
     cancelling=True,
     ended=NOON + timedelta(minutes=1),
     problem="token_revoked",
@@ -38,7 +38,7 @@ LAST = FIRST._replace(
 def test_what_comes_back_is_what_went_in(operation: Operation) -> None:
     record = operation_record(operation)
     assert operation_from(record) == operation
-    assert (record.owner, record.expires) == ("ada", NOON + KEPT)
+    assert (record.owner, record.expires) == ("ada", NOON + OPERATION_RETENTION)
 
 
 def test_half_a_letter_stays_an_escape() -> None:
@@ -48,14 +48,18 @@ def test_half_a_letter_stays_an_escape() -> None:
 
 
 def test_who_is_silent_for_too_long_was_interrupted() -> None:
-    assert FIRST.as_of(NOON + SILENCE) is FIRST
-    after = FIRST.as_of(NOON + SILENCE + timedelta(microseconds=1))
+    assert FIRST.as_of(NOON + HEARTBEAT_TIMEOUT) is FIRST
+    after = FIRST.as_of(NOON + HEARTBEAT_TIMEOUT + timedelta(microseconds=1))
     assert (after.state, after.ended) == (OperationState.INTERRUPTED, NOON)
     assert LAST.as_of(NOON + timedelta(days=1)) is LAST
 
 
 def test_an_owner_has_one_seat() -> None:
-    first = seat_of(FIRST, None)
-    assert (first.record.key, first.replacing, sitting(first.record)) == ("ada", None, "opn_1")
-    second = seat_of(FIRST._replace(id="opn_2"), first.record)
-    assert (second.record.key, second.replacing, sitting(second.record)) == ("ada", first.record.version, "opn_2")
+    first = take_slot(FIRST, None)
+    assert (first.record.key, first.replacing, operation_in_slot(first.record)) == ("ada", None, "opn_1")
+    second = take_slot(FIRST._replace(id="opn_2"), first.record)
+    assert (second.record.key, second.replacing, operation_in_slot(second.record)) == (
+        "ada",
+        first.record.version,
+        "opn_2",
+    )

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from horae.errors import InvalidTask
 from horae.model.policy import (
+    DEFAULT_POLICIES,
     GUARANTEES,
-    LONGEST,
-    LONGEST_BACKOFF,
-    LONGEST_TIMEOUT,
+    MAX_ATTEMPTS,
+    MAX_BACKOFF,
+    MAX_CATCH_UP,
+    MAX_DURATION,
+    MAX_TIMEOUT,
     MISSED_MODES,
-    MOST_ATTEMPTS,
-    MOST_CAUGHT_UP,
-    ONE_SHOT,
-    ORDINARY,
+    ONE_SHOT_POLICIES,
     OVERLAPS,
     Missed,
     Policies,
@@ -37,9 +37,9 @@ durations = st.timedeltas(timedelta(milliseconds=1), timedelta(days=30)).map(
 )
 policies = st.builds(
     Policies,
-    missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.none() | durations, st.integers(1, MOST_CAUGHT_UP)),
+    missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.none() | durations, st.integers(1, MAX_CATCH_UP)),
     overlap=st.sampled_from(OVERLAPS),
-    retry=st.builds(Retry, st.none() | st.integers(1, MOST_ATTEMPTS), durations, st.floats(1, 100), durations),
+    retry=st.builds(Retry, st.none() | st.integers(1, MAX_ATTEMPTS), durations, st.floats(1, 100), durations),
     give_up_after=st.none() | st.integers(1, 1_000_000),
     timeout=durations,
     max_duration=st.none() | durations,
@@ -60,17 +60,17 @@ def test_the_defaults() -> None:
             guarantee="at_least_once",
             priority=0,
         )
-        == ORDINARY
+        == DEFAULT_POLICIES
     )
 
 
 @pytest.mark.parametrize(
     ("schedule", "defaults"),
     [
-        (Now(), ONE_SHOT),
-        (Once(at=datetime(2026, 3, 1, tzinfo=UTC)), ONE_SHOT),
-        (Every(interval=HOUR), ORDINARY),
-        (Cron(expression="0 9 * * *", zone="UTC"), ORDINARY),
+        (Now(), ONE_SHOT_POLICIES),
+        (Once(at=datetime(2026, 3, 1, tzinfo=UTC)), ONE_SHOT_POLICIES),
+        (Every(interval=HOUR), DEFAULT_POLICIES),
+        (Cron(expression="0 9 * * *", zone="UTC"), DEFAULT_POLICIES),
     ],
 )
 def test_the_defaults_fit_the_schedule(schedule: Schedule, defaults: Policies) -> None:
@@ -81,7 +81,7 @@ def test_the_defaults_fit_the_schedule(schedule: Schedule, defaults: Policies) -
 
 
 def test_what_fires_once_is_run_however_late_and_fails_at_the_first_failure() -> None:
-    assert (ONE_SHOT.missed, ONE_SHOT.give_up_after) == (Missed("latest", None, 100), 1)
+    assert (ONE_SHOT_POLICIES.missed, ONE_SHOT_POLICIES.give_up_after) == (Missed("latest", None, 100), 1)
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,17 @@ def test_what_fires_once_is_run_however_late_and_fails_at_the_first_failure() ->
         (lambda: policies_for(Now(), {"colour": "red"}), "unknown_policy"),
         (lambda: Missed("sometimes"), "bad_choice"),  # type: ignore[arg-type]
         (lambda: Missed(within=timedelta(0)), "bad_duration"),
-        (lambda: Missed(within=LONGEST + HOUR), "bad_duration"),
+        (lambda: Missed(within=MAX_DURATION + HOUR), "bad_duration"),
         (lambda: Missed(within="1h"), "bad_duration"),  # type: ignore[arg-type]
         (lambda: Missed(limit=0), "bad_number"),
-        (lambda: Missed(limit=MOST_CAUGHT_UP + 1), "bad_number"),
+        (lambda: Missed(limit=MAX_CATCH_UP + 1), "bad_number"),
         (lambda: Missed(limit=True), "bad_number"),
         (lambda: Retry(attempts=0), "bad_number"),
-        (lambda: Retry(attempts=MOST_ATTEMPTS + 1), "bad_number"),
+        (lambda: Retry(attempts=MAX_ATTEMPTS + 1), "bad_number"),
         (lambda: Retry(attempts=1.5), "bad_number"),  # type: ignore[arg-type]
         (lambda: Retry(backoff=-HOUR), "bad_duration"),
-        (lambda: Retry(backoff=LONGEST_BACKOFF + HOUR), "bad_duration"),
-        (lambda: Retry(max=LONGEST_BACKOFF + HOUR), "bad_duration"),
+        (lambda: Retry(backoff=MAX_BACKOFF + HOUR), "bad_duration"),
+        (lambda: Retry(max=MAX_BACKOFF + HOUR), "bad_duration"),
         (lambda: Retry(factor=0.5), "bad_number"),
         (lambda: Retry(factor=101), "bad_number"),
         (lambda: Retry(factor=float("nan")), "bad_number"),
@@ -110,7 +110,7 @@ def test_what_fires_once_is_run_however_late_and_fails_at_the_first_failure() ->
         (lambda: Policies(guarantee="exactly_once"), "bad_choice"),  # type: ignore[arg-type]
         (lambda: Policies(give_up_after=0), "bad_number"),
         (lambda: Policies(timeout=timedelta(0)), "bad_duration"),
-        (lambda: Policies(timeout=LONGEST_TIMEOUT + HOUR), "bad_duration"),
+        (lambda: Policies(timeout=MAX_TIMEOUT + HOUR), "bad_duration"),
         (lambda: Policies(max_duration=timedelta(0)), "bad_duration"),
         (lambda: Policies(priority=101), "bad_number"),
         (lambda: Policies(priority=-101), "bad_number"),

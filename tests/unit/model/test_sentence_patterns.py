@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from horae.model.sentence_patterns import places, sentence_pattern, translated
+from horae.model.sentence_patterns import placeholders, sentence_pattern, translate
 
 PATTERNS = (
     sentence_pattern("{name} and {name} fit", "{name} 相符", {}),
@@ -12,7 +12,7 @@ CAUSES = {"refused": "被拒绝"}
 
 
 def in_chinese(text: str) -> str:
-    return translated(text, PATTERNS, "cause", CAUSES)
+    return translate(text, PATTERNS, "cause", CAUSES)
 
 
 def test_facts_move_into_the_chinese_sentence() -> None:
@@ -31,4 +31,4 @@ def test_other_sentence_is_kept() -> None:
 
 
 def test_places_of_a_template() -> None:
-    assert places("{a} and {b}, {{c}}") == {"a", "b"}
+    assert placeholders("{a} and {b}, {{c}}") == {"a", "b"}

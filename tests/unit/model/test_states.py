@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from horae.model.refusals import refuse
 from horae.model.run import RunState
-from horae.model.state_names import CHINESE, state_word
+from horae.model.state_names import CHINESE_STATE_NAMES, state_name
 from horae.model.task import TaskState
 
 
 def test_every_state_has_a_word_and_no_word_is_left_over() -> None:
-    assert set(CHINESE) == {*map(str, RunState), *map(str, TaskState)}
-    assert all(state_word(state, "en") == state and state_word(state, "zh") != state for state in CHINESE)
+    assert set(CHINESE_STATE_NAMES) == {*map(str, RunState), *map(str, TaskState)}
+    assert all(state_name(state, "en") == state and state_name(state, "zh") != state for state in CHINESE_STATE_NAMES)
 
 
 def test_a_refusal_says_the_state_in_the_language_of_its_sentence() -> None:

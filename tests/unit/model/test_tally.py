@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from horae.model.change import NOTHING, Change
 from horae.model.counts import (
-    AGENT,
-    LATE,
+    AGENT_PREFIX,
+    LATENESS_PREFIX,
     NO_HOUR,
-    OUTCOME,
-    STATE,
+    OUTCOME_PREFIX,
+    STATE_PREFIX,
     Lateness,
-    added,
     bucket_end,
     bucket_of,
+    counter_deltas,
     hour_of,
-    lateness_in,
+    summarize_lateness,
 )
 from horae.model.reason import Reason
 from horae.model.run import RunState, Span
-from horae.model.task import FRESH, Standing, TaskState
+from horae.model.task import NEW_TASK_STATUS, TaskState, TaskStatus
 from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run
 
 microseconds = st.integers(0, 400 * 86_400 * 1_000_000).map(lambda number: timedelta(microseconds=number))
@@ -65,36 +65,45 @@ def test_small_buckets_are_exact() -> None:
 # --- what a change adds ----------------------------------------------------------------------------------------------
 
 
-def sums(before: Standing | None, change: Change) -> dict[tuple[int, str], int]:
+def sums(before: TaskStatus | None, change: Change) -> dict[tuple[int, str], int]:
     total: Counter[tuple[int, str]] = Counter()
-    for hour, name, number in added(before, change):
+    for hour, name, number in counter_deltas(before, change):
         total[hour, name] += number
     return dict(total)
 
 
 def test_a_state_is_counted_where_it_is_and_no_longer_where_it_was() -> None:
-    paused = Standing(TaskState.PAUSED)
-    assert sums(None, Change(status=FRESH)) == {(NO_HOUR, STATE + "active"): 1}
-    assert sums(FRESH, Change(status=paused)) == {(NO_HOUR, STATE + "active"): -1, (NO_HOUR, STATE + "paused"): 1}
-    assert sums(paused, Change(deleted=True, status=paused)) == {(NO_HOUR, STATE + "paused"): -1}
-    assert sums(FRESH, Change(status=FRESH._replace(counted=7))) == {}
-    assert sums(FRESH, NOTHING) == {}
+    paused = TaskStatus(TaskState.PAUSED)
+    assert sums(None, Change(status=NEW_TASK_STATUS)) == {(NO_HOUR, STATE_PREFIX + "active"): 1}
+    assert sums(NEW_TASK_STATUS, Change(status=paused)) == {
+        (NO_HOUR, STATE_PREFIX + "active"): -1,
+        (NO_HOUR, STATE_PREFIX + "paused"): 1,
+    }
+    assert sums(paused, Change(deleted=True, status=paused)) == {(NO_HOUR, STATE_PREFIX + "paused"): -1}
+    assert sums(NEW_TASK_STATUS, Change(status=NEW_TASK_STATUS._replace(counted=7))) == {}
+    assert sums(NEW_TASK_STATUS, NOTHING) == {}
     assert sums(None, Change(deleted=True)) == {}
 
 
 def test_a_run_that_ended_counts_by_its_state_and_its_lateness_in_the_hour_of_its_end() -> None:
     task = a_task()
     run = an_ended_run(task, planned=NOON, started=NOON + timedelta(milliseconds=3), ended=NOON + HOUR)
-    late = f"{LATE}{bucket_of(timedelta(milliseconds=3))}"
-    assert sums(FRESH, Change(updated_runs=(run,))) == {
-        (HOUR_NUMBER + 1, OUTCOME + "succeeded"): 1,
+    late = f"{LATENESS_PREFIX}{bucket_of(timedelta(milliseconds=3))}"
+    assert sums(NEW_TASK_STATUS, Change(updated_runs=(run,))) == {
+        (HOUR_NUMBER + 1, OUTCOME_PREFIX + "succeeded"): 1,
         (HOUR_NUMBER + 1, late): 1,
     }
 
 
 def test_what_only_starts_or_is_handed_on_counts_for_nothing_yet() -> None:
     task = a_task()
-    assert sums(FRESH, Change(new_runs=(a_run(task),), updated_runs=(a_run(task, state=RunState.WAITING, attempt=2),))) == {}
+    assert (
+        sums(
+            NEW_TASK_STATUS,
+            Change(new_runs=(a_run(task),), updated_runs=(a_run(task, state=RunState.WAITING, attempt=2),)),
+        )
+        == {}
+    )
 
 
 def test_what_never_started_counts_by_its_reason_as_often_as_it_stands_for() -> None:
@@ -104,10 +113,10 @@ def test_what_never_started_counts_by_its_reason_as_often_as_it_stands_for() -> 
     stretch = a_run(task, state=RunState.SKIPPED, reason=Reason.PAUSED, span=span, **gone)
     unexplained = a_run(task, state=RunState.CANCELLED, attempt=2, **gone)
     alone = a_run(task, state=RunState.SKIPPED, reason=Reason.OVERLAP, attempt=3, **gone)
-    assert sums(FRESH, Change(new_runs=(stretch, alone), updated_runs=(unexplained,))) == {
-        (HOUR_NUMBER, OUTCOME + "skipped:paused"): 10,
-        (HOUR_NUMBER, OUTCOME + "skipped:overlap"): 1,
-        (HOUR_NUMBER, OUTCOME + "cancelled"): 1,
+    assert sums(NEW_TASK_STATUS, Change(new_runs=(stretch, alone), updated_runs=(unexplained,))) == {
+        (HOUR_NUMBER, OUTCOME_PREFIX + "skipped:paused"): 10,
+        (HOUR_NUMBER, OUTCOME_PREFIX + "skipped:overlap"): 1,
+        (HOUR_NUMBER, OUTCOME_PREFIX + "cancelled"): 1,
     }
 
 
@@ -116,13 +125,15 @@ def test_runs_in_the_lane_of_an_agent_count_for_it_too() -> None:
     ended = a_run(task, state=RunState.FAILED, ended=NOON, lanes=("ada/agent:robot", "owner:ada"))
     skipped = a_run(task, state=RunState.SKIPPED, attempt=2, started=None, ended=NOON, lanes=("ada/agent:robot",))
     others = a_run(task, state=RunState.FAILED, attempt=3, ended=NOON, lanes=("bob/agent:robot", "ada/press"))
-    found = sums(FRESH, Change(updated_runs=(ended, others), new_runs=(skipped,)))
-    assert {name: number for (_, name), number in found.items() if name.startswith(AGENT)} == {f"{AGENT}robot": 1}
+    found = sums(NEW_TASK_STATUS, Change(updated_runs=(ended, others), new_runs=(skipped,)))
+    assert {name: number for (_, name), number in found.items() if name.startswith(AGENT_PREFIX)} == {
+        f"{AGENT_PREFIX}robot": 1
+    }
 
 
 def test_a_row_without_an_end_counts_in_the_hour_in_which_it_was_due() -> None:
     row = a_run(a_task(), state=RunState.SKIPPED, reason=Reason.QUOTA, started=None, ended=None)
-    assert sums(FRESH, Change(new_runs=(row,))) == {(HOUR_NUMBER, OUTCOME + "skipped:quota"): 1}
+    assert sums(NEW_TASK_STATUS, Change(new_runs=(row,))) == {(HOUR_NUMBER, OUTCOME_PREFIX + "skipped:quota"): 1}
 
 
 # --- lateness, read from counts --------------------------------------------------------------------------------------
@@ -131,24 +142,24 @@ def test_a_row_without_an_end_counts_in_the_hour_in_which_it_was_due() -> None:
 def counts_of(*lateness: timedelta) -> dict[tuple[int, str], int]:
     found: Counter[tuple[int, str]] = Counter()
     for number, each in enumerate(lateness):
-        found[HOUR_NUMBER + number % 3, f"{LATE}{bucket_of(each)}"] += 1
+        found[HOUR_NUMBER + number % 3, f"{LATENESS_PREFIX}{bucket_of(each)}"] += 1
     return dict(found)
 
 
 def test_nothing_ran_and_nothing_is_said() -> None:
-    assert lateness_in({(NO_HOUR, STATE + "active"): 3}, SECOND) == Lateness(0, 0, None, None)
+    assert summarize_lateness({(NO_HOUR, STATE_PREFIX + "active"): 3}, SECOND) == Lateness(0, 0, None, None)
 
 
 @pytest.mark.parametrize(("late", "on_time"), [(0, 100), (1, 99), (50, 50), (100, 0)])
 def test_those_within_the_bound_are_on_time(late: int, on_time: int) -> None:
     counts = counts_of(*[timedelta(milliseconds=2)] * on_time, *[10 * SECOND] * late)
-    found = lateness_in({**counts, (HOUR_NUMBER, OUTCOME + "succeeded"): 100}, SECOND)
+    found = summarize_lateness({**counts, (HOUR_NUMBER, OUTCOME_PREFIX + "succeeded"): 100}, SECOND)
     assert (found.total, found.on_time) == (100, on_time)
 
 
 @given(st.lists(microseconds, min_size=1, max_size=60))
 def test_half_and_nearly_all_were_no_later_than_they_say(lateness: list[timedelta]) -> None:
-    found = lateness_in(counts_of(*lateness), SECOND)
+    found = summarize_lateness(counts_of(*lateness), SECOND)
     ordered = sorted(lateness)
     median = ordered[(len(ordered) + 1) // 2 - 1]
     assert found.p50 is not None

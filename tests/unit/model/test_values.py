@@ -17,29 +17,29 @@ from horae.model import run as run_module
 from horae.model import task as task_module
 from horae.model.accounts.principal import LOCAL, Principal
 from horae.model.change import NOTHING, Change
-from horae.model.entry import CLAIMABLE, EntryKind, Stand, slot_for
+from horae.model.entry import CLAIMABLE, EntryKind, EntryState, slot_for
 from horae.model.ids import (
-    ENTROPY,
+    ENTROPY_BYTES,
     EPOCH,
     SHORT_TASK_DIGITS,
-    instant,
-    is_shortened,
-    microseconds,
-    named,
+    ascending_ids,
+    from_microseconds,
+    hash_fraction,
+    is_id_prefix,
+    make_id,
     occurrence_key,
-    rising,
     run_id,
-    share_of,
     short_ids,
+    to_microseconds,
 )
 from horae.model.lane import LaneUse, owner_lane
-from horae.model.limits import shortened
+from horae.model.limits import shorten
 from horae.model.page import Page
-from horae.model.policy import ORDINARY
-from horae.model.reason import SENTENCES, Reason, sentence
+from horae.model.policy import DEFAULT_POLICIES
+from horae.model.reason import SENTENCES, Reason, describe_reason
 from horae.model.refusals import CATALOGUE, refuse
-from horae.model.run import BIRTHS, LIVE, Origin, Run, RunState, Span
-from horae.model.task import FRESH, GOING, Standing, Target, Task, TaskState, past_of
+from horae.model.run import INITIAL_STATES, LIVE_STATES, Origin, Run, RunState, Span
+from horae.model.task import NEW_TASK_STATUS, OPEN_STATES, Target, Task, TaskState, TaskStatus, past_of
 from horae.schedule import Now, Past
 from horae.typography import full_width
 
@@ -52,34 +52,34 @@ instants = st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31), timezones=
 
 @given(instants)
 def test_an_instant_is_a_whole_number_of_microseconds(at: datetime) -> None:
-    assert instant(microseconds(at)) == at
-    assert microseconds(EPOCH) == 0
+    assert from_microseconds(to_microseconds(at)) == at
+    assert to_microseconds(EPOCH) == 0
 
 
 def test_an_instant_is_the_same_in_every_zone() -> None:
     elsewhere = NOON.astimezone(timezone(timedelta(hours=8)))
-    assert microseconds(elsewhere) == microseconds(NOON)
+    assert to_microseconds(elsewhere) == to_microseconds(NOON)
 
 
 @given(instants, instants)
 def test_names_are_ordered_by_time(one: datetime, other: datetime) -> None:
     earlier, later = sorted([max(one, EPOCH), max(other, EPOCH)])
-    assert named("tsk", earlier, b"\xff" * ENTROPY)[:16] <= named("tsk", later, b"\0" * ENTROPY)[:16]
+    assert make_id("tsk", earlier, b"\xff" * ENTROPY_BYTES)[:16] <= make_id("tsk", later, b"\0" * ENTROPY_BYTES)[:16]
     assert run_id("tsk_1", Origin.SCHEDULED, earlier, 1)[:16] <= run_id("tsk_1", Origin.SCHEDULED, later, 1)[:16]
 
 
 @given(st.integers())
 def test_names_that_are_made_together_rise(seed: int) -> None:
-    names = list(islice(rising("tsk", NOON, Random(seed).randbytes), 50))
+    names = list(islice(ascending_ids("tsk", NOON, Random(seed).randbytes), 50))
     assert names == sorted(set(names))
-    assert {len(name) for name in names} == {len(named("tsk", NOON, bytes(ENTROPY)))}
-    assert {name[:16] for name in names} == {named("tsk", NOON, bytes(ENTROPY))[:16]}
+    assert {len(name) for name in names} == {len(make_id("tsk", NOON, bytes(ENTROPY_BYTES)))}
+    assert {name[:16] for name in names} == {make_id("tsk", NOON, bytes(ENTROPY_BYTES))[:16]}
     steps = [int(after[16:], 16) - int(before[16:], 16) for before, after in pairwise(names)]
     assert max(steps).bit_length() > 40, "nobody guesses the next one"
 
 
 def test_names_made_together_go_on_in_the_next_millisecond_when_the_randomness_is_used_up() -> None:
-    names = list(islice(rising("tsk", NOON, lambda size: b"\xff" * size), 500))
+    names = list(islice(ascending_ids("tsk", NOON, lambda size: b"\xff" * size), 500))
     assert names == sorted(set(names))
     assert {len(name) for name in names} == {36}
     assert len({name[:16] for name in names}) == 4
@@ -87,7 +87,7 @@ def test_names_made_together_go_on_in_the_next_millisecond_when_the_randomness_i
 
 @given(st.integers())
 def test_a_short_prefix_tells_most_names_made_together_apart(seed: int) -> None:
-    names = list(islice(rising("tsk", NOON, Random(seed).randbytes), 50))
+    names = list(islice(ascending_ids("tsk", NOON, Random(seed).randbytes), 50))
     assert len({name[: 4 + SHORT_TASK_DIGITS] for name in names}) > 45
 
 
@@ -115,23 +115,23 @@ def test_short_ids_are_unique_prefixes_of_a_least_length() -> None:
     ],
 )
 def test_a_shortened_id_has_a_kind_and_some_but_not_all_digits(text: object, expected: bool) -> None:  # noqa: FBT001
-    assert is_shortened("run", text) is expected
+    assert is_id_prefix("run", text) is expected
 
 
 def test_even_without_chance_no_name_comes_twice() -> None:
-    assert list(islice(rising("tsk", EPOCH - timedelta(days=1), bytes), 3)) == [
+    assert list(islice(ascending_ids("tsk", EPOCH - timedelta(days=1), bytes), 3)) == [
         f"tsk_{number:032x}" for number in range(3)
     ]
 
 
 def test_a_name_has_a_prefix_and_eighty_bits_of_chance() -> None:
-    name = named("tsk", NOON, bytes(range(ENTROPY)))
+    name = make_id("tsk", NOON, bytes(range(ENTROPY_BYTES)))
     assert name == f"tsk_{int(NOON.timestamp() * 1000):012x}00010203040506070809"
-    assert ENTROPY * 8 == 80
+    assert ENTROPY_BYTES * 8 == 80
 
 
 def test_before_1970_names_are_still_names() -> None:
-    assert named("tsk", EPOCH - timedelta(days=1), b"\1").startswith("tsk_000000000000")
+    assert make_id("tsk", EPOCH - timedelta(days=1), b"\1").startswith("tsk_000000000000")
     assert run_id("tsk_1", Origin.BACKFILL, EPOCH - timedelta(days=1), 1).startswith("run_000000000000")
 
 
@@ -160,8 +160,8 @@ def test_the_idempotency_key_is_the_same_for_every_attempt_and_for_no_other_occu
 
 @given(st.text())
 def test_a_share_belongs_to_a_name(name: str) -> None:
-    assert 0 <= share_of(name) < 1
-    assert share_of(name) == share_of(name)
+    assert 0 <= hash_fraction(name) < 1
+    assert hash_fraction(name) == hash_fraction(name)
 
 
 def test_slots_are_distinct_for_distinct_occurrences() -> None:
@@ -174,20 +174,20 @@ def test_slots_are_distinct_for_distinct_occurrences() -> None:
 
 def test_terminal_states_are_final() -> None:
     terminal = {state for state, following in run_module.TRANSITIONS.items() if not following}
-    assert terminal == set(RunState) - LIVE
+    assert terminal == set(RunState) - LIVE_STATES
     assert terminal == {"succeeded", "failed", "timed_out", "lost", "cancelled", "skipped"}
-    assert {"claimed", "running", "skipped"} == BIRTHS
+    assert {"claimed", "running", "skipped"} == INITIAL_STATES
 
 
 def test_every_state_has_its_transitions() -> None:
     assert set(run_module.TRANSITIONS) == set(RunState)
     assert set(task_module.TRANSITIONS) == set(TaskState)
     assert not task_module.TRANSITIONS[TaskState.CANCELLED]
-    assert {TaskState.ACTIVE, TaskState.PAUSED} == GOING
+    assert {TaskState.ACTIVE, TaskState.PAUSED} == OPEN_STATES
 
 
 def test_only_timed_and_ready_entries_can_be_claimed() -> None:
-    assert {Stand.TIMED, Stand.READY} == CLAIMABLE
+    assert {EntryState.TIMED, EntryState.READY} == CLAIMABLE
 
 
 @pytest.mark.parametrize("state", list(RunState))
@@ -219,9 +219,9 @@ def test_repr_of_a_run_names_state_instant_attempt_and_outcome() -> None:
 
 
 def test_the_past_of_a_task_is_what_its_schedule_may_know() -> None:
-    task = Task("tsk_1", "ada", "a task", Now(), Target("function", ""), "{}", ORDINARY, NOON)
-    assert past_of(task, FRESH) == Past(NOON, 0, None)
-    assert past_of(task, Standing(counted=2, last_end=NOON)) == Past(NOON, 2, NOON)
+    task = Task("tsk_1", "ada", "a task", Now(), Target("function", ""), "{}", DEFAULT_POLICIES, NOON)
+    assert past_of(task, NEW_TASK_STATUS) == Past(NOON, 0, None)
+    assert past_of(task, TaskStatus(counted=2, last_end=NOON)) == Past(NOON, 2, NOON)
 
 
 def test_nothing_is_an_empty_change() -> None:
@@ -252,15 +252,15 @@ def test_a_page_ends() -> None:
 
 
 def test_shortened() -> None:
-    assert shortened("abc", 3) == "abc"
-    assert shortened("abcd", 3) == "ab…"
+    assert shorten("abc", 3) == "abc"
+    assert shorten("abcd", 3) == "ab…"
 
 
 @pytest.mark.parametrize("reason", list(Reason))
 def test_every_reason_has_a_sentence_in_both_languages(reason: Reason) -> None:
     english, chinese = SENTENCES[reason]
-    assert sentence(reason) == english
-    assert sentence(reason, "zh") == full_width(chinese)
+    assert describe_reason(reason) == english
+    assert describe_reason(reason, "zh") == full_width(chinese)
     assert english.endswith(".")
     assert chinese.endswith("。")
 

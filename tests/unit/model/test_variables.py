@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.model.accounts.protected_variables import is_own, is_reserved
+from horae.model.accounts.protected_variables import is_reserved, is_set_by_horae
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ def test_ordinary_names_are_not(name: str) -> None:
 
 
 def test_some_nobody_gives_away() -> None:
-    assert [name for name in ("PATH", "HORAE_KEY", "HOME") if is_own(name)] == ["PATH", "HORAE_KEY"]
+    assert [name for name in ("PATH", "HORAE_KEY", "HOME") if is_set_by_horae(name)] == ["PATH", "HORAE_KEY"]

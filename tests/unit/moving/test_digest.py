@@ -7,24 +7,24 @@ from typing import Any
 import pytest
 
 from horae.model.change import Facts
-from horae.model.task import FRESH
-from horae.ports.transfer import Parcel, Part
+from horae.model.task import NEW_TASK_STATUS
+from horae.ports.transfer import Part, TransferItem
 from horae.schedule import Every
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.busy_day import a_busy_day
 from horae.testing.contracts.moving import all_parcels
 from horae.testing.factories import HOUR, NOON, a_run, a_task, an_entry
-from horae.transfer import Carried, weigh
+from horae.transfer import PartDigest, compute_digest
 
 
-async def all_of_a_day() -> dict[Part, list[Parcel]]:
+async def all_of_a_day() -> dict[Part, list[TransferItem]]:
     store = MemoryStore()
     await a_busy_day(store)
     return await all_parcels(store)
 
 
-def weight(part: Part, *parcels: Parcel) -> Carried:
-    return Carried().add_items(part, parcels)
+def weight(part: Part, *parcels: TransferItem) -> PartDigest:
+    return PartDigest().add_items(part, parcels)
 
 
 @pytest.mark.parametrize("part", [part for part in Part if part is not Part.TASKS])
@@ -80,7 +80,7 @@ def _another(value: Any) -> Any:
 )
 def test_what_is_deep_inside_a_task_matters_too(changed: dict[str, Any]) -> None:
     task = a_task(id="t")
-    facts = Facts(task, FRESH, (an_entry(task),), (a_run(task, planned=NOON),))
+    facts = Facts(task, NEW_TASK_STATUS, (an_entry(task),), (a_run(task, planned=NOON),))
     assert weight(Part.TASKS, facts) == weight(Part.TASKS, facts._replace(task=a_task(id="t")))
     assert weight(Part.TASKS, facts) != weight(Part.TASKS, facts._replace(**changed))
 
@@ -100,5 +100,5 @@ def test_what_cannot_be_carried_is_an_error() -> None:
 async def test_each_page_is_told() -> None:
     store, told = MemoryStore(), list[int]()
     await a_busy_day(store)
-    carried = await weigh(store, Part.EVENTS, told.append)
+    carried = await compute_digest(store, Part.EVENTS, told.append)
     assert sum(told) == carried.item_count > 0

@@ -10,18 +10,18 @@ from horae.clock import SystemClock
 from horae.errors import Conflict, InvalidTask, Refusal
 from horae.model.change import Change
 from horae.ports.store import Node, TaskFilter
-from horae.ports.transfer import Parcel, Part
+from horae.ports.transfer import Part, TransferItem
 from horae.stores.memory import MemoryStore
 from horae.testing.contracts.busy_day import a_busy_day
 from horae.testing.contracts.moving import all_parcels
 from horae.testing.contracts.scenes import everything, keep
 from horae.testing.decisions import saying
 from horae.testing.factories import a_node, a_task, an_event
-from horae.transfer import Begun, Side, Stage, digest, move, survey
-from horae.transfer.idle_check import Watching
-from horae.transfer.progress import MARK
+from horae.transfer import MoveProgress, MoveStage, NamedStore, digest, move_store, plan_move
+from horae.transfer.idle_check import LivenessCheck
+from horae.transfer.progress import PROGRESS_KEY
 
-NOBODY_WORKS = Watching(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
+NOBODY_WORKS = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 
 
 class Interrupted(Exception):  # noqa: N818 - it is planned
@@ -37,11 +37,11 @@ class Mortal(MemoryStore):
         self.dies_at = -1
         self.done_before = False
 
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
-        await self._perhaps(lambda: super(Mortal, self).carry_in(part, parcels))
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
+        await self._perhaps(lambda: super(Mortal, self).import_page(part, parcels))
 
     async def write_metadata(self, name: str, value: str) -> None:
-        await self._perhaps(lambda: super(Mortal, self).remember(name, value))
+        await self._perhaps(lambda: super(Mortal, self).write_metadata(name, value))
 
     async def _perhaps(self, write: Callable[[], Awaitable[None]]) -> None:
         self.writes += 1
@@ -57,14 +57,14 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(digest, "PAGE", 3)
 
 
-async def a_source() -> Side:
+async def a_source() -> NamedStore:
     store = MemoryStore()
     await a_busy_day(store)
-    return Side("source", store)
+    return NamedStore("source", store)
 
 
-async def goes(source: Side, target: Side) -> Begun | None:
-    return (await move(source, target, NOBODY_WORKS)).resumed_from
+async def goes(source: NamedStore, target: NamedStore) -> MoveProgress | None:
+    return (await move_store(source, target, NOBODY_WORKS)).resumed_from
 
 
 async def refused(work: Awaitable[object]) -> Refusal:
@@ -78,13 +78,13 @@ async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before
     source = await a_source()
     whole = await all_parcels(source.store)
     counting = Mortal()
-    await goes(source, Side("target", counting))
+    await goes(source, NamedStore("target", counting))
     for writes in range(1, counting.writes + 1):
         target = Mortal()
         target.dies_at, target.done_before = writes, done_before
         with pytest.raises(Interrupted):
-            await goes(source, Side("target", target))
-        await goes(source, Side("target", target))
+            await goes(source, NamedStore("target", target))
+        await goes(source, NamedStore("target", target))
         assert await all_parcels(target) == whole, writes
         assert await everything(target) == await everything(source.store)
         assert await target.check() == ()
@@ -93,29 +93,29 @@ async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before
 
 
 async def test_a_move_that_is_done_is_not_done_again() -> None:
-    source, target = await a_source(), Side("target", Mortal())
+    source, target = await a_source(), NamedStore("target", Mortal())
     assert await goes(source, target) is None
     assert isinstance(target.store, Mortal)
     before = target.store.writes
     begun = await goes(source, target)
-    assert begun == Begun("source", None, done=True)
+    assert begun == MoveProgress("source", None, done=True)
     assert target.store.writes == before + 1
-    assert MARK not in {getattr(each, "name", "") for each in (await all_parcels(source.store))[Part.METADATA]}
+    assert PROGRESS_KEY not in {getattr(each, "name", "") for each in (await all_parcels(source.store))[Part.METADATA]}
 
 
 async def test_what_a_move_noted_does_not_move_on() -> None:
-    first, second, third = await a_source(), Side("second", MemoryStore()), Side("third", MemoryStore())
+    first, second, third = await a_source(), NamedStore("second", MemoryStore()), NamedStore("third", MemoryStore())
     await goes(first, second)
     await goes(second, third)
     assert await all_parcels(third.store) == await all_parcels(first.store)
-    assert "second" in str(await third.store.read_metadata(MARK))
+    assert "second" in str(await third.store.read_metadata(PROGRESS_KEY))
 
 
 async def test_a_target_that_holds_something_is_left_alone() -> None:
-    source, target = await a_source(), Side("target", MemoryStore())
+    source, target = await a_source(), NamedStore("target", MemoryStore())
     await keep(target.store, a_task())
     before = await all_parcels(target.store)
-    for attempt in (goes(source, target), survey(source, target)):
+    for attempt in (goes(source, target), plan_move(source, target)):
         found = await refused(attempt)
         assert (found.code, found.facts["part"], type(found)) == ("move_target_not_empty", Part.TASKS, Conflict)
     assert await all_parcels(target.store) == before
@@ -123,7 +123,7 @@ async def test_a_target_that_holds_something_is_left_alone() -> None:
 
 @pytest.mark.parametrize("part", [Part.METADATA, Part.RECORDS, Part.LANES, Part.BLOCKED_OWNERS, Part.NODES, Part.MARKS])
 async def test_a_target_with_anything_at_all_is_not_empty(part: Part) -> None:
-    source, target = await a_source(), Side("target", MemoryStore())
+    source, target = await a_source(), NamedStore("target", MemoryStore())
     await target.store.import_page(part, (await all_parcels(source.store))[part])
     assert (await refused(goes(source, target))).code == "move_target_not_empty"
 
@@ -132,23 +132,23 @@ async def test_a_move_begun_from_another_source_is_left_alone() -> None:
     target = Mortal()
     target.dies_at = 5
     with pytest.raises(Interrupted):
-        await goes(await a_source(), Side("target", target))
+        await goes(await a_source(), NamedStore("target", target))
     other = (await a_source())._replace(name="other")
     before = await all_parcels(target)
-    found = await refused(goes(other, Side("target", target)))
+    found = await refused(goes(other, NamedStore("target", target)))
     assert (found.code, found.facts["source"]) == ("move_begun_elsewhere", "source")
     assert await all_parcels(target) == before
 
 
 async def test_a_store_cannot_move_to_itself() -> None:
     source = await a_source()
-    for target in (source._replace(name="another"), Side("source", MemoryStore())):
+    for target in (source._replace(name="another"), NamedStore("source", MemoryStore())):
         found = await refused(goes(source, target))
         assert (found.code, type(found)) == ("move_same_store", InvalidTask)
 
 
 async def test_a_target_that_was_at_work_since_is_not_touched_again() -> None:
-    source, target = await a_source(), Side("target", MemoryStore())
+    source, target = await a_source(), NamedStore("target", MemoryStore())
     await goes(source, target)
     await keep(target.store, a_task())
     before = await all_parcels(target.store)
@@ -160,40 +160,40 @@ async def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brin
     source, target = await a_source(), Mortal()
     target.dies_at = 40
     with pytest.raises(Interrupted):
-        await goes(source, Side("target", target))
+        await goes(source, NamedStore("target", target))
     task = (await source.store.tasks(TaskFilter())).items[0].task
     edited = Change(task=task._replace(name="another", version=2), events=(an_event(task),))
     await source.store.change(task.id, None, saying(edited))
-    found = await refused(goes(source, Side("target", target)))
+    found = await refused(goes(source, NamedStore("target", target)))
     assert (found.code, found.facts["part"]) == ("move_differs", Part.TASKS)
-    await goes(source, Side("target", target))
+    await goes(source, NamedStore("target", target))
     assert await all_parcels(target) == await all_parcels(source.store)
     assert await target.check() == ()
 
 
 async def test_what_a_target_loses_is_found_by_the_comparison() -> None:
     class LosesSomeLines(MemoryStore):
-        async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
             await super().import_page(part, parcels)
             if part is Part.EVENTS:
                 with self._data.transaction():
                     for run_id in self._data.lines.all_keys()[:1]:
                         self._data.lines.write(run_id, None)
 
-    found = await refused(goes(await a_source(), Side("target", LosesSomeLines())))
+    found = await refused(goes(await a_source(), NamedStore("target", LosesSomeLines())))
     assert (found.code, found.facts["part"]) == ("move_differs", Part.LINES)
 
 
 async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up_again() -> None:
     class Joined(Mortal):
-        async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
             await super().import_page(part, parcels)
             if self.writes == 30:
                 await self.join(late)
 
     late: Node = a_node("late")
 
-    source, target = await a_source(), Side("target", Joined())
+    source, target = await a_source(), NamedStore("target", Joined())
     found = await refused(goes(source, target))
     assert (found.code, found.facts["nodes"]) == ("move_node_is_live", "late")
     assert (await all_parcels(target.store))[Part.EVENTS] == []
@@ -204,24 +204,26 @@ async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up
 
 async def test_a_survey_changes_nothing_and_tells_how_far_it_came() -> None:
     source, target = await a_source(), Mortal()
-    plan = await survey(source, Side("target", target))
+    plan = await plan_move(source, NamedStore("target", target))
     assert (plan.progress, plan.stock, target.writes) == (None, await source.store.count_parts(), 0)
-    assert await survey(source, None) == plan
+    assert await plan_move(source, None) == plan
     target.dies_at = 40
     with pytest.raises(Interrupted):
-        await goes(source, Side("target", target))
-    begun = (await survey(source, Side("target", target))).progress
+        await goes(source, NamedStore("target", target))
+    begun = (await plan_move(source, NamedStore("target", target))).progress
     assert begun is not None
     assert begun.part is not None
     assert (begun.source, begun.done, target.writes) == ("source", False, 40)
 
 
 async def test_the_stages_are_told_from_the_beginning_to_the_end() -> None:
-    told: list[tuple[Stage, float]] = []
+    told: list[tuple[MoveStage, float]] = []
 
-    await move(await a_source(), Side("target", MemoryStore()), NOBODY_WORKS, lambda *each: told.append(each))
-    for stage in (Stage.COPYING, Stage.COMPARING):
+    await move_store(
+        await a_source(), NamedStore("target", MemoryStore()), NOBODY_WORKS, lambda *each: told.append(each)
+    )
+    for stage in (MoveStage.COPYING, MoveStage.COMPARING):
         shares = [share for each, share in told if each is stage]
         assert shares == sorted(shares)
         assert shares[-1] == 1.0
-    assert list(dict.fromkeys(stage for stage, _ in told)) == [Stage.COPYING, Stage.COMPARING]
+    assert list(dict.fromkeys(stage for stage, _ in told)) == [MoveStage.COPYING, MoveStage.COMPARING]

@@ -12,14 +12,14 @@ import pytest
 from horae.clock import SystemClock
 from horae.engine.process_identity import own_home
 from horae.errors import Conflict
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, a_node
-from horae.transfer import Side
-from horae.transfer.idle_check import Watching, is_running_here, see_still
+from horae.transfer import NamedStore
+from horae.transfer.idle_check import LivenessCheck, is_running_here, wait_until_idle
 
-LEASE = STANDARD_TERMS.lease.total_seconds()
-RENEWAL = STANDARD_TERMS.renewal.total_seconds()
+LEASE = DEFAULT_TERMS.lease.total_seconds()
+RENEWAL = DEFAULT_TERMS.renewal.total_seconds()
 
 
 class Hand(SystemClock):
@@ -51,8 +51,8 @@ class Hand(SystemClock):
 
 async def watched(clock: Hand, *, gone: bool = False, here: bool = False) -> float:
     """How long it took until the store was seen to be still."""
-    watching = Watching(clock, is_gone=lambda _: gone, is_running_here=lambda _: here)
-    await see_still(Side("store", clock.store), watching, lambda _: None)
+    watching = LivenessCheck(clock, is_gone=lambda _: gone, is_running_here=lambda _: here)
+    await wait_until_idle(NamedStore("store", clock.store), watching, lambda _: None)
     return clock.seconds
 
 
@@ -104,9 +104,9 @@ async def test_a_node_that_comes_meanwhile_is_refused() -> None:
 
 async def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
     clock = await with_a_node()
-    watching = Watching(clock, is_gone=lambda _: False, is_running_here=lambda _: False)
-    side = Side("store", clock.store)
-    still = await see_still(side, watching, lambda _: None, frozenset({("a", 0)}))
+    watching = LivenessCheck(clock, is_gone=lambda _: False, is_running_here=lambda _: False)
+    side = NamedStore("store", clock.store)
+    still = await wait_until_idle(side, watching, lambda _: None, frozenset({("a", 0)}))
     assert (clock.seconds, set(still.dead_nodes)) == (0.0, {("a", 0)})
 
 

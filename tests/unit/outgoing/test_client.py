@@ -9,8 +9,8 @@ import zlib
 import pytest
 
 from horae.outgoing.client import Client
-from horae.outgoing.decompression import Unpacking
-from horae.outgoing.exchange import Answer, Trouble, Unreachable
+from horae.outgoing.decompression import Decompressor
+from horae.outgoing.exchange import FailureKind, Response, Unreachable
 from horae.outgoing.guard import CheckedUrl
 from tests.unit.outgoing.servers import (
     LOOPBACK,
@@ -28,14 +28,14 @@ from tests.unit.outgoing.servers import (
 GZIP_BOMB = gzip.compress(bytes(50_000_000))
 
 
-def trouble(reply: object) -> Trouble:
+def trouble(reply: object) -> FailureKind:
     assert isinstance(reply, Unreachable), reply
     return reply.kind
 
 
 async def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
     reply = await reply_to(answering(201, b"made", (("X-Twice", "one"), ("X-Twice", "two"))))
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, Response)
     assert (reply.status, reply.body, reply.truncated, reply.headers["x-twice"]) == (201, b"made", False, "one")
 
 
@@ -76,7 +76,7 @@ async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.Monk
             monkeypatch.setenv(name, proxy.url().text)
         async with a_client() as client:
             reply = await client.send(a_request(server.url()))
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, Response)
     assert reply.status == 204
     assert proxy.connections == 0
 
@@ -95,7 +95,7 @@ async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.Monk
 )
 async def test_compressed_answers_are_read(encoding: str, body: bytes) -> None:
     reply = await reply_to(answering(body=body, headers=(("Content-Encoding", encoding),)))
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, Response)
     assert reply.body == b"hello"
 
 
@@ -103,19 +103,19 @@ async def test_a_body_of_exactly_the_bound_is_whole_and_one_byte_more_is_cut() -
     for body, cut in ((b"12345678", False), (b"123456789", True)):
         for encoding, sent in (("", body), ("gzip", gzip.compress(body))):
             reply = await reply_to(answering(body=sent, headers=(("Content-Encoding", encoding),)), most=8)
-            assert isinstance(reply, Answer)
+            assert isinstance(reply, Response)
             assert (reply.body, reply.truncated) == (b"12345678", cut)
 
 
 @pytest.mark.parametrize(("encoding", "bomb"), [("gzip", GZIP_BOMB), ("deflate", zlib.compress(bytes(50_000_000)))])
 async def test_a_bomb_is_cut_at_the_bound(encoding: str, bomb: bytes) -> None:
     reply = await reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), most=1000)
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, Response)
     assert (reply.body, reply.truncated) == (bytes(1000), True)
 
 
 def test_a_bomb_never_unfolds_in_memory() -> None:
-    unpacking = Unpacking("gzip", 1000)
+    unpacking = Decompressor("gzip", 1000)
     assert not unpacking.feed(GZIP_BOMB)
     assert len(unpacking._body) == 1001
 
@@ -133,7 +133,7 @@ async def test_an_endless_body_is_cut_at_the_bound_and_the_connection_is_closed(
     async with wire(endlessly(head, piece)) as server, a_client() as client:
         reply = await client.send(a_request(server.url(), most=100_000))
         await server.gone.wait()
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, Response)
     assert reply.truncated
 
 
@@ -150,27 +150,27 @@ async def halfway(writer: asyncio.StreamWriter) -> None:
 
 @pytest.mark.parametrize("speak", [silence, slowly, halfway, endlessly(b"", b"HTTP/1.1 100 Continue\r\n\r\n")])
 async def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
-    assert trouble(await reply_to(speak, within=0.2)) is Trouble.TIMEOUT
+    assert trouble(await reply_to(speak, within=0.2)) is FailureKind.TIMEOUT
 
 
 @pytest.mark.parametrize(
     ("speak", "kind"),
     [
-        (saying(), Trouble.BROKEN),
-        (saying(b"HTTP/1.1 200 OK\r\nContent-Le"), Trouble.BROKEN),
-        (answering(body=b"short", length=10), Trouble.BROKEN),
-        (saying(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), Trouble.BROKEN),
-        (saying(b"hello\r\n\r\n"), Trouble.MALFORMED),
-        (saying(b"HTTP/1.1 999999 OK\r\n\r\n"), Trouble.MALFORMED),
-        (saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), Trouble.MALFORMED),
-        (saying(b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 10_000 + b"\r\n"), Trouble.MALFORMED),
-        (answering(body=b"hello", headers=(("Content-Encoding", "br"),)), Trouble.MALFORMED),
-        (answering(body=b"hello", headers=(("Content-Encoding", "gzip, gzip"),)), Trouble.MALFORMED),
-        (answering(body=b"hello", headers=(("Content-Encoding", "gzip"),)), Trouble.MALFORMED),
-        (answering(body=gzip.compress(b"hello")[:-9], headers=(("Content-Encoding", "gzip"),)), Trouble.MALFORMED),
+        (saying(), FailureKind.BROKEN),
+        (saying(b"HTTP/1.1 200 OK\r\nContent-Le"), FailureKind.BROKEN),
+        (answering(body=b"short", length=10), FailureKind.BROKEN),
+        (saying(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), FailureKind.BROKEN),
+        (saying(b"hello\r\n\r\n"), FailureKind.MALFORMED),
+        (saying(b"HTTP/1.1 999999 OK\r\n\r\n"), FailureKind.MALFORMED),
+        (saying(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), FailureKind.MALFORMED),
+        (saying(b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * 10_000 + b"\r\n"), FailureKind.MALFORMED),
+        (answering(body=b"hello", headers=(("Content-Encoding", "br"),)), FailureKind.MALFORMED),
+        (answering(body=b"hello", headers=(("Content-Encoding", "gzip, gzip"),)), FailureKind.MALFORMED),
+        (answering(body=b"hello", headers=(("Content-Encoding", "gzip"),)), FailureKind.MALFORMED),
+        (answering(body=gzip.compress(b"hello")[:-9], headers=(("Content-Encoding", "gzip"),)), FailureKind.MALFORMED),
     ],
 )
-async def test_what_breaks_has_a_name(speak: Speak, kind: Trouble) -> None:
+async def test_what_breaks_has_a_name(speak: Speak, kind: FailureKind) -> None:
     assert trouble(await reply_to(speak)) is kind
 
 
@@ -181,7 +181,7 @@ async def reset(writer: asyncio.StreamWriter) -> None:
 
 
 async def test_a_reset_connection_is_broken() -> None:
-    assert trouble(await reply_to(reset)) is Trouble.BROKEN
+    assert trouble(await reply_to(reset)) is FailureKind.BROKEN
 
 
 async def test_nobody_listens() -> None:
@@ -189,7 +189,7 @@ async def test_nobody_listens() -> None:
         url = server.url()
     async with a_client() as client:
         outcome = await client.send(a_request(url))
-    assert trouble(outcome) is Trouble.CONNECTION
+    assert trouble(outcome) is FailureKind.CONNECTION
 
 
 async def test_plain_text_where_tls_should_be() -> None:
@@ -200,7 +200,7 @@ async def test_plain_text_where_tls_should_be() -> None:
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, a_client() as client:
         port = server.sockets[0].getsockname()[1]
         outcome = await client.send(a_request(CheckedUrl("https", "127.0.0.1", port, "/")))
-    assert trouble(outcome) is Trouble.TLS
+    assert trouble(outcome) is FailureKind.TLS
 
 
 async def test_a_cancelled_request_closes_its_connection() -> None:
@@ -236,4 +236,4 @@ async def test_messages_name_the_host_alone() -> None:
 async def test_a_url_that_nobody_checked_is_checked() -> None:
     async with a_client(Client()) as client:
         outcome = await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
-    assert trouble(outcome) is Trouble.FORBIDDEN
+    assert trouble(outcome) is FailureKind.FORBIDDEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from horae.errors import Refusal
-from horae.outgoing.headers import LONGEST_VALUE, MOST_HEADERS, check_headers
+from horae.outgoing.headers import MAX_HEADERS, MAX_VALUE_LENGTH, check_headers
 
 
 def code_of(headers: dict[str, str]) -> str:
@@ -48,6 +48,6 @@ def test_a_value_is_one_line(value: str) -> None:
 
 
 def test_headers_are_bounded() -> None:
-    assert code_of({"X-A": "x" * (LONGEST_VALUE + 1)}) == "header_value"
-    assert code_of({f"X-{number}": "x" for number in range(MOST_HEADERS + 1)}) == "too_many_headers"
+    assert code_of({"X-A": "x" * (MAX_VALUE_LENGTH + 1)}) == "header_value"
+    assert code_of({f"X-{number}": "x" for number in range(MAX_HEADERS + 1)}) == "too_many_headers"
     assert code_of({f"X-{number}": "x" * 7_000 for number in range(5)}) == "too_many_headers"

@@ -8,7 +8,7 @@ import pytest
 
 from horae.outgoing.addresses import read_networks
 from horae.outgoing.client import Client
-from horae.outgoing.exchange import Answer, Reply, Request, Trouble, Unreachable
+from horae.outgoing.exchange import FailureKind, Reply, Request, Response, Unreachable
 from horae.outgoing.guard import check_url
 from horae.outgoing.redirects import next_hop
 from tests.unit.outgoing.servers import Wire, a_client, a_request, answering, reply_to, wire
@@ -26,7 +26,7 @@ PRIVATE = (
 
 def hop(url: str, location: str, status: int = 302, **changes: object) -> Request | Unreachable:
     request = a_request(check_url(url), redirects=1, **changes)  # type: ignore[arg-type]
-    return next_hop(request, Answer(status, {"location": location}, b"", truncated=False, url=request.url), ())
+    return next_hop(request, Response(status, {"location": location}, b"", truncated=False, url=request.url), ())
 
 
 def followed(location: str, status: int = 302, **changes: object) -> Request:
@@ -37,7 +37,7 @@ def followed(location: str, status: int = 302, **changes: object) -> Request:
 
 async def test_a_redirect_is_an_answer_where_none_is_followed() -> None:
     reply = await reply_to(answering(302, headers=(("Location", "/elsewhere"),)))
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, Response)
     assert reply.status == 302
 
 
@@ -56,7 +56,7 @@ async def both(location_of: str, redirects: int = 1, **changes: object) -> tuple
 
 async def test_an_allowed_redirect_is_followed_without_what_is_private() -> None:
     reply, first, second = await both("http://127.0.0.2:{port}/", method="POST", body=b"{}", headers=PRIVATE)
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, Response)
     assert reply.body == b"there"
     assert reply.url.host_and_port.startswith("127.0.0.2")
     assert "hunter2" in first.heard[0]
@@ -70,7 +70,7 @@ async def test_an_allowed_redirect_is_followed_without_what_is_private() -> None
 async def test_a_redirect_inward_fails_without_a_connection(location: str) -> None:
     reply, first, second = await both(location, allowed="127.0.0.1/32")
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.REDIRECTED
+    assert reply.kind is FailureKind.REDIRECTED
     assert reply.is_permanent
     assert (first.connections, second.connections) == (1, 0)
 
@@ -79,14 +79,14 @@ async def test_a_circle_ends() -> None:
     async with wire(answering(302, headers=(("Location", "/again"),))) as server, a_client() as client:
         reply, connections = await client.send(a_request(server.url(), redirects=3)), server.connections
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.REDIRECTED
+    assert reply.kind is FailureKind.REDIRECTED
     assert connections == 4
 
 
 async def test_a_body_does_not_go_to_another_origin() -> None:
     reply, _, second = await both("http://127.0.0.2:{port}/", method="POST", body=b"{}", status=307)
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.REDIRECTED
+    assert reply.kind is FailureKind.REDIRECTED
     assert second.connections == 0
 
 
@@ -108,7 +108,7 @@ async def test_a_body_does_not_go_to_another_origin() -> None:
 def test_a_redirect_to_where_nobody_may_go_is_refused(location: str) -> None:
     found = hop("https://a.example/", location)
     assert isinstance(found, Unreachable)
-    assert found.kind is Trouble.REDIRECTED
+    assert found.kind is FailureKind.REDIRECTED
     assert "pw" not in found.message
 
 

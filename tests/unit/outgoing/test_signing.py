@@ -11,7 +11,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.outgoing.callbacks import callback_path, callback_token, verify_callback_token
-from horae.outgoing.signatures import new_secret, signed, verify
+from horae.outgoing.signatures import new_secret, sign_message, verify
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = bytes(range(32))
@@ -23,7 +23,7 @@ BODY = '{"名":"值"}'.encode()
 def test_the_signature_is_the_one_that_the_standard_describes() -> None:
     timestamp = str(int(NOON.timestamp()))
     digest = hmac.new(KEY, b"occ_1." + timestamp.encode() + b"." + BODY, hashlib.sha256).digest()
-    assert dict(signed([SECRET], "occ_1", NOON, BODY)) == {
+    assert dict(sign_message([SECRET], "occ_1", NOON, BODY)) == {
         "webhook-id": "occ_1",
         "webhook-timestamp": timestamp,
         "webhook-signature": "v1," + base64.b64encode(digest).decode(),
@@ -31,7 +31,7 @@ def test_the_signature_is_the_one_that_the_standard_describes() -> None:
 
 
 def test_a_published_example_comes_out_the_same() -> None:
-    headers = signed(
+    headers = sign_message(
         ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
         "msg_p5jXN8AQM9LWM0D4loKWxJek",
         datetime.fromtimestamp(1_614_265_330, UTC),
@@ -41,7 +41,7 @@ def test_a_published_example_comes_out_the_same() -> None:
 
 
 def test_several_secrets_sign_several_times_and_each_is_enough() -> None:
-    headers = dict(signed([SECRET, OTHER], "occ_1", NOON, BODY))
+    headers = dict(sign_message([SECRET, OTHER], "occ_1", NOON, BODY))
     assert len(headers["webhook-signature"].split(" ")) == 2
     assert verify([SECRET], headers, BODY, NOON)
     assert verify([OTHER], headers, BODY, NOON)
@@ -66,7 +66,7 @@ def test_several_secrets_sign_several_times_and_each_is_enough() -> None:
     ],
 )
 def test_whatever_was_changed_does_not_verify(change: dict[str, str]) -> None:
-    headers = dict(signed([SECRET], "occ_1", NOON, BODY))
+    headers = dict(sign_message([SECRET], "occ_1", NOON, BODY))
     assert verify([SECRET], {name.title(): value for name, value in headers.items()}, BODY, NOON)
     assert not verify([SECRET], headers | change, BODY, NOON)
     assert not verify([SECRET], headers, BODY + b" ", NOON)
@@ -75,7 +75,7 @@ def test_whatever_was_changed_does_not_verify(change: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("seconds", [-300, 300])
 def test_what_is_older_or_newer_than_the_tolerance_does_not_verify(seconds: int) -> None:
-    headers = dict(signed([SECRET], "occ_1", NOON, BODY))
+    headers = dict(sign_message([SECRET], "occ_1", NOON, BODY))
     assert verify([SECRET], headers, BODY, NOON + timedelta(seconds=seconds))
     assert not verify([SECRET], headers, BODY, NOON + timedelta(seconds=seconds + (1 if seconds > 0 else -1)))
 
@@ -95,7 +95,7 @@ def test_what_is_older_or_newer_than_the_tolerance_does_not_verify(seconds: int)
 )
 def test_a_secret_of_another_form_is_refused_and_not_shown(secret: str) -> None:
     with pytest.raises(Refusal) as refused:
-        signed([secret], "occ_1", NOON, BODY)
+        sign_message([secret], "occ_1", NOON, BODY)
     assert refused.value.code == "signing_secret"
     assert refused.value.facts == {}
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from horae.outgoing.client import Client
-from horae.outgoing.exchange import Trouble, Unreachable
+from horae.outgoing.exchange import FailureKind, Unreachable
 from horae.outgoing.guard import CheckedUrl
 from tests.unit.outgoing.servers import LOOPBACK, a_client, a_request
 
@@ -61,7 +61,7 @@ async def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -
         port = server.sockets[0].getsockname()[1]
         reply = await client.send(a_request(CheckedUrl("https", NAME, port, "/")))
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.TLS
+    assert reply.kind is FailureKind.TLS
     assert "self-signed" in reply.message
     assert asked == [NAME]
     assert not any(spoken)

@@ -10,9 +10,9 @@ import pytest
 
 from horae.outgoing.addresses import read_networks
 from horae.outgoing.client import Client
-from horae.outgoing.exchange import Answer, Trouble, Unreachable
+from horae.outgoing.exchange import FailureKind, Response, Unreachable
 from horae.outgoing.guard import check_url
-from horae.outgoing.session import ask, open_session, system_lookup
+from horae.outgoing.session import open_session, send_request, system_lookup
 from tests.unit.outgoing.servers import a_client, a_request, answering, wire
 
 ONE = read_networks(["127.0.0.1/32"])
@@ -38,9 +38,9 @@ async def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second
             first = await client.send(a_request(outer.url(host="rebinding.example")))
             second = await client.send(a_request(outer.url(host="rebinding.example")))
         connections, asked = outer.connections, lookup.asked
-    assert isinstance(first, Answer)
+    assert isinstance(first, Response)
     assert isinstance(second, Unreachable)
-    assert second.kind is Trouble.FORBIDDEN
+    assert second.kind is FailureKind.FORBIDDEN
     assert second.is_permanent
     assert connections == 1
     assert asked == ["rebinding.example"] * 2
@@ -60,7 +60,7 @@ async def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
     async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(addresses))) as client:
         reply, connections = await client.send(a_request(server.url(host="mixed.example"))), server.connections
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.FORBIDDEN
+    assert reply.kind is FailureKind.FORBIDDEN
     assert connections == 0
 
 
@@ -78,7 +78,7 @@ async def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
         async with a_client(Client(lookup=lookup)) as client:
             reply = await client.send(a_request(check_url("http://nowhere.example/")))
         assert isinstance(reply, Unreachable)
-        assert reply.kind is Trouble.DNS
+        assert reply.kind is FailureKind.DNS
         assert not reply.is_permanent
 
 
@@ -93,7 +93,7 @@ async def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> Non
 
 async def test_no_socket_is_made_for_an_address_that_slipped_through() -> None:
     async with wire(answering()) as server, open_session((), system_lookup, 5) as session:
-        reply, connections = await ask(session, a_request(server.url())), server.connections
+        reply, connections = await send_request(session, a_request(server.url())), server.connections
     assert isinstance(reply, Unreachable)
-    assert reply.kind is Trouble.FORBIDDEN
+    assert reply.kind is FailureKind.FORBIDDEN
     assert connections == 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from itertools import count
 
-from horae.schedule.recurrence import Frequency, Rule, completed
+from horae.schedule.recurrence import Frequency, Rule, complete_rule
 
 _ONE_DAY = timedelta(days=1)
 _LENGTHS = {
@@ -20,7 +20,7 @@ _LENGTHS = {
 
 def occurrences(rule: Rule, start: datetime, periods: int) -> Iterator[datetime]:
     """What the rule yields in its first so many periods, COUNT and UNTIL left aside."""
-    told = completed(rule, start)
+    told = complete_rule(rule, start)
     for number in range(periods):
         try:
             members = list(_members(told, start, number * rule.interval))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from horae.errors import InvalidSchedule
-from horae.schedule.text import read
+from horae.schedule.text import parse_text
 
 TUESDAY = datetime(2026, 11, 17, 13, 0, tzinfo=UTC)
 SATURDAY = datetime(2026, 11, 21, 13, 0, tzinfo=UTC)
@@ -15,12 +15,12 @@ SATURDAY = datetime(2026, 11, 21, 13, 0, tzinfo=UTC)
 
 def choices_of(text: str, now: datetime = TUESDAY) -> list[str]:
     with pytest.raises(InvalidSchedule) as caught:
-        read(text, zone="Asia/Shanghai", now=now)
+        parse_text(text, zone="Asia/Shanghai", now=now)
     refusal = caught.value
     choices = refusal.facts["choices"]
     assert isinstance(choices, list)
     for each in choices:
-        read(each, zone="Asia/Shanghai", now=now)
+        parse_text(each, zone="Asia/Shanghai", now=now)
         assert all(each in refusal.in_language(language).hint for language in ("en", "zh"))
     return choices
 
@@ -60,7 +60,7 @@ def test_day_that_has_passed_is_no_choice() -> None:
 
 def test_long_text_keeps_the_general_hint() -> None:
     with pytest.raises(InvalidSchedule) as caught:
-        read(
+        parse_text(
             "friday at 17:00, except 2026-12-25, 2027-01-01, 2027-01-08, 2027-01-15 and 2027-01-22",
             zone="UTC",
             now=TUESDAY,

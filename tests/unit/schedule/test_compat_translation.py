@@ -28,10 +28,10 @@ def used(prefix: str, beside: str) -> set[str]:
 
 
 def test_every_code_is_listed_and_every_listed_code_is_used() -> None:
-    listed = notes.codes() | {code for code in set(refusals.CATALOGUE) if code.startswith("compat_")}
+    listed = notes.note_codes() | {code for code in set(refusals.CATALOGUE) if code.startswith("compat_")}
 
     assert used("compat_", beside="notes.py") == listed
-    assert notes.codes().isdisjoint(set(refusals.CATALOGUE))
+    assert notes.note_codes().isdisjoint(set(refusals.CATALOGUE))
     # Those of the HTTP surfaces are in a section of their own, with a test of its own.
     before, _, http = DOCUMENT.read_text(encoding="utf-8").partition("## Over HTTP")
     assert set(re.findall(r"compat_[a-z_]+", before + http.partition("\n## Codes")[2])) == listed

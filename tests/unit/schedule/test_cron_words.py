@@ -10,7 +10,7 @@ import pytest
 
 import horae
 from horae.schedule import Cron, to_json
-from horae.schedule.describe import core_sentence
+from horae.schedule.describe import describe_core
 from tests.oracle.expressions import draw_expression
 from tests.unit.schedule.cron_words import claimed_in_chinese, claimed_in_english
 
@@ -30,8 +30,8 @@ def assert_words_are_true(expression: str) -> None:
     cron = Cron(expression, zone="UTC")
     fields = cron.fields
     times = set(product(fields.hour.values, fields.minute.values, fields.second.values))
-    assert claimed_in_english(core_sentence(cron, "en")) == times, core_sentence(cron, "en")
-    assert claimed_in_chinese(core_sentence(cron, "zh")) == times, core_sentence(cron, "zh")
+    assert claimed_in_english(describe_core(cron, "en")) == times, describe_core(cron, "en")
+    assert claimed_in_chinese(describe_core(cron, "zh")) == times, describe_core(cron, "zh")
 
 
 @pytest.mark.parametrize("expression", EXAMPLES)

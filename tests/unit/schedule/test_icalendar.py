@@ -8,7 +8,7 @@ import pytest
 
 import horae
 from horae.schedule import RRule, to_json
-from horae.schedule.text import read
+from horae.schedule.text import parse_text
 
 BERLIN = "Europe/Berlin"
 AFTER = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ def test_a_start_in_utc_keeps_its_instants_in_the_zone_of_every_owner(zone: str)
 
     assert fires(text, zone) == ["2026-10-24T09:00Z", "2026-10-25T09:00Z", "2026-10-26T09:00Z"]
     assert horae.parse(text, zone=zone).zone == "UTC"
-    assert read(text, zone=zone, now=AFTER).named_zone
+    assert parse_text(text, zone=zone, now=AFTER).named_zone
 
 
 def test_the_weekday_of_a_start_in_utc_is_that_of_utc() -> None:
@@ -52,7 +52,7 @@ def test_an_exdate_before_a_floating_start_does_not_name_the_zone_of_the_schedul
     text = "EXDATE;TZID=America/New_York:20260106T030000\nDTSTART:20260105T090000\nRRULE:FREQ=DAILY;COUNT=3"
 
     assert horae.parse(text, zone=BERLIN).zone == BERLIN
-    assert not read(text, zone=BERLIN, now=AFTER).named_zone
+    assert not parse_text(text, zone=BERLIN, now=AFTER).named_zone
     assert fires(text) == ["2026-01-05T08:00Z", "2026-01-07T08:00Z"]
 
 
@@ -75,8 +75,8 @@ def test_times_are_ignored_with_a_date_as_start_and_the_reader_is_warned() -> No
     text = "DTSTART;VALUE=DATE:20260105\nRRULE:FREQ=DAILY;COUNT=2;BYHOUR=9,17;BYMINUTE=30;BYSECOND=15"
 
     assert fires(text, "UTC") == ["2026-01-05T00:00Z", "2026-01-06T00:00Z"]
-    assert read(text, zone="UTC", now=AFTER).notes == ("times_ignored",)
-    assert read("DTSTART:20260105\nRRULE:FREQ=DAILY", zone="UTC", now=AFTER).notes == ()
+    assert parse_text(text, zone="UTC", now=AFTER).notes == ("times_ignored",)
+    assert parse_text("DTSTART:20260105\nRRULE:FREQ=DAILY", zone="UTC", now=AFTER).notes == ()
 
 
 def test_times_count_with_a_start_given_as_a_modifier() -> None:

@@ -8,19 +8,19 @@ import pytest
 
 import horae
 from horae.schedule.lint import lint
-from horae.schedule.preview import fires_in, in_words
-from horae.schedule.text import read
+from horae.schedule.preview import format_relative, make_fires
+from horae.schedule.text import parse_text
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 def warnings(text: str, zone: str = "UTC") -> dict[str, str]:
-    reading = read(text, zone=zone, now=NOW)
+    reading = parse_text(text, zone=zone, now=NOW)
     return {each.code: each.in_language("en") for each in lint(reading.schedule, NOW, notes=reading.notes)}
 
 
 def told(text: str, zone: str = "UTC") -> list[str]:
-    reading = read(text, zone=zone, now=NOW)
+    reading = parse_text(text, zone=zone, now=NOW)
     return [each.in_language("en") for each in lint(reading.schedule, NOW, notes=reading.notes)]
 
 
@@ -99,7 +99,7 @@ def test_every_warning_is_told_in_both_languages() -> None:
 
 
 def test_fires_carry_local_time_offset_and_utc() -> None:
-    fire = fires_in("Asia/Kolkata", [NOW])[0]
+    fire = make_fires("Asia/Kolkata", [NOW])[0]
     assert fire.local.isoformat() == "2026-11-15T17:30:00+05:30"
     assert fire.utc == NOW
     assert fire.relative(NOW - timedelta(hours=13, minutes=4)) == "in 13 h 4 m"
@@ -116,5 +116,5 @@ def test_fires_carry_local_time_offset_and_utc() -> None:
     ],
 )
 def test_how_long_until_then(ahead: timedelta, en: str, zh: str) -> None:
-    assert in_words(ahead, "en") == en
-    assert in_words(ahead, "zh") == zh
+    assert format_relative(ahead, "en") == en
+    assert format_relative(ahead, "zh") == zh

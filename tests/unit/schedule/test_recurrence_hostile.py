@@ -12,8 +12,8 @@ from horae.schedule.gregorian import is_leap, new_year, weekday
 from horae.schedule.instants import wall_reading, wall_seconds
 from horae.schedule.recurrence import RulePattern, parse_rule
 from horae.schedule.recurrence.sieve import Rotation, first_common
-from horae.schedule.recurrence.spans import ALL_SHAPES
-from horae.schedule.recurrence.strides import LONGEST_SILENCE
+from horae.schedule.recurrence.spans import YEARS_WITH_ALL_SHAPES
+from horae.schedule.recurrence.strides import MAX_GAP_SECONDS
 from tests.unit.schedule.recurrence_rules import pattern, random_rule, random_start, walk, wall
 
 BUDGET = 0.050  # seconds of CPU; the measured worst is a tenth of it
@@ -128,7 +128,7 @@ def test_forty_successive_years_hold_every_shape_of_year() -> None:
     shapes = [(weekday(new_year(year)), *map(is_leap, (year - 1, year, year + 1))) for year in range(1, 900)]
 
     assert len(set(shapes)) == 28
-    assert all(set(shapes[at : at + ALL_SHAPES]) == set(shapes) for at in range(850))
+    assert all(set(shapes[at : at + YEARS_WITH_ALL_SHAPES]) == set(shapes) for at in range(850))
 
 
 SPARSE = [
@@ -169,5 +169,5 @@ def test_rules_finer_than_a_day_are_over_after_400_silent_years() -> None:
     rare = pattern("FREQ=MINUTELY;INTERVAL=210500000", wall("2000-01-01"))
 
     assert walk(rare, None, 9) == [wall("2000-01-01")]
-    assert LONGEST_SILENCE < 210_500_000 * 60
+    assert MAX_GAP_SECONDS < 210_500_000 * 60
     assert len(walk(pattern("FREQ=MINUTELY;INTERVAL=210000000", wall("2000-01-01")), None, 9)) == 9

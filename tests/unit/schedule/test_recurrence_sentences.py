@@ -10,8 +10,8 @@ import pytest
 
 from horae.choices import Language
 from horae.errors import InvalidSchedule
-from horae.schedule.describe.recurrence import rule_sentence
-from horae.schedule.recurrence import Frequency, Rule, completed, parse_rule
+from horae.schedule.describe.recurrence import describe_rule
+from horae.schedule.recurrence import Frequency, Rule, complete_rule, parse_rule
 from tests.unit.schedule.recurrence_rules import random_rule, wall
 
 START = wall("2026-03-14T09:30")  # a Saturday
@@ -108,25 +108,25 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("rule", "english", "chinese"), SENTENCES, ids=[row[0] for row in SENTENCES])
 def test_sentences(rule: str, english: str, chinese: str) -> None:
-    assert rule_sentence(parse_rule(rule), START, "en") == english
-    assert rule_sentence(parse_rule(rule), START, "zh") == chinese
+    assert describe_rule(parse_rule(rule), START, "en") == english
+    assert describe_rule(parse_rule(rule), START, "zh") == chinese
 
 
 def test_without_a_start_nothing_is_invented() -> None:
-    assert rule_sentence(parse_rule("FREQ=MONTHLY"), None, "en") == "every month"
-    assert rule_sentence(parse_rule("FREQ=WEEKLY;BYHOUR=9"), None, "en") == "every week at hour 9"
-    assert rule_sentence(parse_rule("FREQ=WEEKLY;BYHOUR=9"), None, "zh") == "每周的 9 时"
-    assert rule_sentence(parse_rule("FREQ=DAILY;BYHOUR=9;BYMINUTE=0"), None, "en") == "every day at 09:00"
-    assert rule_sentence(parse_rule("FREQ=DAILY;BYHOUR=9;BYMINUTE=0;BYSECOND=0"), None, "en") == "every day at 09:00:00"
+    assert describe_rule(parse_rule("FREQ=MONTHLY"), None, "en") == "every month"
+    assert describe_rule(parse_rule("FREQ=WEEKLY;BYHOUR=9"), None, "en") == "every week at hour 9"
+    assert describe_rule(parse_rule("FREQ=WEEKLY;BYHOUR=9"), None, "zh") == "每周的 9 时"
+    assert describe_rule(parse_rule("FREQ=DAILY;BYHOUR=9;BYMINUTE=0"), None, "en") == "every day at 09:00"
+    assert describe_rule(parse_rule("FREQ=DAILY;BYHOUR=9;BYMINUTE=0;BYSECOND=0"), None, "en") == "every day at 09:00:00"
 
 
 def test_a_date_as_start_is_its_midnight() -> None:
-    assert rule_sentence(parse_rule("FREQ=YEARLY"), date(2026, 3, 14), "en") == "every year on 14 March at 00:00"
+    assert describe_rule(parse_rule("FREQ=YEARLY"), date(2026, 3, 14), "en") == "every year on 14 March at 00:00"
 
 
 def meaning(rule: Rule, start: datetime | None) -> Rule:
     """Two rules with one meaning may share a sentence: an implied part said, a week start that changes nothing."""
-    told = rule if start is None else completed(rule, start)
+    told = rule if start is None else complete_rule(rule, start)
     in_weeks = told.freq is Frequency.WEEKLY and (told.interval > 1 or told.by_set_position)
     return told if in_weeks or told.by_week_number else replace(told, wkst=0)
 
@@ -142,7 +142,7 @@ def test_different_rules_have_different_sentences(start: datetime | None, langua
         except InvalidSchedule:
             continue
         for near in _neighbours(rule, random):
-            said = rule_sentence(near, start, language)
+            said = describe_rule(near, start, language)
             assert sentences.setdefault(said, meaning(near, start)) == meaning(near, start), said
             assert "  " not in said
             assert said == said.strip()
@@ -167,4 +167,4 @@ def _neighbours(rule: Rule, random: Random) -> list[Rule]:
 
 
 def test_chinese_never_speaks_of_working_days() -> None:
-    assert "工作日" not in rule_sentence(parse_rule("FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"), START, "zh")
+    assert "工作日" not in describe_rule(parse_rule("FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"), START, "zh")

@@ -8,7 +8,7 @@ import pytest
 
 import horae
 from horae.schedule.lint import lint
-from horae.schedule.text import read
+from horae.schedule.text import parse_text
 from horae.schedule.text.chinese_words import chinese_number
 from tests.unit.schedule.test_text_english import NOW, WORKING, ZONE, calendar, every, once, understood
 
@@ -199,11 +199,11 @@ def test_the_choices_of_a_refusal_are_understood_as_written(text: str, choices: 
     ],
 )
 def test_early_hour_without_a_part_of_the_day_is_noted(text: str, notes: tuple[str, ...]) -> None:
-    assert read(text, zone="Asia/Shanghai", now=NOW).notes == notes
+    assert parse_text(text, zone="Asia/Shanghai", now=NOW).notes == notes
 
 
 def test_early_hour_is_explained_in_both_languages() -> None:
-    reading = read("明天3点", zone="Asia/Shanghai", now=NOW)
+    reading = parse_text("明天3点", zone="Asia/Shanghai", now=NOW)
     found = lint(reading.schedule, NOW, notes=reading.notes)
     assert [each.in_language("zh") for each in found] == ["按 03:00 理解；下午请写“下午3点”。"]
     assert [each.in_language("en") for each in found] == ['Read as 03:00; for the afternoon write "下午3点".']
@@ -211,5 +211,5 @@ def test_early_hour_is_explained_in_both_languages() -> None:
 
 def test_text_that_is_not_understood_is_quoted_whole() -> None:
     with pytest.raises(horae.InvalidSchedule) as caught:
-        read("下个月最后一个工作日", zone="Asia/Shanghai", now=NOW)
+        parse_text("下个月最后一个工作日", zone="Asia/Shanghai", now=NOW)
     assert "“下个月最后一个工作日”" in caught.value.in_language("zh").message

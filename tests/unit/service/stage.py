@@ -14,7 +14,7 @@ from horae.encryption import Key
 from horae.errors import Refusal
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.accounts.principal import Principal, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
@@ -22,12 +22,12 @@ from horae.model.outcome import Outcome, Settlement, Succeeded
 from horae.model.run import Run
 from horae.model.task import Target, Task
 from horae.ports.full_store import Keeping
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.store import DEFAULT_TERMS
 from horae.runtime.stores import make_store
-from horae.service.accounts.approval_policy import Gate
-from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.approval_policy import ApprovalPolicy
+from horae.service.accounts.secrets import SecretVault
 from horae.service.service import Service
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
 from horae.virtual_time import VirtualClock
@@ -40,19 +40,23 @@ CHIEF = Principal("chief", admin=True, actor="tok_chief", via="http", request="r
 TARGET = Target("function", '{"name":"garden.water"}')
 
 
-ALLOWED = Gate(frozenset({"garden.water"}))
+ALLOWED = ApprovalPolicy(frozenset({"garden.water"}))
 """What the operator lets agents call by themselves."""
 
 
 class House:
     """The whole service, and all that it told."""
 
-    def __init__(self, store: Keeping | None = None, gate: Gate = ALLOWED, clock: VirtualClock | None = None) -> None:
+    def __init__(
+        self, store: Keeping | None = None, gate: ApprovalPolicy = ALLOWED, clock: VirtualClock | None = None
+    ) -> None:
         self.store: Keeping = store or MemoryStore()
         self.clock = clock or VirtualClock(NOON)
         self.told: list[datetime | None] = []
-        secrets = SecretBox(self.store, Key.random(), self.clock)
-        self.service = Service(self.store, self.clock, "Europe/Berlin", secrets, on_write=self.told.append, approval_policy=gate)
+        secrets = SecretVault(self.store, Key.random(), self.clock)
+        self.service = Service(
+            self.store, self.clock, "Europe/Berlin", secrets, on_write=self.told.append, approval_policy=gate
+        )
         self.tasks = self.service.tasks
         # Time stands still between two tasks, and still the one that was made first has the lower name.
         numbers = count(1)
@@ -61,7 +65,7 @@ class House:
         self.ledger = self.service.ledger
 
     async def add(self, when: Any = "every 1h", who: Principal = ADA, **fields: Any) -> Task:
-        wish = Wish("water the plants", when, TARGET, zone="UTC")
+        wish = TaskRequest("water the plants", when, TARGET, zone="UTC")
         return await self.tasks.create(who, wish._replace(**fields))
 
     async def member(
@@ -79,7 +83,7 @@ class House:
     async def claim(self, routes: frozenset[str] | None = None) -> list[Run]:
         """What a node does that sees what is due now."""
         await self.store.join(a_node(renewed=self.clock.now()))
-        claimant = Claimant(NODE, self.clock.now(), STANDARD_TERMS.poll_ceiling, routes)
+        claimant = ClaimContext(NODE, self.clock.now(), DEFAULT_TERMS.poll_ceiling, routes)
 
         def decide(facts: Facts, entry: Entry, token: int) -> Change:
             return fire(facts, entry, token, claimant)

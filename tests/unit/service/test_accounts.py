@@ -22,12 +22,12 @@ from horae.model.accounts.account import (
     owner_from,
     owner_record,
     quotas_of,
-    strictest,
+    strictest_quotas,
     token_from,
     token_record,
 )
 from horae.model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
-from horae.service.runs.lanes import MOST_IN_LANE
+from horae.service.runs.lanes import MAX_LANE_LIMIT
 from horae.testing.factories import HOUR, NOON
 from tests.unit.service.stage import house_on
 
@@ -75,7 +75,7 @@ async def test_concurrent_runs_are_a_lane() -> None:
         await accounts.put(CHIEF, "ada", quotas={"concurrent_runs": 2})
         assert await seats() == {"owner:ada": 2}
         await accounts.put(CHIEF, "ada", quotas={"concurrent_runs": None})
-        assert await seats() == {"owner:ada": MOST_IN_LANE}
+        assert await seats() == {"owner:ada": MAX_LANE_LIMIT}
 
 
 @pytest.mark.parametrize(
@@ -270,13 +270,13 @@ def test_limits_come_back_from_a_record(quotas: Quotas) -> None:
 
 @given(QUOTAS, QUOTAS)
 def test_the_strictest_of_two_allows_nothing_that_either_forbids(one: Quotas, other: Quotas) -> None:
-    both = strictest(one, other)
-    assert both == strictest(other, one)
-    assert strictest(both, one) == both
+    both = strictest_quotas(one, other)
+    assert both == strictest_quotas(other, one)
+    assert strictest_quotas(both, one) == both
     for mine, theirs in zip(both[1:], one[1:], strict=True):
         assert theirs is None or (mine is not None and mine <= theirs)  # type: ignore[operator]
     assert one.shortest_interval is None or (both.shortest_interval or timedelta(0)) >= one.shortest_interval
-    assert strictest(agent_quotas(one), one) == agent_quotas(one), "an agent has at most what its owner has"
+    assert strictest_quotas(agent_quotas(one), one) == agent_quotas(one), "an agent has at most what its owner has"
     assert agent_quotas(one, tuple(NO_QUOTAS._asdict().items())) == one
 
 

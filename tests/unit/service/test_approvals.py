@@ -12,10 +12,10 @@ from horae.model.change import Facts
 from horae.model.outcome import Failed
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.accounts.approval_policy import STRICT, Gate
+from horae.service.accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from horae.service.accounts.approvals import digest_of
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.task_request import Options, Wish
+from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import HOUR, MINUTE, NOON
 from tests.unit.service.stage import house_on
 
@@ -23,7 +23,7 @@ from .stage import ADA, BOB, CHIEF, House, code_of, refusal_of
 
 HTTP = Target("http", '{"url":"https://example.org/"}')
 EVENT = Target("event", "{}")
-WISH = Wish("call home", "every 1h 10 times", HTTP, zone="UTC")
+WISH = TaskRequest("call home", "every 1h 10 times", HTTP, zone="UTC")
 TOLD = WISH._replace(target=EVENT)
 
 
@@ -55,7 +55,7 @@ async def test_what_reaches_out_waits_for_a_person(target: Target) -> None:
         assert need.kind == "awaiting_approval"
         facts = await house.service.approvals.approve(ADA, task.id, digest_of(task))
         assert facts.status.state is TaskState.ACTIVE
-        assert not STRICT.awaits_approval(facts.task)
+        assert not STRICT_POLICY.awaits_approval(facts.task)
         house.later(HOUR)
         assert len(await house.claim()) == 1
 
@@ -66,7 +66,7 @@ WATER = Target("function", '{"name":"garden.water"}')
 @pytest.mark.parametrize(("target", "allowed"), [(EVENT, ()), (WATER, ("garden.water",)), (WATER, ("*",))])
 async def test_prompt_and_allowed_function_need_no_approval(target: Target, allowed: tuple[str, ...]) -> None:
     async with house_on() as house:
-        house = House(house.store, gate=Gate(frozenset(allowed)))
+        house = House(house.store, gate=ApprovalPolicy(frozenset(allowed)))
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH._replace(target=target))
         assert await standing(house, task) == (TaskState.ACTIVE, None)

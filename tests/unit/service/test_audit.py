@@ -15,23 +15,23 @@ from horae.errors import StoreFull
 from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed
-from horae.model.record import Record, Writing
+from horae.model.record import Record, RecordWrite
 from horae.ports.full_store import Keeping
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
-from horae.service.accounts.audit import AuditRow, Verdict
-from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.audit import AuditRow, ChainVerdict
+from horae.service.accounts.secrets import SecretVault
 from horae.service.service import Service
-from horae.service.tasks.commit import Deed
+from horae.service.tasks.commit import AuditAction
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import HOUR, NOON, a_node
 from horae.virtual_time import VirtualClock
 from tests.unit.service.stage import house_on
 
 from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of
 
-WISH = Wish("water the plants", "every 1h", TARGET, zone="UTC")
+WISH = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 DEEDS: dict[str, Callable[[House, Principal, str], Awaitable[object]]] = {
     "task.create": lambda house, who, _: house.tasks.create(who, WISH._replace(owner="ada")),
     "task.edit": lambda house, who, task: house.tasks.edit(who, task, Edits(name="other")),
@@ -95,10 +95,10 @@ async def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Pat
 
         def breaks(facts: Facts) -> Change:
             taken = Record("in the way", "here", "", "{}")
-            return Change(status=facts.status._replace(skips_left=7), attached=(Writing(taken, 99),))
+            return Change(status=facts.status._replace(skips_left=7), attached=(RecordWrite(taken, 99),))
 
         with pytest.raises(Exception, match="in the way"):
-            await service.tasks._change(CHIEF, task.id, breaks, Deed("task.skip"))
+            await service.tasks._change(CHIEF, task.id, breaks, AuditAction("task.skip"))
         assert not (await store.records("audit.open")).items
         facts = await service.tasks.get(ROOT, task.id)
         assert facts.status.skips_left == 0
@@ -109,7 +109,7 @@ async def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Pat
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            await service.tasks._change(CHIEF, task.id, raises, Deed("task.skip"))
+            await service.tasks._change(CHIEF, task.id, raises, AuditAction("task.skip"))
         assert len((await store.records("audit.open")).items) == 1
         await service.tasks.delete(CHIEF, task.id)
         rows = (await service.audit.page(ROOT)).items
@@ -122,7 +122,7 @@ async def _on(url: str, scene: Callable[[Keeping, Service], Awaitable[None]]) ->
     store = make_store(url)
     await store.open()
     clock = VirtualClock(NOON)
-    await scene(store, Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)))
+    await scene(store, Service(store, clock, "UTC", SecretVault(store, Key.random(), clock)))
     await store.close()
 
 
@@ -269,7 +269,7 @@ TAMPERED: dict[str, tuple[Callable[[House], Awaitable[None]], int]] = {
 async def test_a_chain_that_nobody_touched_is_whole() -> None:
     async with house_on() as house:
         audit = house.service.audit
-        assert await audit.verify(ROOT) == Verdict(ok=True, rows=0, open_rows=0)
+        assert await audit.verify(ROOT) == ChainVerdict(ok=True, rows=0, open_rows=0)
         await sealed(house)
         whole = await audit.verify(ROOT)
         assert (whole.ok, whole.rows, whole.open_rows, whole.broken) == (True, 6, 0, None)

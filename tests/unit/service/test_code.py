@@ -6,7 +6,7 @@ import asyncio
 
 from horae.model.task import PauseCause, TaskState
 from horae.service.runs.overview import NeedKind
-from horae.service.tasks.declared_tasks import CODE_KEY
+from horae.service.tasks.declared_tasks import CODE_KEY_PREFIX
 from horae.testing.factories import HOUR
 from tests.unit.service.stage import house_on
 
@@ -15,12 +15,12 @@ from .stage import ADA, BOB, House
 
 async def declared(house: House, *names: str) -> None:
     for name in names:
-        await house.add(key=CODE_KEY + name, name=name)
+        await house.add(key=CODE_KEY_PREFIX + name, name=name)
         await house.service.declared_tasks.restore(ADA, name)
 
 
 async def state_of(house: House, name: str) -> tuple[TaskState, PauseCause | None]:
-    standing = (await house.tasks.find_by_name(ADA, CODE_KEY + name)).status
+    standing = (await house.tasks.find_by_name(ADA, CODE_KEY_PREFIX + name)).status
     return standing.state, None if standing.pause is None else standing.pause.cause
 
 
@@ -117,5 +117,7 @@ async def test_many_that_start_at_once_set_it_aside_once() -> None:
     async with house_on() as house:
         await declared(house, "water", "weed")
         await house.service.declared_tasks.register_start(ADA, {"garden": ["water", "weed"]})
-        starts = await asyncio.gather(*(house.service.declared_tasks.register_start(ADA, {"garden": ["weed"]}) for _ in range(5)))
+        starts = await asyncio.gather(
+            *(house.service.declared_tasks.register_start(ADA, {"garden": ["weed"]}) for _ in range(5))
+        )
         assert sorted(name for start in starts for name in start) == ["water"]

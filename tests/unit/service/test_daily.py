@@ -11,7 +11,7 @@ import pytest
 
 from horae.model.accounts.account import owner_from, owner_record
 from horae.model.accounts.principal import AGENT_QUOTAS, Principal, Role
-from horae.model.counts import AGENT, hour_of
+from horae.model.counts import AGENT_PREFIX, hour_of
 from horae.model.task import Task
 from horae.ports.store import RunFilter
 from horae.testing.factories import HOUR, MINUTE
@@ -134,7 +134,9 @@ async def test_hundreds_of_agents_and_owners_are_added_up_once() -> None:
     async with house_on() as house:
         for number in range(5):
             await house.member(f"owner-{number}")
-        everybody = _Looked({(hour_of(house.clock.now()), f"{AGENT}robot-{number}"): 501 for number in range(50)})
+        everybody = _Looked(
+            {(hour_of(house.clock.now()), f"{AGENT_PREFIX}robot-{number}"): 501 for number in range(50)}
+        )
 
         async def counts(owner: str | None, _hours: object) -> Mapping[tuple[int, str], int]:
             return everybody if owner is None else {}

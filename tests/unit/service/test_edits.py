@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Retry, policies_for
-from horae.model.task import FRESH, Target, Task, TaskState
+from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Retry, policies_for
+from horae.model.task import NEW_TASK_STATUS, Target, Task, TaskState
 from horae.schedule import Cron, Every, Once
-from horae.service.tasks.edits import KEEP, Edits, FireChanges, edited_task, fire_changes
+from horae.service.tasks.edits import KEEP, Edits, FireChanges, apply_edits, fire_changes
 from horae.service.tasks.task_request import NEVER, Options
 from horae.testing.factories import HOUR, MINUTE, NOON, a_task
 from tests.unit.service.stage import house_on
@@ -22,7 +22,7 @@ NINE = Cron(expression="0 9 * * *", zone="Asia/Tokyo")
 
 
 def edited(task: Task, **said: Any) -> Task:
-    return edited_task(task, Edits(**said), "UTC", NOON)
+    return apply_edits(task, Edits(**said), "UTC", NOON)
 
 
 def whole(**fields: Any) -> Task:
@@ -76,8 +76,8 @@ def test_where_neither_says_a_zone_the_deployment_does() -> None:
 
 def test_policies_that_nobody_chose_follow_the_kind_of_the_schedule() -> None:
     once = Once(at=NOON + HOUR)
-    assert edited(a_task(policies=ORDINARY), when=once).policies == ONE_SHOT
-    assert edited(a_task(schedule=once, policies=ONE_SHOT), when="every 1h").policies == ORDINARY
+    assert edited(a_task(policies=DEFAULT_POLICIES), when=once).policies == ONE_SHOT_POLICIES
+    assert edited(a_task(schedule=once, policies=ONE_SHOT_POLICIES), when="every 1h").policies == DEFAULT_POLICIES
 
 
 def test_policies_that_somebody_chose_stay() -> None:
@@ -115,20 +115,20 @@ def test_one_policy_is_laid_over_the_others() -> None:
 def test_fires_that_stay_are_told_neither_as_gone_nor_as_new() -> None:
     before = a_task(schedule=Every(interval=HOUR))
     after = before._replace(schedule=Every(interval=HOUR / 2))
-    changes = fire_changes(before, after, FRESH, NOON, most=4)
+    changes = fire_changes(before, after, NEW_TASK_STATUS, NOON, most=4)
     assert changes.removed == ()
     assert changes.added == (NOON + HOUR / 2, NOON + 1.5 * HOUR)
 
 
 def test_the_same_schedule_moves_nothing() -> None:
     task = a_task()
-    assert fire_changes(task, task._replace(name="another"), FRESH, NOON) == FireChanges()
+    assert fire_changes(task, task._replace(name="another"), NEW_TASK_STATUS, NOON) == FireChanges()
 
 
 def test_repeats_begin_anew_with_a_new_schedule() -> None:
     before = a_task(schedule=Every(interval=HOUR, repeat=3))
     after = before._replace(schedule=Every(interval=HOUR, repeat=2))
-    changes = fire_changes(before, after, FRESH._replace(counted=2), NOON)
+    changes = fire_changes(before, after, NEW_TASK_STATUS._replace(counted=2), NOON)
     assert (changes.removed, changes.added) == ((), (NOON + 2 * HOUR,))
 
 

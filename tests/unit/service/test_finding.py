@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.model.change import Change, Facts
-from horae.model.page import LARGEST_PAGE, Page
+from horae.model.page import MAX_PAGE_SIZE, Page
 from horae.model.task import Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.testing.decisions import saying
@@ -57,9 +57,9 @@ async def test_how_many_there_are_is_known_by_state_and_counted_up_to_a_bound_el
         assert asked == [TaskFilter("")], "the others cost the same however many there are"
         monkeypatch.setattr("horae.service.tasks.lookup.LARGEST_PAGE", 2)
         for most, text, expected in ((4, "task", (4, True)), (4, "task 1", (1, False)), (6, "task", (5, False))):
-            monkeypatch.setattr("horae.service.tasks.lookup.COUNTED_UP_TO", most)
+            monkeypatch.setattr("horae.service.tasks.lookup.MAX_COUNTED", most)
             assert await house.tasks.count(ADA, TaskFilter(text=text)) == expected
-        monkeypatch.setattr("horae.service.tasks.lookup.COUNTED_UP_TO", 2)
+        monkeypatch.setattr("horae.service.tasks.lookup.MAX_COUNTED", 2)
         odd = TaskFilter(labels=(("odd", "1"),))
         assert await house.tasks.count(ADA, odd) == (2, False), "not more than that, but exactly as many"
 
@@ -81,7 +81,7 @@ async def test_what_is_somebody_elses_is_not_taken_for_all_that_is_ones_own() ->
         assert len((await house.runs.page(ADA, RunFilter("ada"))).items) == 1
 
 
-@pytest.mark.parametrize("limit", [0, -1, LARGEST_PAGE + 2, 1.5, "3", None, True])
+@pytest.mark.parametrize("limit", [0, -1, MAX_PAGE_SIZE + 2, 1.5, "3", None, True])
 async def test_a_page_has_a_sensible_size(limit: object) -> None:
     async with house_on() as house:
         task = await house.add()
@@ -206,7 +206,9 @@ async def test_name_resolves_to_the_unfinished_task() -> None:
         added_again = await house.add(name="tea")
         for asked in ("tea", "te"):
             assert (await house.tasks.find_by_name(ADA, asked)).task == added_again, asked
-        assert (await house.tasks.find_by_name(ADA, cancelled.id)).task == cancelled, "an id names one task in any state"
+        assert (await house.tasks.find_by_name(ADA, cancelled.id)).task == cancelled, (
+            "an id names one task in any state"
+        )
 
 
 async def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:

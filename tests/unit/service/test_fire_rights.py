@@ -13,17 +13,17 @@ from horae.model.outcome import Failed, Skipped
 from horae.model.reason import Reason
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.accounts.approval_policy import Gate
+from horae.service.accounts.approval_policy import ApprovalPolicy
 from horae.service.accounts.approvals import digest_of
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import HOUR, MINUTE
 from tests.unit.service.stage import house_on
 
 from .stage import ADA, CHIEF, House, code_of
 
 EVENT = Target("event", "{}")
-PROMPT = Wish("look", "every 1h 20 times", EVENT, zone="UTC")
+PROMPT = TaskRequest("look", "every 1h 20 times", EVENT, zone="UTC")
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres", "mariadb"])
@@ -151,9 +151,9 @@ async def moved_lane(house: House) -> None:
 
 
 def skipped(reason: Reason) -> tuple[str, Reason]:
-    from horae.model.reason import sentence  # noqa: PLC0415 - for this helper alone
+    from horae.model.reason import describe_reason  # noqa: PLC0415 - for this helper alone
 
-    return sentence(reason), reason
+    return describe_reason(reason), reason
 
 
 async def test_task_in_another_lane_stops_with_its_agent() -> None:
@@ -331,7 +331,7 @@ async def test_owner_that_is_made_for_tasks_that_are_there_pauses_none_of_them()
 
 async def function_no_longer_allowed(house: House) -> None:
     robot = await agent_of_ada(house)
-    open_house = House(house.store, gate=Gate(frozenset({"report"})))
+    open_house = House(house.store, gate=ApprovalPolicy(frozenset({"report"})))
     wish = PROMPT._replace(target=Target("function", '{"name":"report"}'))
     task = await open_house.tasks.create(robot, wish)
     assert await state_of(house, task) == (TaskState.ACTIVE, None)

@@ -8,7 +8,7 @@ import pytest
 
 from horae.model.accounts.principal import LOCAL
 from horae.service.tasks.function_records import NO_DEFAULTS, FormerName, Registration, Signature
-from horae.service.tasks.functions import Catalogue
+from horae.service.tasks.functions import FunctionCatalogue
 from horae.testing.factories import NOON
 
 from .stage import House
@@ -21,7 +21,7 @@ def registration(name: str, module: str) -> Registration:
     return Registration(name, module, Signature(), NO_DEFAULTS, NOON)
 
 
-async def _registered(module: str) -> Catalogue:
+async def _registered(module: str) -> FunctionCatalogue:
     functions = House().service.functions
     await functions.register(LOCAL, [registration("report", module)])
     await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
@@ -50,7 +50,7 @@ def test_file_of_the_same_name_is_another_one_while_nodes_run_with_it(module: st
     assert FORMER.is_from(module, running=True) is same
 
 
-async def _forgotten() -> Catalogue:
+async def _forgotten() -> FunctionCatalogue:
     functions = House().service.functions
     await functions.register(LOCAL, [registration("report", JOBS)])
     await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
@@ -60,5 +60,5 @@ async def _forgotten() -> Catalogue:
 
 async def test_alias_goes_with_its_function() -> None:
     found = await _forgotten()
-    assert found._replace(removed={}) == Catalogue({"jobs.other": found.functions["jobs.other"]})
+    assert found._replace(removed={}) == FunctionCatalogue({"jobs.other": found.functions["jobs.other"]})
     assert found.removed == {"jobs.report": "/srv/new/jobs.py"}

@@ -22,7 +22,15 @@ from horae.service.tasks.function_records import (
     registration_json,
 )
 from horae.service.tasks.functions import apply_defaults
-from horae.service.tasks.task_request import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, Wish, read_policies
+from horae.service.tasks.task_request import (
+    NEVER,
+    NO_OPTIONS,
+    MissedRequest,
+    Options,
+    RetryRequest,
+    TaskRequest,
+    read_policies,
+)
 
 MAIL = Target("function", '{"name":"mail"}')
 EVERY = Every(interval=timedelta(hours=1))
@@ -34,7 +42,9 @@ EVERY = Every(interval=timedelta(hours=1))
         NO_OPTIONS,
         Options(missed="latest within 1h", retries=0, timeout=90.5),
         Options(missed=Missed("all", None, 7), retry=Retry(None, timedelta(seconds=5), 1.5, timedelta(minutes=2))),
-        Options(missed=MissedWish(within=NEVER), retry=RetryWish(backoff="5s"), give_up_after=NEVER, retries=NEVER),
+        Options(
+            missed=MissedRequest(within=NEVER), retry=RetryRequest(backoff="5s"), give_up_after=NEVER, retries=NEVER
+        ),
         Options(overlap="queue", max_duration=timedelta(hours=2), guarantee="at_most_once", priority=3, notify_after=9),
     ],
 )
@@ -65,20 +75,23 @@ def test_text_that_means_nothing_does_not_keep_other_registrations_from_being_re
         (Options(), Options(retries=0), 1, 60),
         (Options(retries=2), Options(retries=0), 3, 60),
         (Options(retries=2), Options(retry=Retry(9, timedelta(seconds=5))), 3, 5),
-        (Options(retry=RetryWish(backoff="5s")), Options(retries=0), 1, 5),
-        (Options(retry=RetryWish(backoff="5s")), Options(retry=RetryWish(attempts=2)), 2, 5),
-        (Options(retry=RetryWish(attempts=7)), Options(retries=0), 7, 60),
+        (Options(retry=RetryRequest(backoff="5s")), Options(retries=0), 1, 5),
+        (Options(retry=RetryRequest(backoff="5s")), Options(retry=RetryRequest(attempts=2)), 2, 5),
+        (Options(retry=RetryRequest(attempts=7)), Options(retries=0), 7, 60),
     ],
 )
 def test_parts_of_retry_are_merged(said: Options, declared: Options, attempts: int, backoff: int) -> None:
-    wish, _ = apply_defaults(Wish("x", EVERY, MAIL, options=said), Defaults(options=declared))
+    wish, _ = apply_defaults(TaskRequest("x", EVERY, MAIL, options=said), Defaults(options=declared))
     retry = read_policies(EVERY, wish.options).retry
     assert (retry.attempts, retry.backoff) == (attempts, timedelta(seconds=backoff))
 
 
 def test_part_of_missed_that_the_caller_leaves_out_is_as_declared() -> None:
-    said, declared = Options(missed=MissedWish(limit=3)), Defaults(options=Options(missed=MissedWish("all", "1h")))
-    wish, names = apply_defaults(Wish("x", EVERY, MAIL, options=said), declared)
+    said, declared = (
+        Options(missed=MissedRequest(limit=3)),
+        Defaults(options=Options(missed=MissedRequest("all", "1h"))),
+    )
+    wish, names = apply_defaults(TaskRequest("x", EVERY, MAIL, options=said), declared)
     assert read_policies(EVERY, wish.options).missed == Missed("all", timedelta(hours=1), 3)
     assert names == ("policies.missed",)
     usual = policies_for(EVERY).missed

@@ -17,10 +17,10 @@ from horae.model.outcome import Succeeded
 from horae.model.task import Target
 from horae.ports.store import RunFilter, TaskFilter
 from horae.runtime.stores import make_store
-from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.secrets import SecretVault
 from horae.service.service import Service
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from horae.testing.factories import NOON
 from horae.virtual_time import VirtualClock
 
@@ -47,7 +47,7 @@ NUMBERS: dict[str, Any] = {
     "a fraction": 0.5,
     "a truth": True,
 }
-WISH = Wish("water", "every 1h", TARGET, zone="UTC")
+WISH = TaskRequest("water", "every 1h", TARGET, zone="UTC")
 Asked = Callable[[Service, Any], Awaitable[object]]
 
 TASK_METHODS: dict[str, Asked] = {
@@ -118,7 +118,7 @@ async def a_service(kind: str, folder: Path) -> AsyncIterator[Service]:
     store = make_store("memory://" if kind == "memory" else f"sqlite:///{folder}/horae.db")
     await store.open()
     clock = VirtualClock(NOON)
-    yield Service(store, clock, "UTC", SecretBox(store, Key.random(), clock))
+    yield Service(store, clock, "UTC", SecretVault(store, Key.random(), clock))
     await store.close()
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
-from horae.schedule.text import read
-from horae.service.query.instants import Stretch, asked_stretch, coming_moment
+from horae.schedule.text import parse_text
+from horae.service.query.instants import TimeSpan, parse_future_instant, parse_span
 
 NOW = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)
 """In Tokyo it is already the 16th, half past eight in the morning."""
@@ -81,8 +81,8 @@ def utc(text: str) -> datetime:
     ],
 )
 def test_an_instant_is_read_in_the_zone(text: str, zone: str, instant: str) -> None:
-    found = asked_stretch(text, zone, NOW)
-    assert found == Stretch(utc(instant), utc(instant))
+    found = parse_span(text, zone, NOW)
+    assert found == TimeSpan(utc(instant), utc(instant))
     assert found.exact
 
 
@@ -102,7 +102,7 @@ def test_an_instant_is_read_in_the_zone(text: str, zone: str, instant: str) -> N
     ],
 )
 def test_a_day_is_as_long_as_it_is_there(text: str, zone: str, first: str, hours: int) -> None:
-    found = asked_stretch(text, zone, NOW)
+    found = parse_span(text, zone, NOW)
     assert found.first == utc(first)
     assert timedelta(0) < utc(first) + timedelta(hours=hours) - found.last <= timedelta(seconds=1)
     assert not found.exact
@@ -119,14 +119,14 @@ def test_a_day_is_as_long_as_it_is_there(text: str, zone: str, first: str, hours
     ],
 )
 def test_part_of_a_day_is_a_stretch(text: str, first: str, after: str) -> None:
-    found = asked_stretch(text, "UTC", NOW)
+    found = parse_span(text, "UTC", NOW)
     assert (found.first, found.last) == (utc(first), utc(after) - timedelta(microseconds=1))
 
 
 @pytest.mark.parametrize("text", ["yesterday at 9", "yesterday at two", "today 9", "昨天 9"])
 def test_hour_without_half_of_the_day_is_refused_with_both_choices(text: str) -> None:
     with pytest.raises(Refusal) as caught:
-        asked_stretch(text, "UTC", NOW)
+        parse_span(text, "UTC", NOW)
     assert caught.value.code == "ambiguous_hour"
     assert caught.value.source == text
 
@@ -134,7 +134,7 @@ def test_hour_without_half_of_the_day_is_refused_with_both_choices(text: str) ->
 @pytest.mark.parametrize("text", ["yesterday at 9am", "last Monday at 9am", "昨天早上9点", "上周一早上9点"])
 def test_schedule_does_not_accept_days_that_have_passed(text: str) -> None:
     with pytest.raises(Refusal):
-        read(text, zone="UTC", now=NOW)
+        parse_text(text, zone="UTC", now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -142,21 +142,21 @@ def test_schedule_does_not_accept_days_that_have_passed(text: str) -> None:
     [("next Friday at 9am", "2026-11-20T09:00"), ("in 2h", "2026-11-16T01:30"), ("9am", "2026-11-16T09:00")],
 )
 def test_moment_to_come_is_read_forward(text: str, instant: str) -> None:
-    assert coming_moment(text, "UTC", NOW) == utc(instant)
+    assert parse_future_instant(text, "UTC", NOW) == utc(instant)
 
 
 def test_an_instant_as_a_value_is_taken_as_it_is() -> None:
     at = datetime(2026, 11, 15, 9, tzinfo=ZoneInfo(TOKYO))
-    assert asked_stretch(at, BERLIN, NOW) == Stretch(utc("2026-11-15T00:00"), utc("2026-11-15T00:00"))
-    assert asked_stretch(at, BERLIN, NOW).first.tzinfo is UTC
+    assert parse_span(at, BERLIN, NOW) == TimeSpan(utc("2026-11-15T00:00"), utc("2026-11-15T00:00"))
+    assert parse_span(at, BERLIN, NOW).first.tzinfo is UTC
     with pytest.raises(Refusal) as caught:
-        asked_stretch(datetime(2026, 11, 15, 9), BERLIN, NOW)
+        parse_span(datetime(2026, 11, 15, 9), BERLIN, NOW)
     assert caught.value.code == "naive_instant"
 
 
 @pytest.mark.parametrize("text", ["now", " NOW ", "现在"])
 def test_now_is_a_moment(text: str) -> None:
-    assert asked_stretch(text, BERLIN, NOW) == Stretch(NOW, NOW)
+    assert parse_span(text, BERLIN, NOW) == TimeSpan(NOW, NOW)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_now_is_a_moment(text: str) -> None:
     ],
 )
 def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
-    assert asked_stretch(text, BERLIN, NOW) == Stretch(NOW - length, NOW - length)
+    assert parse_span(text, BERLIN, NOW) == TimeSpan(NOW - length, NOW - length)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
 )
 def test_what_is_no_moment_is_refused_with_examples(text: str) -> None:
     with pytest.raises(Refusal) as caught:
-        asked_stretch(text, BERLIN, NOW)
+        parse_span(text, BERLIN, NOW)
     assert caught.value.code == "unclear_moment"
     assert "yesterday" in caught.value.hint
 
@@ -216,7 +216,7 @@ def test_what_is_no_moment_is_refused_with_examples(text: str) -> None:
 def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
     for zone in ("UTC", TOKYO, "America/New_York", "Pacific/Apia"):
         try:
-            found = asked_stretch(text, zone, NOW)
+            found = parse_span(text, zone, NOW)
         except Refusal:
             continue
         assert found.first <= found.last
@@ -226,10 +226,10 @@ def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
 def test_beyond_the_ends_of_the_calendar_nothing_is_asked(text: str) -> None:
     for zone in ("UTC", TOKYO, "America/New_York"):
         with pytest.raises(Refusal) as caught:
-            asked_stretch(text, zone, NOW)
+            parse_span(text, zone, NOW)
         assert caught.value.code == "unclear_moment"
 
 
 def test_a_zone_that_there_is_not_is_refused() -> None:
     with pytest.raises(Refusal):
-        asked_stretch("02:00", "Mars/Olympus", NOW)
+        parse_span("02:00", "Mars/Olympus", NOW)

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from horae.errors import Conflict, NotFound
-from horae.ports.lease_terms import agreeing
-from horae.ports.store import STANDARD_TERMS
+from horae.ports.lease_terms import make_lease_record
+from horae.ports.store import DEFAULT_TERMS
 from horae.service.runs.nodes import NodeState
 from horae.testing.factories import MICROSECOND, NODE, NOON, SECOND, a_node
 from horae.wire.overview import node_seen_json
@@ -16,7 +16,7 @@ from tests.unit.service.stage import house_on
 
 from .stage import ROOT
 
-LEASE = STANDARD_TERMS.lease
+LEASE = DEFAULT_TERMS.lease
 
 
 async def test_a_node_is_live_until_it_has_not_renewed_for_more_than_a_lease() -> None:
@@ -30,7 +30,7 @@ async def test_a_node_is_live_until_it_has_not_renewed_for_more_than_a_lease() -
 
 async def test_how_long_a_lease_is_was_agreed_on() -> None:
     async with house_on() as house:
-        await house.store.put_record(agreeing(timedelta(minutes=2)), replacing=None)
+        await house.store.put_record(make_lease_record(timedelta(minutes=2)), replacing=None)
         await house.store.join(a_node())
         house.later(timedelta(minutes=2))
         assert [seen.state for seen in await house.service.nodes.all(ROOT)] == [NodeState.LIVE]

@@ -11,18 +11,24 @@ from typing import Any, Final
 import pytest
 
 from horae.errors import StoreUnavailable
-from horae.model.accounts.operation import KEPT, MOST_REFUSALS, SILENCE, Operation, OperationState
+from horae.model.accounts.operation import (
+    HEARTBEAT_TIMEOUT,
+    MAX_REFUSALS,
+    OPERATION_RETENTION,
+    Operation,
+    OperationState,
+)
 from horae.model.accounts.principal import Principal, Scope
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.service.tasks.bulk import Action
-from horae.service.tasks.operations import Operations, Order
+from horae.service.tasks.operations import OperationRequest, Operations
 from horae.virtual_time import VirtualClock
 
 from .stage import ADA, BOB, CHIEF, ROOT, House, code_of
 
-PAUSE: Final = Order("pause", {"q": "water"}, {"note": "rain"})
-RUN: Final = Order("run", {}, {})
+PAUSE: Final = OperationRequest("pause", {"q": "water"}, {"note": "rain"})
+RUN: Final = OperationRequest("run", {}, {})
 ALL: Final = TaskFilter()
 ROBOT: Final = Principal("ada", agent="robot")
 ABSENT: Final = "opn_" + "0" * 32
@@ -94,10 +100,10 @@ async def test_every_task_has_its_turn_and_the_operation_says_so(clock: VirtualC
 
 async def test_only_the_first_refusals_are_kept_and_all_are_counted(clock: VirtualClock) -> None:
     async with operations_house(clock) as house:
-        for each in await garden(house, MOST_REFUSALS + 5):
+        for each in await garden(house, MAX_REFUSALS + 5):
             await house.tasks.cancel(ADA, each.id)
         over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, pausing(house)))
-        assert (over.done, over.refused, len(over.refusals)) == (0, MOST_REFUSALS + 5, MOST_REFUSALS)
+        assert (over.done, over.refused, len(over.refusals)) == (0, MAX_REFUSALS + 5, MAX_REFUSALS)
 
 
 async def test_progress_is_told_while_it_goes_on(clock: VirtualClock) -> None:
@@ -115,7 +121,7 @@ async def test_progress_is_told_while_it_goes_on(clock: VirtualClock) -> None:
         seen = await house.service.operations.get(ADA, begun.id)
         assert (seen.state, seen.total, seen.done) == ("running", 3, 2)
         assert house.clock.now() - seen.updated <= timedelta(seconds=1)
-        await house.clock.pause(10 * SILENCE.total_seconds())
+        await house.clock.pause(10 * HEARTBEAT_TIMEOUT.total_seconds())
         assert (await elsewhere(house).get(ADA, begun.id)).state == "running", "it lives, however long one task takes"
         gate.opened.set()
         assert (await ended(house, begun)).done == 3
@@ -208,7 +214,7 @@ async def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_b
         gate = Gate()
         begun = await dead.begin(ADA, PAUSE, ALL, gate)
         operations = house.service.operations
-        await house.clock.pause(SILENCE.total_seconds())
+        await house.clock.pause(HEARTBEAT_TIMEOUT.total_seconds())
         assert (await operations.get(ADA, begun.id)).state == "running"
         assert await code_of(operations.begin(ADA, PAUSE, ALL, nothing)) == "operation_going"
         await house.clock.pause(1)
@@ -369,9 +375,9 @@ async def test_who_began_and_who_ended_it_is_in_the_audit_trail(clock: VirtualCl
 async def test_they_are_forgotten_after_a_week(clock: VirtualClock) -> None:
     async with operations_house(clock) as house:
         over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, nothing))
-        await house.store.drop_expired(house.clock.now() + KEPT - timedelta(minutes=1), 100)
+        await house.store.drop_expired(house.clock.now() + OPERATION_RETENTION - timedelta(minutes=1), 100)
         assert (await house.service.operations.get(ADA, over.id)).state == "finished"
-        assert await house.store.drop_expired(house.clock.now() + KEPT + timedelta(minutes=1), 100) == 2
+        assert await house.store.drop_expired(house.clock.now() + OPERATION_RETENTION + timedelta(minutes=1), 100) == 2
         assert await code_of(house.service.operations.get(ADA, over.id)) == "no_such_operation"
         assert (await house.service.operations.begin(ADA, PAUSE, ALL, nothing)).state == "running"
 
@@ -408,7 +414,7 @@ async def test_who_is_taken_for_dead_does_not_go_on(clock: VirtualClock, monkeyp
             return await put(*given, **named)
 
         monkeypatch.setattr(house.store, "put_record", held)
-        await house.clock.pause(SILENCE.total_seconds() + 1)
+        await house.clock.pause(HEARTBEAT_TIMEOUT.total_seconds() + 1)
         there = elsewhere(house)
         assert (await there.get(ADA, first.id)).state is OperationState.INTERRUPTED
         seen = len(passed)

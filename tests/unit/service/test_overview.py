@@ -8,12 +8,12 @@ import pytest
 
 from horae.errors import Conflict
 from horae.model.change import Facts
-from horae.model.entry import Stand
+from horae.model.entry import EntryState
 from horae.model.events.event import EventKind
 from horae.model.outcome import Failed
-from horae.model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
-from horae.ports.store import TaskFilter, Waiting
-from horae.service.runs.overview import NeedKind, needs_of
+from horae.model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
+from horae.ports.store import TaskFilter, WaitingCounts
+from horae.service.runs.overview import NeedKind, find_needs
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
 from tests.unit.service.stage import house_on
@@ -27,7 +27,7 @@ async def test_an_empty_house_is_quiet() -> None:
     async with house_on() as house:
         seen = await house.service.overview.now(ROOT)
         assert set(seen.tasks.values()) == {0}
-        assert (seen.outcomes, seen.on_time, seen.waiting, seen.needs) == ({}, None, Waiting(), ())
+        assert (seen.outcomes, seen.on_time, seen.waiting, seen.needs) == ({}, None, WaitingCounts(), ())
         assert (seen.running, seen.upcoming, seen.lanes, seen.nodes) == ((), (), (), ())
 
 
@@ -86,43 +86,45 @@ async def test_what_waits_is_told_by_what_it_waits_for() -> None:
     async with house_on() as house:
         await house.add("in 1h")
         house.later(HOUR)
-        assert (await house.service.overview.now(ADA)).waiting == Waiting(overdue=1)
+        assert (await house.service.overview.now(ADA)).waiting == WaitingCounts(overdue=1)
         await house.claim(routes=frozenset())
-        assert (await house.service.overview.now(ADA)).waiting == Waiting(stranded=1)
+        assert (await house.service.overview.now(ADA)).waiting == WaitingCounts(stranded=1)
 
 
 # --- what needs a person ---------------------------------------------------------------------------------------------
 
 
-def facts(standing: Standing = FRESH, *, stand: Stand = Stand.TIMED, lane: str | None = None) -> Facts:
+def facts(
+    standing: TaskStatus = NEW_TASK_STATUS, *, stand: EntryState = EntryState.TIMED, lane: str | None = None
+) -> Facts:
     task = a_task()
     return Facts(task, standing, (an_entry(task, stand=stand, lane=lane),))
 
 
-def paused(cause: PauseCause) -> Standing:
-    return Standing(TaskState.PAUSED, pause=Pause(NOON, cause))
+def paused(cause: PauseCause) -> TaskStatus:
+    return TaskStatus(TaskState.PAUSED, pause=Pause(NOON, cause))
 
 
 @pytest.mark.parametrize(
     ("given", "later", "kind"),
     [
         (facts(), timedelta(0), None),
-        (facts(Standing(TaskState.FAILED)), timedelta(0), NeedKind.FAILED),
-        (facts(FRESH._replace(failures=1)), timedelta(0), NeedKind.FAILING),
+        (facts(TaskStatus(TaskState.FAILED)), timedelta(0), NeedKind.FAILED),
+        (facts(NEW_TASK_STATUS._replace(failures=1)), timedelta(0), NeedKind.FAILING),
         (facts(paused(PauseCause.ORPHANED)), timedelta(0), NeedKind.ORPHANED),
         (facts(paused(PauseCause.AWAITING_APPROVAL)), timedelta(0), NeedKind.AWAITING_APPROVAL),
         (facts(paused(PauseCause.REQUESTED)), DAY, None),
         (facts(paused(PauseCause.AGENT_STOPPED)), DAY, None),
-        (facts(stand=Stand.PARKED, lane="function:gone"), timedelta(0), NeedKind.STRANDED),
-        (facts(stand=Stand.PARKED, lane="press"), DAY, None),
+        (facts(stand=EntryState.PARKED, lane="function:gone"), timedelta(0), NeedKind.STRANDED),
+        (facts(stand=EntryState.PARKED, lane="press"), DAY, None),
         (facts(), 30 * SECOND, None),
         (facts(), 31 * SECOND, NeedKind.OVERDUE),
-        (facts(stand=Stand.HELD), DAY, None),
-        (facts(FRESH._replace(failures=2), stand=Stand.READY), HOUR, NeedKind.OVERDUE),
+        (facts(stand=EntryState.HELD), DAY, None),
+        (facts(NEW_TASK_STATUS._replace(failures=2), stand=EntryState.READY), HOUR, NeedKind.OVERDUE),
     ],
 )
 def test_what_a_task_needs_a_person_for(given: Facts, later: timedelta, kind: NeedKind | None) -> None:
-    assert [need.kind for need in needs_of((given, given), NOON + later)] == ([] if kind is None else [kind])
+    assert [need.kind for need in find_needs((given, given), NOON + later)] == ([] if kind is None else [kind])
 
 
 async def test_a_task_that_gave_up_is_not_hidden_by_many_that_somebody_paused() -> None:

@@ -24,14 +24,14 @@ from horae.service.accounts.audit import Audit
 from horae.service.accounts.key_budget import KeyBudget
 from horae.service.accounts.owners import Accounts
 from horae.service.accounts.quota_sweep import QuotaSweep
-from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.tokens import Tokens
-from horae.service.events.event_bodies import Telling
+from horae.service.events.event_bodies import EventEncoder
 from horae.service.events.event_log import Events
-from horae.service.events.listeners import Audience, Presence
+from horae.service.events.listeners import ListenerKind, ListenerRegistry
 from horae.service.events.owner_sequence import Gap
 from horae.service.events.webhooks import Webhooks
-from horae.service.runs.daily_quota import Daily
+from horae.service.runs.daily_quota import DailyQuota
 from horae.service.runs.fire_rights import FireRights
 from horae.service.runs.lanes import Lanes
 from horae.service.runs.ledger import Ledger
@@ -40,12 +40,12 @@ from horae.service.runs.outages import Outages
 from horae.service.runs.overview import Overviews
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
-from horae.service.tasks.declared_tasks import Code
+from horae.service.tasks.declared_tasks import DeclaredTasks
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.function_records import FormerName
 from horae.service.tasks.functions import Functions
-from horae.service.tasks.operations import Operations, Order
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.operations import OperationRequest, Operations
+from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
@@ -63,11 +63,11 @@ SERVICES: Final = (
     Events,
     Bulk,
     Operations,
-    Code,
+    DeclaredTasks,
     Functions,
     Outages,
-    Presence,
-    SecretBox,
+    ListenerRegistry,
+    SecretVault,
     Lanes,
     Nodes,
     Accounts,
@@ -76,9 +76,9 @@ SERVICES: Final = (
     FireRights,
     QuotaSweep,
     Audit,
-    Daily,
+    DailyQuota,
     KeyBudget,
-    Telling,
+    EventEncoder,
     Tokens,
     Webhooks,
 )
@@ -101,8 +101,8 @@ def _nobody_sees(facts: Facts | None) -> None:
     raise AssertionError(facts)
 
 
-def _wish(**fields: Any) -> Wish:
-    return Wish("water the plants", "every 1h", TARGET, zone="UTC")._replace(**fields)
+def _wish(**fields: Any) -> TaskRequest:
+    return TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")._replace(**fields)
 
 
 BY_TASK: Final[dict[tuple[type, str], Ask]] = {
@@ -187,10 +187,12 @@ LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Events, "after"): lambda house: house.service.events.after(BOB, 0),
     (Bulk, "each"): _bulk,
     (Operations, "page"): lambda house: house.service.operations.page(BOB),
-    (Code, "started"): lambda house: house.service.declared_tasks.register_start(BOB, {"garden": []}),
-    (Code, "rename"): lambda house: house.service.declared_tasks.rename(BOB, FormerName("water", "garden.water")),
-    (Code, "found_again"): lambda house: house.service.declared_tasks.restore(BOB, "water"),
-    (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
+    (DeclaredTasks, "started"): lambda house: house.service.declared_tasks.register_start(BOB, {"garden": []}),
+    (DeclaredTasks, "rename"): lambda house: house.service.declared_tasks.rename(
+        BOB, FormerName("water", "garden.water")
+    ),
+    (DeclaredTasks, "found_again"): lambda house: house.service.declared_tasks.restore(BOB, "water"),
+    (SecretVault, "names"): lambda house: house.service.secrets.names(BOB),
     (Lanes, "all"): lambda house: house.service.lanes.all(BOB),
     (Lanes, "limit"): lambda house: house.service.lanes.limit(BOB, "garden", 1),
     (Accounts, "page"): lambda house: house.service.accounts.page(BOB),
@@ -204,18 +206,18 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tasks, "create_many"): "test_nobody_makes_a_task_for_somebody_else",
     (Tasks, "declare"): "test_nobody_makes_a_task_for_somebody_else",
     (Tasks, "rehearse"): "test_nobody_makes_a_task_for_somebody_else",
-    (SecretBox, "set"): "test_nobody_keeps_a_secret_for_somebody_else",
-    (SecretBox, "remove"): "test_a_secret_of_somebody_else_is_not_there",
-    (SecretBox, "grant"): "test_a_secret_of_somebody_else_is_not_there",
-    (SecretBox, "revoke_grant"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretVault, "set"): "test_nobody_keeps_a_secret_for_somebody_else",
+    (SecretVault, "remove"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretVault, "grant"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretVault, "revoke_grant"): "test_a_secret_of_somebody_else_is_not_there",
     (Agents, "get"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "is_stopped"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "put"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Agents, "quotas"): "test_what_is_the_operators_tells_nothing_of_owners",
     (FireRights, "refused"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (SecretBox, "reveal"): "test_a_secret_of_somebody_else_is_not_there",
-    (SecretBox, "rotate"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (SecretBox, "check"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (SecretVault, "reveal"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretVault, "rotate"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (SecretVault, "check"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Outages, "starting"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Outages, "stopped"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Outages, "all"): "test_what_is_the_operators_tells_nothing_of_owners",
@@ -223,7 +225,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Nodes, "all"): "test_only_an_admin_lets_nodes_go",
     (Nodes, "drain"): "test_only_an_admin_lets_nodes_go",
     (Nodes, "drain_host"): "test_only_an_admin_lets_nodes_go",
-    (SecretBox, "on"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretVault, "on"): "test_a_secret_of_somebody_else_is_not_there",
     (Accounts, "get"): "test_an_account_of_somebody_else_is_not_there",
     (Accounts, "put"): "test_an_account_of_somebody_else_is_not_there",
     (Accounts, "revoke"): "test_an_account_of_somebody_else_is_not_there",
@@ -242,15 +244,15 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Audit, "row"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Audit, "seal"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Audit, "verify"): "test_an_account_of_somebody_else_is_not_there",
-    (Daily, "enforce_owner"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (DailyQuota, "enforce_owner"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Accounts, "find"): "test_what_is_the_operators_tells_nothing_of_owners",
     (QuotaSweep, "sweep"): "test_what_is_the_operators_tells_nothing_of_owners",
     (QuotaSweep, "sweep_all"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Approvals, "stop_agent"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Approvals, "restart_agent"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Approvals, "pause_revoked"): "test_agents_of_another_owner_are_not_shown_or_limited",
-    (Daily, "enforce"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Telling, "told"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (DailyQuota, "enforce"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (EventEncoder, "told"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Webhooks, "create"): "test_a_webhook_of_somebody_else_is_not_there",
     (Webhooks, "get"): "test_a_webhook_of_somebody_else_is_not_there",
     (Webhooks, "edit"): "test_a_webhook_of_somebody_else_is_not_there",
@@ -268,9 +270,9 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Events, "last"): "test_event_numbers_say_nothing_about_other_owners",
     (Events, "gap"): "test_event_numbers_say_nothing_about_other_owners",
     (KeyBudget, "take"): "test_a_budget_of_keys_is_each_owners_own",
-    (Presence, "announcer"): "test_listeners_are_counted_for_their_owner_alone",
-    (Presence, "announced"): "test_listeners_are_counted_for_their_owner_alone",
-    (Presence, "reach"): "test_listeners_are_counted_for_their_owner_alone",
+    (ListenerRegistry, "announcer"): "test_listeners_are_counted_for_their_owner_alone",
+    (ListenerRegistry, "announced"): "test_listeners_are_counted_for_their_owner_alone",
+    (ListenerRegistry, "reach"): "test_listeners_are_counted_for_their_owner_alone",
     (Functions, "register"): "test_functions_belong_to_the_deployment",
     (Functions, "announce"): "test_functions_belong_to_the_deployment",
     (Functions, "withdraw"): "test_functions_belong_to_the_deployment",
@@ -525,7 +527,7 @@ async def test_an_operation_of_somebody_else_is_not_there() -> None:
 
     async with house_on() as house:
         mine = await of_ada(house)
-        operations, order = house.service.operations, Order("cancel", {}, {})
+        operations, order = house.service.operations, OperationRequest("cancel", {}, {})
         begun = {
             who: await operations.begin(
                 who,
@@ -595,8 +597,8 @@ async def _counted_listeners() -> None:
     assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).webhooks == 1
     assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
     announcer = presence.announcer()
-    await announcer.join(Audience("stream", "ada"))
-    async with presence.announce(Audience("terminal", "ada")):
+    await announcer.join(ListenerKind("stream", "ada"))
+    async with presence.announce(ListenerKind("terminal", "ada")):
         assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).total == 3
         assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
     await announcer.close()

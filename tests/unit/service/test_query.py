@@ -13,8 +13,8 @@ from horae.errors import Refusal
 from horae.model.run import RunState
 from horae.model.task import TaskState
 from horae.ports.store import RunFilter, TaskFilter
-from horae.service.query.filters import narrowed_runs, narrowed_tasks
-from horae.service.query.parser import LONGEST, Term, read_terms, spelled
+from horae.service.query.filters import narrow_run_filter, narrow_task_filter
+from horae.service.query.parser import MAX_CHARACTERS, Term, parse_query, render_query
 
 NOW: Final = datetime(2026, 11, 16, 12, tzinfo=UTC)
 NOVEMBER: Final = datetime(2026, 11, 1, tzinfo=UTC)
@@ -88,7 +88,7 @@ REFUSED_TASKS: Final[dict[str, tuple[str, int]]] = {
     "state:active state:paused": ("query_key_twice", 13),
     "name:a task:b": ("query_key_twice", 7),
     'report state:active "of today"': ("query_key_twice", 20),
-    "x" * (LONGEST + 1): ("query_too_long", LONGEST),
+    "x" * (MAX_CHARACTERS + 1): ("query_too_long", MAX_CHARACTERS),
 }
 REFUSED_RUNS: Final[dict[str, tuple[str, int]]] = {
     "late:>5s": ("query_key_unanswered", 0),
@@ -110,23 +110,23 @@ REFUSED_RUNS: Final[dict[str, tuple[str, int]]] = {
 
 @pytest.mark.parametrize("query", TASKS)
 def test_what_a_query_for_tasks_means(query: str) -> None:
-    assert narrowed_tasks(TaskFilter(), query) == TASKS[query]
+    assert narrow_task_filter(TaskFilter(), query) == TASKS[query]
 
 
 @pytest.mark.parametrize("query", RUNS)
 def test_what_a_query_for_runs_means(query: str) -> None:
-    assert narrowed_runs(RunFilter(), query, "UTC", NOW) == RUNS[query]
+    assert narrow_run_filter(RunFilter(), query, "UTC", NOW) == RUNS[query]
 
 
 def test_moments_are_those_of_the_zone() -> None:
-    found = narrowed_runs(RunFilter(), "due:2026-11-01", "Asia/Shanghai", NOW)
+    found = narrow_run_filter(RunFilter(), "due:2026-11-01", "Asia/Shanghai", NOW)
     assert found.since == NOVEMBER - timedelta(hours=8)
 
 
 @pytest.mark.parametrize("query", REFUSED_TASKS)
 def test_what_tasks_cannot_be_looked_for_by_is_refused_at_its_place(query: str) -> None:
     with pytest.raises(Refusal) as caught:
-        narrowed_tasks(TaskFilter(), query)
+        narrow_task_filter(TaskFilter(), query)
     assert (caught.value.code, caught.value.position) == REFUSED_TASKS[query]
     assert caught.value.source == query
 
@@ -134,27 +134,27 @@ def test_what_tasks_cannot_be_looked_for_by_is_refused_at_its_place(query: str) 
 @pytest.mark.parametrize("query", REFUSED_RUNS)
 def test_what_runs_cannot_be_looked_for_by_is_refused_at_its_place(query: str) -> None:
     with pytest.raises(Refusal) as caught:
-        narrowed_runs(RunFilter(), query, "UTC", NOW)
+        narrow_run_filter(RunFilter(), query, "UTC", NOW)
     assert (caught.value.code, caught.value.position) == REFUSED_RUNS[query]
 
 
 def test_the_nearest_is_named_first() -> None:
     for query, near in (("stat:active", "state"), ("lable:a=b", "label"), ("state:pasued", "paused")):
         with pytest.raises(Refusal) as caught:
-            narrowed_tasks(TaskFilter(), query)
+            narrow_task_filter(TaskFilter(), query)
         assert f": {near}, " in caught.value.hint
 
 
 def test_a_query_narrows_what_was_asked_for_besides() -> None:
     ada = TaskFilter("ada", labels=(("a", "1"),))
-    both = narrowed_tasks(ada, "state:failed label:b=2 report")
+    both = narrow_task_filter(ada, "state:failed label:b=2 report")
     assert both == TaskFilter("ada", frozenset({TaskState.FAILED}), labels=(("a", "1"), ("b", "2")), text="report")
     for base, query in ((ada, "owner:bob"), (TaskFilter(text="x"), "report"), (TaskFilter(name="x"), "task:x")):
         with pytest.raises(Refusal, match="twice"):
-            narrowed_tasks(base, query)
+            narrow_task_filter(base, query)
     for runs in (RunFilter(since=NOW), RunFilter(until=NOW)):
         with pytest.raises(Refusal, match="twice"):
-            narrowed_runs(runs, "due:today", "UTC", NOW)
+            narrow_run_filter(runs, "due:today", "UTC", NOW)
 
 
 VALUES: Final = st.text(min_size=1, max_size=12)
@@ -179,19 +179,19 @@ def _without_places(terms: tuple[Term, ...]) -> list[Any]:
 
 @given(TERMS)
 def test_what_is_spelled_is_read_as_it_was(terms: tuple[Term, ...]) -> None:
-    assert _without_places(read_terms(spelled(terms))) == _without_places(terms)
+    assert _without_places(parse_query(render_query(terms))) == _without_places(terms)
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from('stae:-,." \\=<>'), st.characters()), max_size=60))
 def test_any_text_is_understood_whole_or_refused_at_a_place_in_it(text: str) -> None:
     """Nothing is dropped: every letter that is no sign of the language is in some key or value."""
     try:
-        terms = read_terms(text)
+        terms = parse_query(text)
     except Refusal as refusal:
         assert refusal.position is not None
         assert 0 <= refusal.position <= len(text)
         return
-    assert _without_places(read_terms(spelled(terms))) == _without_places(terms)
+    assert _without_places(parse_query(render_query(terms))) == _without_places(terms)
     told = "".join(term.key * (not term.is_bare) + "".join(term.values) for term in terms).lower()
     kept = [letter for letter in text if letter.isalnum()]
     assert all(letter.lower() in told for letter in kept)
@@ -201,8 +201,8 @@ def test_any_text_is_understood_whole_or_refused_at_a_place_in_it(text: str) -> 
 def test_no_query_means_more_than_it_says(text: str) -> None:
     """A filter that finds everything comes of nothing but spaces."""
     for narrow in (
-        lambda: narrowed_tasks(TaskFilter(), text),
-        lambda: narrowed_runs(RunFilter(), text, "Europe/Berlin", NOW),
+        lambda: narrow_task_filter(TaskFilter(), text),
+        lambda: narrow_run_filter(RunFilter(), text, "Europe/Berlin", NOW),
     ):
         try:
             found: Any = narrow()

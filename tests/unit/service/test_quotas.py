@@ -15,25 +15,25 @@ from horae.errors import Refusal
 from horae.model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.change import Facts
 from horae.model.policy import Retry
-from horae.model.record import Record, Writing
+from horae.model.record import Record, RecordWrite
 from horae.model.task import Target, TaskState
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
-from horae.schedule.text import read
-from horae.service.accounts.secrets import SecretBox
-from horae.service.runs.lanes import MOST_LANES
+from horae.schedule.text import parse_text
+from horae.service.accounts.secrets import SecretVault
+from horae.service.runs.lanes import MAX_LANES
 from horae.service.service import Service
 from horae.service.tasks import quotas
 from horae.service.tasks.edits import Edits
-from horae.service.tasks.quotas import bytes_of, ends_within, gap_below, spelled
-from horae.service.tasks.task_request import Options, Wish
+from horae.service.tasks.quotas import definition_bytes, ends_within, find_gap_below, format_duration
+from horae.service.tasks.task_request import Options, TaskRequest
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
 from horae.virtual_time import VirtualClock
 from tests.unit.service.stage import house_on
 
 from .stage import CHIEF, ROOT, TARGET, code_of, refusal_of
 
-WISH = Wish("water the plants", "every 1h", TARGET, zone="UTC")
+WISH = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 TEN = timedelta(seconds=10)
 
 
@@ -58,7 +58,7 @@ TEN = timedelta(seconds=10)
     ],
 )
 def test_the_shortest_gap_is_found(when: str, found: timedelta | None) -> None:
-    assert gap_below(read(when, zone="Europe/Berlin", now=NOON).schedule, TEN, NOON) == found
+    assert find_gap_below(parse_text(when, zone="Europe/Berlin", now=NOON).schedule, TEN, NOON) == found
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_the_shortest_gap_is_found(when: str, found: timedelta | None) -> None:
     [(10 * SECOND, "10s"), (90 * SECOND, "1m30s"), (30 * DAY, "30d"), (5 * MINUTE, "5m"), (SECOND / 1000, "1ms")],
 )
 def test_a_limit_is_spelled_as_the_schedule_language_reads_it(length: timedelta, text: str) -> None:
-    assert spelled(length) == text
-    assert getattr(read(f"every {text}", zone="UTC", now=NOON).schedule, "interval", None) == length
+    assert format_duration(length) == text
+    assert getattr(parse_text(f"every {text}", zone="UTC", now=NOON).schedule, "interval", None) == length
 
 
 RETRIES: list[tuple[Options, str | None]] = [
@@ -156,7 +156,7 @@ async def test_a_limit_that_came_later_stops_nobodys_other_edits_but_their_resum
 async def test_nobody_has_any_number_of_lanes() -> None:
     async with house_on() as house:
         ada = await house.member("ada")
-        for number in range(MOST_LANES):
+        for number in range(MAX_LANES):
             await house.service.lanes.limit(ada, f"lane{number}", 1)
         assert await code_of(house.service.lanes.limit(ada, "one more", 1)) == "too_many_lanes"
         assert (await house.service.lanes.limit(ada, "lane7", 3)).limit == 3
@@ -190,7 +190,7 @@ async def test_payloads_are_bounded_in_bytes() -> None:
     ],
 )
 def test_what_ends_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT001 - one half of a table
-    schedule = read(when, zone="UTC", now=NOON).schedule
+    schedule = parse_text(when, zone="UTC", now=NOON).schedule
     assert ends_within(schedule, 30 * DAY, NOON) is ends
 
 
@@ -303,7 +303,7 @@ async def test_however_many_try_at_once_there_are_never_more(how: str, tmp_path:
     store = make_store(f"sqlite:///{tmp_path}/horae.db")
     await store.open()
     clock = VirtualClock(NOON)
-    services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+    services = [Service(store, clock, "UTC", SecretVault(store, Key.random(), clock)) for _ in range(5)]
     ada = Principal("ada", actor="tok_1", quotas=Quotas(active_tasks=7))
     paused = [await services[0].tasks.create(ROOT, WISH._replace(owner="ada"), paused="x") for _ in range(40)]
 
@@ -363,8 +363,8 @@ async def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
     async with house_on() as house:
         ada = await house.member("ada", active_tasks=3)
 
-        def beside(made: Sequence[Facts]) -> tuple[Writing, ...]:
-            return (Writing(Record("answer", "once", "ada", made[0].task.id)),)
+        def beside(made: Sequence[Facts]) -> tuple[RecordWrite, ...]:
+            return (RecordWrite(Record("answer", "once", "ada", made[0].task.id)),)
 
         task = await house.tasks.create(ada, WISH, attach_records=beside)
         kept = await house.store.get_record("answer", "once")
@@ -372,7 +372,9 @@ async def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
         assert kept.body == task.id
         refusal = await refusal_of(house.tasks.create(ada, WISH, attach_records=beside))
         assert (refusal.code, refusal.facts["kind"]) == ("record_changed", "answer")
-        assert await code_of(house.tasks.declare(ada, WISH._replace(key="k"), attach_records=beside)) == "record_changed"
+        assert (
+            await code_of(house.tasks.declare(ada, WISH._replace(key="k"), attach_records=beside)) == "record_changed"
+        )
         assert await code_of(house.tasks.create_many(ada, [WISH], str, beside)) == "record_changed"
         assert len((await house.tasks.page(ada)).items) == 1
 
@@ -441,7 +443,7 @@ async def test_the_zone_of_an_owner_counts_where_none_is_said() -> None:
     async with house_on() as house:
         await house.service.accounts.put(CHIEF, "ada", zone="Asia/Tokyo")
         ada = (await house.member("ada"))._replace()
-        task = await house.tasks.create(ada, Wish("x", "every day at 9:00", Target("event", "{}")))
+        task = await house.tasks.create(ada, TaskRequest("x", "every day at 9:00", Target("event", "{}")))
         assert task.schedule.zone == "Asia/Tokyo"
         edited = await house.tasks.edit(ada, task.id, Edits(when="every day at 10:00", zone="UTC"))
         assert edited.after.schedule.zone == "UTC"
@@ -450,9 +452,9 @@ async def test_the_zone_of_an_owner_counts_where_none_is_said() -> None:
 async def _limits_hold_across_processes(folder: Path) -> None:
     store, clock = make_store(f"sqlite:///{folder}/horae.db"), VirtualClock(NOON)
     await store.open()
-    services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+    services = [Service(store, clock, "UTC", SecretVault(store, Key.random(), clock)) for _ in range(5)]
     await services[0].accounts.put(ROOT, "ada", quotas={"tokens": 4})
-    size = bytes_of(await services[0].tasks.create(ROOT, WISH._replace(owner="eve")))
+    size = definition_bytes(await services[0].tasks.create(ROOT, WISH._replace(owner="eve")))
     limits = {
         "too_many_stored_tasks": Quotas(stored_tasks=6),
         "too_many_bytes": Quotas(stored_bytes=6 * size),

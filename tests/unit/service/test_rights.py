@@ -18,7 +18,7 @@ from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit
 from horae.service.accounts.owners import Accounts
-from horae.service.accounts.secrets import SecretBox
+from horae.service.accounts.secrets import SecretVault
 from horae.service.accounts.tokens import Tokens
 from horae.service.events.event_log import Events
 from horae.service.events.webhooks import Webhooks
@@ -28,12 +28,12 @@ from horae.service.runs.nodes import Nodes
 from horae.service.runs.overview import Overviews
 from horae.service.runs.runs import Runs
 from horae.service.tasks.bulk import Bulk
-from horae.service.tasks.declared_tasks import Code
+from horae.service.tasks.declared_tasks import DeclaredTasks
 from horae.service.tasks.edits import Edits
 from horae.service.tasks.function_records import FormerName
 from horae.service.tasks.functions import Functions
 from horae.service.tasks.operations import Operations
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.unit.service.stage import house_on
@@ -41,7 +41,7 @@ from tests.unit.service.stage import house_on
 from .stage import TARGET, House
 from .test_owners import public_methods
 
-WISH: Final = Wish("water the plants", "every 1h", TARGET, zone="UTC")
+WISH: Final = TaskRequest("water the plants", "every 1h", TARGET, zone="UTC")
 ABSENT_TASK: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
 
@@ -124,18 +124,19 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.WRITE, lambda house, who, things: house.tasks.declare(who, WISH._replace(owner=things.owner, key="k"))
     ),
     (Tasks, "rehearse"): Call(
-        Scope.WRITE, lambda house, who, things: house.tasks.preview_declaration(who, WISH._replace(owner=things.owner, key="k"))
+        Scope.WRITE,
+        lambda house, who, things: house.tasks.preview_declaration(who, WISH._replace(owner=things.owner, key="k")),
     ),
-    (SecretBox, "set"): Call(
+    (SecretVault, "set"): Call(
         Scope.WRITE, lambda house, who, things: house.service.secrets.set(who, "new", "value", things.owner)
     ),
-    (SecretBox, "remove"): Call(
+    (SecretVault, "remove"): Call(
         Scope.WRITE, lambda house, who, things: house.service.secrets.remove(who, "token", things.owner)
     ),
-    (SecretBox, "grant"): Call(
+    (SecretVault, "grant"): Call(
         Scope.WRITE, lambda house, who, things: house.service.secrets.grant(who, "token", "robot", things.owner)
     ),
-    (SecretBox, "revoke_grant"): Call(
+    (SecretVault, "revoke_grant"): Call(
         Scope.WRITE, lambda house, who, things: house.service.secrets.revoke_grant(who, "token", "robot", things.owner)
     ),
     (Agents, "get"): Call(Scope.READ, lambda house, who, things: house.service.agents.get(who, "robot", things.owner)),
@@ -195,14 +196,18 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     ),
     (Functions, "all"): Call(Scope.READ, lambda house, who, _: house.service.functions.all(who), owned=False),
     (Functions, "get"): Call(Scope.READ, lambda house, who, _: _function(house, who), owned=False),
-    (Code, "rename"): Call(
-        Scope.WRITE, lambda house, who, _: house.service.declared_tasks.rename(who, FormerName("x", "jobs.x")), owned=False
+    (DeclaredTasks, "rename"): Call(
+        Scope.WRITE,
+        lambda house, who, _: house.service.declared_tasks.rename(who, FormerName("x", "jobs.x")),
+        owned=False,
     ),
-    (Code, "started"): Call(Scope.WRITE, lambda house, who, _: house.service.declared_tasks.register_start(who, {}), owned=False),
-    (Code, "found_again"): Call(
+    (DeclaredTasks, "started"): Call(
+        Scope.WRITE, lambda house, who, _: house.service.declared_tasks.register_start(who, {}), owned=False
+    ),
+    (DeclaredTasks, "found_again"): Call(
         Scope.WRITE, lambda house, who, _: house.service.declared_tasks.restore(who, "x"), owned=False
     ),
-    (SecretBox, "names"): Call(Scope.READ, lambda house, who, _: house.service.secrets.names(who), owned=False),
+    (SecretVault, "names"): Call(Scope.READ, lambda house, who, _: house.service.secrets.names(who), owned=False),
     (Lanes, "all"): Call(Scope.READ, lambda house, who, _: house.service.lanes.all(who), owned=False),
     (Lanes, "limit"): Call(Scope.WRITE, lambda house, who, _: house.service.lanes.limit(who, "x", 1), owned=False),
     (Nodes, "all"): Call(Scope.ADMIN, lambda house, who, _: house.service.nodes.all(who), owned=False),
@@ -269,7 +274,9 @@ OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget", "QuotaSweep")
 def test_every_call_has_a_row() -> None:
     """A method that is added and stands in no row is one whose rights nobody has thought about."""
     asked = {(kind, name) for kind, name in public_methods() if kind.__name__ not in OPERATORS and name not in UNASKED}
-    left_out = asked - set(CALLS) - ELSEWHERE - {(SecretBox, "reveal"), (SecretBox, "rotate"), (SecretBox, "check")}
+    left_out = (
+        asked - set(CALLS) - ELSEWHERE - {(SecretVault, "reveal"), (SecretVault, "rotate"), (SecretVault, "check")}
+    )
     assert left_out == set()
     assert set(CALLS) <= asked
 

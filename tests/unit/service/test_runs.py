@@ -14,7 +14,7 @@ from horae.model.page import Page
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
 from horae.ports.journal import Line
-from horae.service.runs.runs import answered
+from horae.service.runs.runs import build_outcome
 from horae.service.tasks.task_request import Options
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
 from tests.unit.service.stage import house_on
@@ -295,27 +295,27 @@ async def test_a_failed_answer_is_tried_again_like_any_failure() -> None:
 
 
 def test_how_an_answer_reads() -> None:
-    assert answered('"done"', None, None) == Succeeded('"done"')
-    assert answered(None, None, None) == Succeeded(None)
-    assert answered('"done"', "no", NOON) == Failed("no")
-    assert answered(None, None, NOON) == Waiting(NOON)
+    assert build_outcome('"done"', None, None) == Succeeded('"done"')
+    assert build_outcome(None, None, None) == Succeeded(None)
+    assert build_outcome('"done"', "no", NOON) == Failed("no")
+    assert build_outcome(None, None, NOON) == Waiting(NOON)
 
 
 def test_an_answer_stays_within_the_bounds_of_what_is_kept() -> None:
-    outcome = answered(None, "x" * (ERROR_CHARACTERS + 1), None)
+    outcome = build_outcome(None, "x" * (ERROR_CHARACTERS + 1), None)
     assert isinstance(outcome, Failed)
     assert len(outcome.error) == ERROR_CHARACTERS
     assert outcome.error.endswith("x…")
-    assert answered("1" * RESULT_BYTES, None, None) == Succeeded("1" * RESULT_BYTES)
+    assert build_outcome("1" * RESULT_BYTES, None, None) == Succeeded("1" * RESULT_BYTES)
     with pytest.raises(Refusal) as caught:
-        answered("1" * (RESULT_BYTES + 1), None, None)
+        build_outcome("1" * (RESULT_BYTES + 1), None, None)
     assert caught.value.code == "payload_too_large"
 
 
 @pytest.mark.parametrize("until", [NOON.replace(tzinfo=None), "tomorrow"])
 def test_more_time_until_an_instant_of_no_zone_is_refused(until: Any) -> None:
     with pytest.raises(Refusal) as caught:
-        answered(None, None, until)
+        build_outcome(None, None, until)
     assert caught.value.code == "naive_instant"
 
 

@@ -18,15 +18,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from horae.encryption import Key, KeyFile, sealing_for
+from horae.encryption import Key, KeyFile, make_cipher
 from horae.encryption.key_file import load_key, make_key
 from horae.encryption.refusals import CATALOGUE
 from horae.errors import Conflict, InvalidTask, NotFound, Refusal
 from horae.model.accounts.principal import Principal
 from horae.model.refusals import CATALOGUE as MODEL_CATALOGUE
-from horae.ports.records import Record, Records, Writing
+from horae.ports.records import Record, Records, RecordWrite
 from horae.service.accounts import secrets
-from horae.service.accounts.secrets import KIND, VALUE_BYTES, SecretBox, SecretName, renew_key
+from horae.service.accounts.secrets import KIND, VALUE_BYTES, SecretName, SecretVault, rotate_key
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.factories import HOUR, NOON
@@ -45,7 +45,7 @@ class Desk:
         self.records = MemoryStore() if records is None else records
         self.clock = VirtualClock(NOON)
         self.key = Key.random() if key is None else key
-        self.box = SecretBox(self.records, self.key, self.clock)
+        self.box = SecretVault(self.records, self.key, self.clock)
 
     async def all_records(self) -> tuple[Record, ...]:
         return (await self.records.records(KIND)).items
@@ -235,11 +235,11 @@ def test_which_key_a_deployment_uses(tmp_path: Path) -> None:
     database = tmp_path / "data" / "horae.db"
     database.parent.mkdir()
     (tmp_path / "link.db").symlink_to(database)
-    assert sealing_for(None, None).origin == "memory"
-    assert sealing_for(str(database), None).origin == str(tmp_path / "data" / "horae.key")
-    assert sealing_for(str(tmp_path / "link.db"), None).origin == str(tmp_path / "data" / "horae.key")
-    assert sealing_for(str(database), "/run/keys/horae").origin == "/run/keys/horae"
-    assert sealing_for(str(database), " ").origin == str(tmp_path / "data" / "horae.key")
+    assert make_cipher(None, None).origin == "memory"
+    assert make_cipher(str(database), None).origin == str(tmp_path / "data" / "horae.key")
+    assert make_cipher(str(tmp_path / "link.db"), None).origin == str(tmp_path / "data" / "horae.key")
+    assert make_cipher(str(database), "/run/keys/horae").origin == "/run/keys/horae"
+    assert make_cipher(str(database), " ").origin == str(tmp_path / "data" / "horae.key")
 
 
 # --- the box -------------------------------------------------------------------------------------------------------
@@ -389,7 +389,7 @@ async def test_a_lost_key_is_told_with_the_file_that_was_used(tmp_path: Path) ->
     desk = Desk(key=KeyFile(path))
     await desk.box.set(ADA, "token", "hunter22")
     path.unlink()
-    others = SecretBox(desk.records, KeyFile(path), desk.clock)
+    others = SecretVault(desk.records, KeyFile(path), desk.clock)
     for _ in range(2):
         with pytest.raises(Conflict) as error:
             await others.reveal("ada", "token")
@@ -411,7 +411,7 @@ class Contested(MemoryStore):
         super().__init__()
         self.times = times
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         self._overtake(writings[0].record)
         return await super().write_records(writings)
 
@@ -469,13 +469,13 @@ async def test_a_rotation_seals_everything_with_the_new_key() -> None:
     desk.clock.advance(60)
     new = Key.random()
     assert await desk.box.rotate(new) == 5
-    again = SecretBox(desk.records, new, desk.clock)
+    again = SecretVault(desk.records, new, desk.clock)
     assert [await again.reveal("ada", f"s{number}") for number in range(5)] == [f"value {n}" for n in range(5)]
     assert {each.updated for each in (await again.names(ADA)).items} == {NOON}, "no value is newer for it"
     await desk.box.set(ADA, "late", "value")
     assert await again.reveal("ada", "late") == "value"
     with pytest.raises(Conflict):
-        await SecretBox(desk.records, desk.key, desk.clock).reveal("ada", "s0")
+        await SecretVault(desk.records, desk.key, desk.clock).reveal("ada", "s0")
 
 
 async def test_a_rotation_that_was_broken_off_is_finished_by_the_next_one(tmp_path: Path) -> None:
@@ -490,15 +490,15 @@ async def test_a_rotation_that_was_broken_off_is_finished_by_the_next_one(tmp_pa
     for record in half:
         assert await _resealed(desk, record, next_key)
     # As the file stands between the two keys, everybody reads everything, and writes for the time after it.
-    meanwhile = SecretBox(desk.records, KeyFile(path), desk.clock)
+    meanwhile = SecretVault(desk.records, KeyFile(path), desk.clock)
     assert [await meanwhile.reveal("ada", f"s{number}") for number in range(4)] == [f"value {n}" for n in range(4)]
     await meanwhile.set(ADA, "s9", "value 9")
     file = KeyFile(path)
-    assert await renew_key(SecretBox(desk.records, file, desk.clock), file) == 2
+    assert await rotate_key(SecretVault(desk.records, file, desk.clock), file) == 2
     assert path.read_bytes() != old
     assert _files(tmp_path) == ["horae.key"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    for box in (desk.box, meanwhile, SecretBox(desk.records, KeyFile(path), desk.clock)):
+    for box in (desk.box, meanwhile, SecretVault(desk.records, KeyFile(path), desk.clock)):
         assert [await box.reveal("ada", f"s{number}") for number in (0, 1, 9)] == ["value 0", "value 1", "value 9"]
 
 
@@ -521,7 +521,7 @@ async def test_a_rotation_meets_writers_and_loses_nothing() -> None:
     store.times = 2
     new = Key.random()
     await desk.box.rotate(new)
-    again = SecretBox(store, new, desk.clock)
+    again = SecretVault(store, new, desk.clock)
     assert [await again.reveal("ada", f"s{number}") for number in range(3)] == ["value"] * 3
 
 
@@ -538,7 +538,7 @@ class Interrupted(MemoryStore):
             await before()
         return await super().put_record(record, replacing=replacing)
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         before, self.before_write = self.before_write, None
         if before is not None:
             await before()
@@ -550,11 +550,11 @@ async def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:
     store = desk.records
     assert isinstance(store, Interrupted)
     await desk.box.set(ADA, "s5", "value")
-    late = SecretBox(store, desk.key, desk.clock)
+    late = SecretVault(store, desk.key, desk.clock)
     store.before_write = lambda: late.set(ADA, "s1", "set with the old key")
     new = Key.random()
     assert await desk.box.rotate(new) == 2
-    assert await SecretBox(store, new, desk.clock).reveal("ada", "s1") == "set with the old key"
+    assert await SecretVault(store, new, desk.clock).reveal("ada", "s1") == "set with the old key"
 
 
 async def test_what_lands_after_a_whole_rotation_elsewhere_is_sealed_again(tmp_path: Path) -> None:
@@ -565,9 +565,9 @@ async def test_what_lands_after_a_whole_rotation_elsewhere_is_sealed_again(tmp_p
     assert isinstance(store, Interrupted)
     await desk.box.set(ADA, "other", "value")
     file = KeyFile(path)
-    store.before_write = lambda: renew_key(SecretBox(store, file, desk.clock), file)
+    store.before_write = lambda: rotate_key(SecretVault(store, file, desk.clock), file)
     await desk.box.set(ADA, "late", "on its way when the key went")
-    fresh = SecretBox(store, KeyFile(path), desk.clock)
+    fresh = SecretVault(store, KeyFile(path), desk.clock)
     assert await fresh.reveal("ada", "late") == "on its way when the key went"
     assert await fresh.reveal("ada", "other") == "value"
 
@@ -580,10 +580,10 @@ async def test_what_lands_between_the_last_look_and_the_new_key_is_sealed_again(
     assert isinstance(store, Interrupted)
     file = KeyFile(path)
     await desk.box.set(ADA, "other", "value")
-    store.before_write = lambda: SecretBox(store, file, desk.clock).rotate(file.next_key())
+    store.before_write = lambda: SecretVault(store, file, desk.clock).rotate(file.next_key())
     await desk.box.set(ADA, "late", "sealed with the key that goes")
     file.promote()
-    assert await SecretBox(store, KeyFile(path), desk.clock).reveal("ada", "late") == "sealed with the key that goes"
+    assert await SecretVault(store, KeyFile(path), desk.clock).reveal("ada", "late") == "sealed with the key that goes"
 
 
 async def test_while_a_rotation_goes_on_the_same_box_sets_for_the_time_after_it() -> None:
@@ -601,7 +601,7 @@ async def test_while_a_rotation_goes_on_the_same_box_sets_for_the_time_after_it(
     store.before_write = meanwhile
     # Only the other one was left to be sealed anew.
     assert await desk.box.rotate(new) == 1
-    assert await SecretBox(store, new, desk.clock).reveal("ada", "late") == "new"
+    assert await SecretVault(store, new, desk.clock).reveal("ada", "late") == "new"
 
 
 async def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_path: Path) -> None:
@@ -609,18 +609,18 @@ async def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(
 
     desk = Desk(key=KeyFile(path))
     await desk.box.set(ADA, "good", "value")
-    await SecretBox(desk.records, Key.random(), desk.clock).set(ADA, "lost", "value")
+    await SecretVault(desk.records, Key.random(), desk.clock).set(ADA, "lost", "value")
     before = path.read_bytes()
     file = KeyFile(path)
-    box = SecretBox(desk.records, file, desk.clock)
+    box = SecretVault(desk.records, file, desk.clock)
     with pytest.raises(Conflict) as error:
-        await renew_key(box, file)
+        await rotate_key(box, file)
     assert code_of(error) == "secret_sealed_otherwise"
     assert path.read_bytes() == before
     assert _files(tmp_path) == ["horae.key"]
     assert await box.reveal("ada", "good") == "value"
     await box.remove(ADA, "lost")
-    await renew_key(box, file)
+    await rotate_key(box, file)
     assert path.read_bytes() != before
     assert await box.reveal("ada", "good") == "value"
 
@@ -635,10 +635,10 @@ async def test_a_machine_with_a_wrong_key_rotates_nothing_and_seals_with_the_rig
     make_key(wrong)
     file = KeyFile(wrong)
     with pytest.raises(Conflict) as error:
-        await renew_key(SecretBox(desk.records, file, desk.clock), file)
+        await rotate_key(SecretVault(desk.records, file, desk.clock), file)
     assert code_of(error) == "secret_sealed_otherwise"
     wrong.write_bytes(right.read_bytes())
-    await SecretBox(desk.records, KeyFile(wrong), desk.clock).set(ADA, "later", "too")
+    await SecretVault(desk.records, KeyFile(wrong), desk.clock).set(ADA, "later", "too")
     assert await desk.box.reveal("ada", "later") == "too"
     assert await desk.box.reveal("ada", "token") == "value"
 

@@ -20,7 +20,7 @@ from horae.ports.store import RunFilter, TaskFilter
 from horae.schedule import Every, Once
 from horae.service.runs.ledger import Ledger
 from horae.service.runs.runs import Runs
-from horae.service.tasks.task_request import Options, Wish
+from horae.service.tasks.task_request import Options, TaskRequest
 from horae.service.tasks.tasks import Tasks
 from horae.stores.memory import MemoryStore
 from horae.testing.decisions import start_everything
@@ -38,8 +38,8 @@ def itself(task: Task) -> Task:
     return task
 
 
-def a_wish(when: object = "every 1h", **fields: object) -> Wish:
-    return Wish("water the plants", when, TARGET, zone="UTC")._replace(**fields)  # type: ignore[arg-type]
+def a_wish(when: object = "every 1h", **fields: object) -> TaskRequest:
+    return TaskRequest("water the plants", when, TARGET, zone="UTC")._replace(**fields)  # type: ignore[arg-type]
 
 
 class Desk:

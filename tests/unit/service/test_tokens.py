@@ -13,8 +13,8 @@ from horae.encryption import Key
 from horae.model.accounts.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Role, Scope
 from horae.ports.store import RunFilter
 from horae.runtime.stores import make_store
-from horae.service.accounts.secrets import SecretBox
-from horae.service.accounts.tokens import CACHED_SECONDS, MOST_TOKENS
+from horae.service.accounts.secrets import SecretVault
+from horae.service.accounts.tokens import CACHED_SECONDS, MAX_TOKENS
 from horae.service.service import Service
 from horae.testing.factories import HOUR, NOON
 from horae.virtual_time import VirtualClock
@@ -241,8 +241,8 @@ async def test_tokens_are_listed_to_whom_they_belong_and_go_some_time_after_thei
 
 
 async def test_an_owner_has_so_many_tokens_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("horae.service.accounts.tokens.MOST_TOKENS", 3)
-    assert MOST_TOKENS == 1_000
+    monkeypatch.setattr("horae.service.accounts.tokens.MAX_TOKENS", 3)
+    assert MAX_TOKENS == 1_000
 
     async with house_on() as house:
         ada = await house.member("ada")
@@ -256,7 +256,7 @@ async def test_the_first_start_makes_one_admin_token_and_no_other_start_does(tmp
     store = make_store(f"sqlite:///{tmp_path}/horae.db")
     await store.open()
     clock = VirtualClock(NOON)
-    services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+    services = [Service(store, clock, "UTC", SecretVault(store, Key.random(), clock)) for _ in range(5)]
     texts = await asyncio.gather(*(service.tokens.make_first() for service in services))
     (text,) = [text for text in texts if text is not None]
     who = await services[0].tokens.authenticate(text, via="cli")

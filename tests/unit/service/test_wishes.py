@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Policies, Retry, policies_for
+from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Policies, Retry, policies_for
 from horae.schedule import Cron, Every, Now, Once
 from horae.service.tasks.task_request import (
     NEVER,
     NO_OPTIONS,
     Options,
-    chosen_policies,
+    apply_options,
     read_duration,
     read_missed,
     read_policies,
     read_when,
-    wish_of,
+    request_of,
 )
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_task
 
@@ -89,7 +89,7 @@ def test_what_is_no_duration_is_refused(value: Any) -> None:
     ],
 )
 def test_missed_may_carry_its_bound(said: Any, meant: Missed) -> None:
-    assert read_missed(said, ORDINARY.missed) == meant
+    assert read_missed(said, DEFAULT_POLICIES.missed) == meant
 
 
 def test_missed_without_a_bound_has_the_bound_of_its_kind() -> None:
@@ -102,13 +102,13 @@ def test_missed_without_a_bound_has_the_bound_of_its_kind() -> None:
 )
 def test_a_missed_policy_that_cannot_be_understood_is_refused(said: str, code: str) -> None:
     with pytest.raises(Refusal) as refusal:
-        read_missed(said, ORDINARY.missed)
+        read_missed(said, DEFAULT_POLICIES.missed)
     assert refusal.value.code == code
 
 
 def test_nothing_chosen_is_what_fits_the_kind() -> None:
-    assert read_policies(EVERY, NO_OPTIONS) is ORDINARY
-    assert read_policies(Now(), NO_OPTIONS) is ONE_SHOT
+    assert read_policies(EVERY, NO_OPTIONS) is DEFAULT_POLICIES
+    assert read_policies(Now(), NO_OPTIONS) is ONE_SHOT_POLICIES
 
 
 def test_what_was_chosen_is_laid_over_the_defaults() -> None:
@@ -119,7 +119,7 @@ def test_what_was_chosen_is_laid_over_the_defaults() -> None:
     assert (policies.overlap, policies.give_up_after, policies.priority) == ("queue", 3, -5)
     assert (policies.timeout, policies.max_duration) == (2 * MINUTE, HOUR)
     assert policies.guarantee == "at_most_once"
-    assert policies.retry == ORDINARY.retry
+    assert policies.retry == DEFAULT_POLICIES.retry
 
 
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (3, 4), (999, 1_000)])
@@ -182,14 +182,14 @@ def test_retries_and_retry_are_one_thing_when_they_meet(usual: Options, here: Op
 
 def test_never_is_the_choice_of_no_limit() -> None:
     base = policies_for(Every(interval=HOUR), {"max_duration": HOUR, "give_up_after": 3})
-    chosen = chosen_policies(base, Options(retries=NEVER, give_up_after=NEVER, max_duration=NEVER))
+    chosen = apply_options(base, Options(retries=NEVER, give_up_after=NEVER, max_duration=NEVER))
     assert (chosen.retry.attempts, chosen.give_up_after, chosen.max_duration) == (None, None, None)
     assert chosen.retry.backoff == base.retry.backoff
-    assert chosen_policies(base, Options()) == base, "nothing said is nothing chosen"
+    assert apply_options(base, Options()) == base, "nothing said is nothing chosen"
 
 
 def test_never_goes_with_the_waits_of_a_retry() -> None:
-    chosen = chosen_policies(ORDINARY, Options(retries=NEVER, retry=Retry(2, backoff=SECOND)))
+    chosen = apply_options(DEFAULT_POLICIES, Options(retries=NEVER, retry=Retry(2, backoff=SECOND)))
     assert chosen.retry == Retry(None, backoff=SECOND)
 
 
@@ -198,20 +198,20 @@ def test_never_goes_with_the_waits_of_a_retry() -> None:
 )
 def test_where_there_must_be_a_limit_never_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(Refusal):
-        chosen_policies(ORDINARY, Options(**options))
+        apply_options(DEFAULT_POLICIES, Options(**options))
 
 
 def test_a_missed_that_names_only_its_mode_keeps_the_rest() -> None:
     base = policies_for(Every(interval=HOUR), {"missed": Missed("all", HOUR, 5)})
-    assert chosen_policies(base, Options(missed="skip")).missed == Missed("skip", HOUR, 5)
-    assert chosen_policies(base, Options(missed="skip within 2m")).missed == Missed("skip", 2 * MINUTE, 5)
+    assert apply_options(base, Options(missed="skip")).missed == Missed("skip", HOUR, 5)
+    assert apply_options(base, Options(missed="skip within 2m")).missed == Missed("skip", 2 * MINUTE, 5)
 
 
 @pytest.mark.parametrize(
     "policies",
     [
-        ORDINARY,
-        ONE_SHOT,
+        DEFAULT_POLICIES,
+        ONE_SHOT_POLICIES,
         Policies(
             Missed("merge", None, 7), "parallel", Retry(None, SECOND, 1.5, HOUR), None, MINUTE, None, "at_most_once", -3
         ),
@@ -220,7 +220,7 @@ def test_a_missed_that_names_only_its_mode_keeps_the_rest() -> None:
 )
 def test_the_wish_that_would_make_a_task_again_does(policies: Policies) -> None:
     task = a_task(policies=policies, key="key", lane="press", labels=(("room", "a"),))
-    wish = wish_of(task)
+    wish = request_of(task)
     assert read_policies(task.schedule, wish.options) == policies
     assert read_when(wish.when, wish.zone, NOON) == task.schedule
     assert (wish.name, wish.target, wish.payload) == (task.name, task.target, task.payload)

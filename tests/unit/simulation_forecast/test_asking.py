@@ -15,7 +15,7 @@ import pytest
 from horae.errors import InvalidSchedule, InvalidTask, Refusal
 from horae.forecast import MOST_ROWS, forecast
 from horae.model.task import Target
-from horae.service.tasks.task_request import Wish
+from horae.service.tasks.task_request import TaskRequest
 from tests.unit.simulation_forecast.asking import START, a_task, asked, found
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "simulate.md"
@@ -54,13 +54,13 @@ def test_nothing_to_ask_about_is_answered_too() -> None:
 
 
 def test_a_wish_alone_takes_as_long_as_all_the_others() -> None:
-    wish = Wish("it", "every 1h", Target("command", "{}"))
+    wish = TaskRequest("it", "every 1h", Target("command", "{}"))
     report = asked(wish, takes="10m")
     assert report.tasks[0].takes == timedelta(minutes=10)
 
 
 def test_two_wishes_with_one_key_are_two_tasks() -> None:
-    wish = Wish("it", "every 1h", Target("command", "{}"), key="same")
+    wish = TaskRequest("it", "every 1h", Target("command", "{}"), key="same")
     assert [task.ran for task in asked(wish, wish).tasks] == [24, 24]
 
 

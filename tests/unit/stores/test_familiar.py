@@ -10,9 +10,9 @@ from horae.model.change import Change, Facts
 from horae.model.outcome import Settlement
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState
-from horae.model.task import Standing
+from horae.model.task import TaskStatus
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.task_cache import Familiar, Known, after
+from horae.stores.task_cache import CachedTask, TaskCache, apply_change
 from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
 from horae.testing.decisions import cancelling, saying, starting, succeed
 from horae.testing.factories import HOUR, NOON, SECOND, a_node, a_run, a_task, an_ended_run
@@ -59,7 +59,7 @@ async def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
 async def test_a_standing_that_another_process_wrote_is_seen(tmp_path: Path) -> None:
     async with two_stores(tmp_path) as (first, second):
         run = await a_running(first)
-        await second.change(run.task_id, None, saying(Change(status=Standing(failures=7))))
+        await second.change(run.task_id, None, saying(Change(status=TaskStatus(failures=7))))
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
         assert decided[0][0].status.failures == 7
@@ -99,41 +99,43 @@ async def test_a_task_that_comes_again_is_known_from_before(tmp_path: Path) -> N
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    familiar = Familiar()
+    familiar = TaskCache()
     task = a_task()
-    for number in range(3 * Familiar._MAX_TASKS):
-        familiar.put(Known(number, 1, task, Standing(), (a_run(task),), (number,)))
-    assert len(familiar._entries) <= Familiar._MAX_TASKS
-    heavy = a_task(payload="x" * (Familiar._MAX_CHARACTERS // 10))
+    for number in range(3 * TaskCache._MAX_TASKS):
+        familiar.put(CachedTask(number, 1, task, TaskStatus(), (a_run(task),), (number,)))
+    assert len(familiar._entries) <= TaskCache._MAX_TASKS
+    heavy = a_task(payload="x" * (TaskCache._MAX_CHARACTERS // 10))
     for number in range(100):
-        familiar.put(Known(number, 1, heavy, Standing()))
+        familiar.put(CachedTask(number, 1, heavy, TaskStatus()))
     assert len(familiar._entries) <= 11
 
 
 def test_after_a_change_it_is_known_as_it_was_written() -> None:
     task = a_task()
     going = [a_run(task, planned=NOON + place * HOUR) for place in range(3)]
-    known = Known(5, 1, task, Standing(), tuple(going), (10, 11, 12))
+    known = CachedTask(5, 1, task, TaskStatus(), tuple(going), (10, 11, 12))
     new, skipped = a_run(task, planned=NOON - HOUR), an_ended_run(task, planned=NOON - 2 * HOUR)
     change = Change(
-        status=Standing(counted=1),
+        status=TaskStatus(counted=1),
         new_runs=(skipped, new),
         updated_runs=(going[1]._replace(state=RunState.SUCCEEDED),),
         cancelled=((going[2].id, Reason.CANCELLED),),
     )
-    expected = Known(
-        5, 2, task, Standing(counted=1), (new, going[0], going[2]._replace(cancel=Reason.CANCELLED)), (21, 10, 12)
+    expected = CachedTask(
+        5, 2, task, TaskStatus(counted=1), (new, going[0], going[2]._replace(cancel=Reason.CANCELLED)), (21, 10, 12)
     )
-    assert after(known, change, [20, 21]) == expected
+    assert apply_change(known, change, [20, 21]) == expected
 
 
 def test_the_first_run_and_the_last_end_are_known_too() -> None:
     task = a_task()
     run = a_run(task)
-    known = Known(5, 1, task, Standing())
-    going = after(known, Change(new_runs=(run,)), [7])
-    assert going == Known(5, 2, task, Standing(), (run,), (7,))
-    assert after(known, Change(new_runs=(an_ended_run(task),)), [7]) == Known(5, 2, task, Standing())
-    assert after(going, Change(updated_runs=(an_ended_run(task),)), []) == Known(5, 3, task, Standing())
+    known = CachedTask(5, 1, task, TaskStatus())
+    going = apply_change(known, Change(new_runs=(run,)), [7])
+    assert going == CachedTask(5, 2, task, TaskStatus(), (run,), (7,))
+    assert apply_change(known, Change(new_runs=(an_ended_run(task),)), [7]) == CachedTask(5, 2, task, TaskStatus())
+    assert apply_change(going, Change(updated_runs=(an_ended_run(task),)), []) == CachedTask(5, 3, task, TaskStatus())
     waiting = run._replace(state=RunState.WAITING)
-    assert after(going, Change(updated_runs=(waiting,)), []) == Known(5, 3, task, Standing(), (waiting,), (7,))
+    assert apply_change(going, Change(updated_runs=(waiting,)), []) == CachedTask(
+        5, 3, task, TaskStatus(), (waiting,), (7,)
+    )

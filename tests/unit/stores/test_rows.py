@@ -14,16 +14,16 @@ from horae.model.run import Run, RunState
 from horae.ports.journal import Line
 from horae.schedule import Once, from_json, to_json
 from horae.stores.codec.json_codecs import (
-    Remembered,
+    ComputedCache,
     decode,
     encode,
-    instants,
-    numbers,
-    printable,
+    instant_of,
+    microseconds_of,
+    replace_lone_surrogates,
     schedule_text,
     schedules,
 )
-from horae.stores.codec.rows import plain_birth, plain_end, tells
+from horae.stores.codec.rows import encode_ended_run, encode_started_run, names_planned_instant
 from horae.testing.contracts.scenes import a_running, facts_of
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
@@ -34,18 +34,18 @@ INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9998, 1, 1)).map(lambda each
 
 @given(INSTANTS)
 def test_instants_are_exact_in_both_directions(at: datetime) -> None:
-    assert instants[numbers[at]] == at
+    assert instant_of[microseconds_of[at]] == at
 
 
 def test_what_is_remembered_starts_afresh_before_it_grows_too_large() -> None:
-    doubles = Remembered[int, int](lambda number: 2 * number)
+    doubles = ComputedCache[int, int](lambda number: 2 * number)
     assert all(doubles[number] == 2 * number for number in range(10_000))
     assert len(doubles) <= 4_096
 
 
 def test_only_a_run_of_which_there_is_nothing_else_to_say_begins_plainly() -> None:
     run = a_run(a_task())
-    assert plain_birth(1, 1, run) is not None
+    assert encode_started_run(1, 1, run) is not None
     strange: list[Run] = [
         run._replace(id="run_by_another_name"),
         run._replace(lanes=("kitchen",)),
@@ -53,23 +53,23 @@ def test_only_a_run_of_which_there_is_nothing_else_to_say_begins_plainly() -> No
         run._replace(attempt=2, forgiven=1),
         run._replace(state=RunState.SKIPPED),
     ]
-    assert [plain_birth(1, 1, each) for each in strange] == [None] * len(strange)
+    assert [encode_started_run(1, 1, each) for each in strange] == [None] * len(strange)
 
 
 def test_only_a_run_of_which_nothing_else_changed_ends_plainly() -> None:
     task = a_task()
     run, ended = a_run(task), an_ended_run(task)
-    assert plain_end(1, run, ended) is not None
-    assert plain_end(1, run, run) is None
-    assert plain_end(1, run, ended._replace(node=None)) is None
-    assert plain_end(1, run, ended._replace(deaths=1)) is None
+    assert encode_ended_run(1, run, ended) is not None
+    assert encode_ended_run(1, run, run) is None
+    assert encode_ended_run(1, run, ended._replace(node=None)) is None
+    assert encode_ended_run(1, run, ended._replace(deaths=1)) is None
 
 
 def test_the_id_of_a_run_tells_its_instant() -> None:
     run = a_run(a_task())
-    assert tells(run.id, numbers[run.planned])
-    assert not tells(run.id, numbers[run.planned + SECOND])
-    assert not tells("run_", numbers[NOON])
+    assert names_planned_instant(run.id, microseconds_of[run.planned])
+    assert not names_planned_instant(run.id, microseconds_of[run.planned + SECOND])
+    assert not names_planned_instant("run_", microseconds_of[NOON])
 
 
 async def test_runs_are_found_by_any_name(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ async def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_pat
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_text_that_can_be_stored_is_stored_as_it_is(text: str) -> None:
-    kept = printable(text)
+    kept = replace_lone_surrogates(text)
     assert kept is not None
     assert kept.encode().decode() == kept
     assert kept == text or any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, Lock
 
 from horae.model.outcome import Outcome
-from horae.model.policy import ORDINARY
+from horae.model.policy import DEFAULT_POLICIES
 from horae.model.run import Origin, Run, RunState, Span
 from horae.model.task import Target, Task
 from horae.schedule import Now
@@ -20,7 +20,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def a_task(name: str, payload: str = "{}", spec: str | None = None) -> Task:
     target = Target("function", function_spec(name) if spec is None else spec)
-    return Task("tsk_1", "local", "nightly", Now(), target, payload, ORDINARY, NOON)
+    return Task("tsk_1", "local", "nightly", Now(), target, payload, DEFAULT_POLICIES, NOON)
 
 
 def a_run(*, alone: bool = False, span: Span | None = None) -> Run:

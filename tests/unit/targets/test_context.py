@@ -9,12 +9,12 @@ import pytest
 
 from horae.model.limits import LOG_LINE_CHARACTERS
 from horae.model.run import Span
-from horae.targets.function.context import Context, occasion_of
+from horae.targets.function.context import Context, run_facts_of
 from tests.unit.targets.invocations import NOON, Recorded, a_run, a_task
 
 
 def seen(invocation: Recorded) -> Context:
-    return Context(occasion_of(invocation), invocation)
+    return Context(run_facts_of(invocation), invocation)
 
 
 def test_the_facts_of_an_ordinary_run() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from horae.model.limits import LOG_LINE_CHARACTERS, LOG_LINES
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded
-from horae.targets.function.origin import Origin, load
+from horae.targets.function.origin import Origin, import_function
 from horae.targets.function.target import FunctionTarget
 from tests.unit.targets import functions, functions_of_an_app
 from tests.unit.targets.invocations import Recorded, a_task, carried
@@ -162,7 +162,7 @@ def fragile(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("alone", [False, True])
 async def test_a_module_that_can_no_longer_be_loaded(fragile: Path, alone: bool) -> None:  # noqa: FBT001
-    work = load(Origin("fragile", "work", str(fragile)))
+    work = import_function(Origin("fragile", "work", str(fragile)))
     assert succeeded((await carried(work, isolate="process", alone=alone))[0]) == 1
     fragile.write_text("raise OSError('the disk is gone')\n")
     outcome = failed((await carried(work, isolate="process", alone=alone))[0])
@@ -174,5 +174,5 @@ def test_a_name_that_leads_to_another_file_here_is_loaded_from_its_own(tmp_path:
     path = tmp_path / "elsewhere.py"
     path.write_text("def work():\n    return 'mine'\n")
     before = sys.modules["json"]
-    assert load(Origin("json", "work", str(path)))() == "mine"
+    assert import_function(Origin("json", "work", str(path)))() == "mine"
     assert sys.modules["json"] is before

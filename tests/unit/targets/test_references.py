@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.model.reason import Reason
-from horae.targets.secret_references import MASK, Filled, Masks, SecretMissing, fill, secret_name, secret_names
+from horae.targets.secret_references import (
+    MASK,
+    Masks,
+    ResolvedValue,
+    SecretMissing,
+    resolve_secrets,
+    secret_name,
+    secret_names,
+)
 
 PEM = (
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nBAQEFAASCBKcwggSjAgEAAoIBAQ\n}\n-----END PRIVATE KEY-----\n"
@@ -44,8 +52,8 @@ class Known:
         return self._values.get(name) if owner == self._owner else None
 
 
-def filled(value: Any, secrets: Known, owner: str = "ada") -> Filled:
-    return asyncio.run(fill(value, owner, secrets))
+def filled(value: Any, secrets: Known, owner: str = "ada") -> ResolvedValue:
+    return asyncio.run(resolve_secrets(value, owner, secrets))
 
 
 def test_a_reference_becomes_the_value_wherever_it_stands() -> None:

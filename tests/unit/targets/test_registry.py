@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
-from horae.targets.function.origin import Origin, load, origin_of
+from horae.targets.function.origin import Origin, import_function, origin_of
 from horae.targets.function.registry import Registry
 from tests.unit.targets import functions
 
@@ -100,7 +100,7 @@ def test_a_function_inside_a_function_cannot_be_found() -> None:
 def test_what_can_be_found_again_is_the_same(call: Any) -> None:
     origin = origin_of(call)
     assert origin is not None
-    assert load(origin) == call
+    assert import_function(origin) == call
 
 
 def test_what_was_typed_at_a_prompt_cannot_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,4 +112,4 @@ def test_what_was_typed_at_a_prompt_cannot_be_found(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_no_function_any_more_is_not_loaded() -> None:
     with pytest.raises(TypeError, match="not a function any more"):
-        load(Origin("json", "__name__", None))
+        import_function(Origin("json", "__name__", None))

@@ -8,7 +8,7 @@ import pytest
 
 from horae.outgoing.refusals import refuse_address
 from horae.targets.command.refusals import refuse
-from horae.targets.run_errors import SENTENCES, localized_error
+from horae.targets.run_errors import ERROR_SENTENCES, localized_error
 from horae.targets.secret_references import SecretMissing
 
 ENGLISH_WORD = re.compile(r"(?<![\w{])[A-Za-z]{2,}(?![\w}])")
@@ -52,7 +52,7 @@ def test_refusal_is_translated_with_its_hint() -> None:
         assert localized_error(str(refusal), "zh") == message + hint
 
 
-@pytest.mark.parametrize(("english", "chinese"), SENTENCES)
+@pytest.mark.parametrize(("english", "chinese"), ERROR_SENTENCES)
 def test_chinese_sentence_has_the_same_facts_and_no_english_words(english: str, chinese: str) -> None:
     facts = re.compile(r"{\w+}")
     assert set(facts.findall(english)) == set(facts.findall(chinese))

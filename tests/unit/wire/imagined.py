@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from horae.lifecycle.plan import Draft, drafted
+from horae.lifecycle.plan import Draft, build_task
 from horae.model.invisible_characters import first_ignorable
 from horae.model.policy import (
     GUARANTEES,
-    LONGEST,
-    LONGEST_BACKOFF,
-    LONGEST_TIMEOUT,
+    MAX_BACKOFF,
+    MAX_DURATION,
+    MAX_TIMEOUT,
     MISSED_MODES,
     OVERLAPS,
     Missed,
@@ -21,7 +21,7 @@ from horae.model.policy import (
     Retry,
 )
 from horae.model.task import Task
-from horae.service.tasks.task_request import Wish, read_policies, read_when
+from horae.service.tasks.task_request import TaskRequest, read_policies, read_when
 from horae.testing.factories import NOON, a_task
 from horae.wire.tasks import read_target, read_task
 from tests.strategies import schedules
@@ -48,18 +48,18 @@ def lengths(most: timedelta, least: timedelta = timedelta(milliseconds=1)) -> st
 
 policies: Final = st.builds(
     Policies,
-    missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.none() | lengths(LONGEST), st.integers(1, 10_000)),
+    missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.none() | lengths(MAX_DURATION), st.integers(1, 10_000)),
     overlap=st.sampled_from(OVERLAPS),
     retry=st.builds(
         Retry,
         st.none() | st.integers(1, 1_000),
-        lengths(LONGEST_BACKOFF, timedelta(0)),
+        lengths(MAX_BACKOFF, timedelta(0)),
         st.floats(1, 100) | st.integers(1, 100),
-        lengths(LONGEST_BACKOFF, timedelta(0)),
+        lengths(MAX_BACKOFF, timedelta(0)),
     ),
     give_up_after=st.none() | st.integers(1, 1_000_000),
-    timeout=lengths(LONGEST_TIMEOUT),
-    max_duration=st.none() | lengths(LONGEST),
+    timeout=lengths(MAX_TIMEOUT),
+    max_duration=st.none() | lengths(MAX_DURATION),
     guarantee=st.sampled_from(GUARANTEES),
     priority=st.integers(-100, 100),
     notify_after=st.integers(0, 1_000_000),
@@ -94,7 +94,7 @@ def spelled(payload: Any) -> str:
     return read_task({"name": "n", "when": "now", "function": "f", "payload": payload}).payload
 
 
-def made(wish: Wish, task: Task) -> Task:
+def made(wish: TaskRequest, task: Task) -> Task:
     """What a desk without a zone of its own makes of a wish, under the name of another task."""
     schedule = read_when(wish.when, wish.zone, NOON)
     draft = Draft(
@@ -108,4 +108,4 @@ def made(wish: Wish, task: Task) -> Task:
         wish.lane,
         wish.labels,
     )
-    return drafted(draft, task.id, task.created)
+    return build_task(draft, task.id, task.created)

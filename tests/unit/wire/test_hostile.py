@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from horae.errors import Refusal
 from horae.model.task import Task
-from horae.service.tasks.edits import edited_task
+from horae.service.tasks.edits import apply_edits
 from horae.testing.factories import NOON, a_task
-from horae.wire.tasks import DEFINITION, SHORT_TARGETS, definition_json, read_edits, read_task
+from horae.wire.tasks import DEFINITION_FIELDS, SHORT_TARGETS, definition_json, read_edits, read_task
 
 from .imagined import json_values, made
 
@@ -73,7 +73,7 @@ def read_whole(value: object) -> Task:
 
 
 def read_edit(value: object) -> Task:
-    return edited_task(a_task(), read_edits(value), "UTC", NOON)
+    return apply_edits(a_task(), read_edits(value), "UTC", NOON)
 
 
 @pytest.mark.parametrize("number", range(len(NO_TASKS)))
@@ -111,7 +111,7 @@ def test_what_is_no_edit_is_refused_and_never_anything_else(number: int) -> None
 @st.composite
 def nearly_tasks(draw: st.DrawFn) -> dict[str, Any]:
     said: dict[str, Any] = dict(SMALL)
-    for name in draw(st.lists(st.sampled_from([*DEFINITION, *SHORT_TARGETS, "other"]), max_size=4)):
+    for name in draw(st.lists(st.sampled_from([*DEFINITION_FIELDS, *SHORT_TARGETS, "other"]), max_size=4)):
         said[name] = draw(json_values | st.dictionaries(st.sampled_from(["kind", "mode", "retry", "at"]), json_values))
     return said
 

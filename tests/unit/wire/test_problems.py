@@ -13,7 +13,7 @@ import horae
 from horae import errors
 from horae.errors import Conflict, HoraeError, NotFound, Refusal, StoreError, StoreUnavailable
 from horae.model.refusals import refuse
-from horae.wire.problems import ANSWERS, Exit, answer_to, problem_json
+from horae.wire.problems import ERROR_MAPPINGS, ExitCode, mapping_of, problem_json
 
 COMMAND_LINE = "horae.cli."
 """It has a few of its own, and answers them itself."""
@@ -36,29 +36,29 @@ def all_errors() -> list[type[HoraeError]]:
 
 def test_every_error_has_an_answer_of_its_own() -> None:
     found = all_errors()
-    assert {each for each in found if each not in ANSWERS} == set()
-    assert set(found) == set(ANSWERS), "and no answer is for an error that is not there"
+    assert {each for each in found if each not in ERROR_MAPPINGS} == set()
+    assert set(found) == set(ERROR_MAPPINGS), "and no answer is for an error that is not there"
 
 
 def test_the_table_goes_from_the_special_to_the_general() -> None:
-    kinds = list(ANSWERS)
+    kinds = list(ERROR_MAPPINGS)
     for place, kind in enumerate(kinds):
         assert not any(issubclass(later, kind) for later in kinds[place + 1 :]), kind
 
 
 def test_every_error_is_part_of_the_tree_that_is_drawn() -> None:
     drawn = errors.__doc__ or ""
-    assert [kind.__name__ for kind in ANSWERS if kind.__name__ not in drawn] == []
+    assert [kind.__name__ for kind in ERROR_MAPPINGS if kind.__name__ not in drawn] == []
 
 
-@pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", ERROR_MAPPINGS, ids=lambda kind: kind.__name__)
 def test_an_answer_is_complete(kind: type[HoraeError]) -> None:
-    answer = ANSWERS[kind]
-    assert answer.exit is not Exit.OK
+    answer = ERROR_MAPPINGS[kind]
+    assert answer.exit is not ExitCode.OK
     assert 400 <= answer.status < 600
     assert answer.title == answer.title.lower()
     assert answer.title_zh != answer.title
-    assert answer_to(_an_error(kind)) == answer
+    assert mapping_of(_an_error(kind)) == answer
 
 
 def _an_error(kind: type[HoraeError]) -> HoraeError:
@@ -90,7 +90,7 @@ def test_a_store_that_broke_says_what_it_knows() -> None:
     assert ("horae doctor" in problem["hint"], problem["position"]) == (True, None)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ANSWERS if issubclass(kind, StoreError)])
+@pytest.mark.parametrize("kind", [kind for kind in ERROR_MAPPINGS if issubclass(kind, StoreError)])
 def test_whatever_is_wrong_with_a_store_there_is_a_hint_in_both_languages(kind: type[HoraeError]) -> None:
     english, chinese = problem_json(_an_error(kind), "en"), problem_json(_an_error(kind), "zh")
     assert english["code"] == chinese["code"]
@@ -105,6 +105,6 @@ def test_an_error_of_another_package_has_the_answer_of_what_it_is() -> None:
     class Strange(Conflict):
         pass
 
-    assert answer_to(ForeignError("x")) == ANSWERS[StoreError]
-    assert answer_to(Strange("c", refuse("task_cancelled").sentences)) == ANSWERS[Conflict]
-    assert answer_to(HoraeError("x")) == ANSWERS[HoraeError]
+    assert mapping_of(ForeignError("x")) == ERROR_MAPPINGS[StoreError]
+    assert mapping_of(Strange("c", refuse("task_cancelled").sentences)) == ERROR_MAPPINGS[Conflict]
+    assert mapping_of(HoraeError("x")) == ERROR_MAPPINGS[HoraeError]

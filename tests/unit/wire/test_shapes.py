@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.lifecycle.explain import Explanation, Verdict
-from horae.model.events.event import Numbered
+from horae.model.events.event import NumberedEvent
 from horae.model.outcome import Failed
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState, Span
@@ -103,7 +103,7 @@ def test_a_line_an_event_and_an_outage_are_told() -> None:
         "text": "浇花",
     }
     task = a_task()
-    told = event_json(Numbered(9, an_event(task, run_id="run_1", detail="because")))
+    told = event_json(NumberedEvent(9, an_event(task, run_id="run_1", detail="because")))
     assert (told["number"], told["type"], told["task_id"], told["detail"]) == (9, "task.edited", task.id, "because")
     explanation = Explanation(Verdict.SKIPPED, "It was not run.", "没有运行。", Reason.STALE, (an_ended_run(task),))
     outage = Outage(NOON, NOON + HOUR, clean=False)

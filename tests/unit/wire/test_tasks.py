@@ -12,20 +12,20 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from horae.errors import Refusal
 from horae.model.change import Facts
-from horae.model.entry import EntryKind, Stand
-from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Policies, Retry, policies_for
-from horae.model.task import FRESH, Pause, PauseCause, Standing, Target, Task, TaskState
+from horae.model.entry import EntryKind, EntryState
+from horae.model.policy import DEFAULT_POLICIES, ONE_SHOT_POLICIES, Missed, Policies, Retry, policies_for
+from horae.model.task import NEW_TASK_STATUS, Pause, PauseCause, Target, Task, TaskState, TaskStatus
 from horae.schedule import Every
-from horae.service.tasks.edits import KEEP, Edits, edited_task
-from horae.service.tasks.task_request import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, chosen_policies
+from horae.service.tasks.edits import KEEP, Edits, apply_edits
+from horae.service.tasks.task_request import NEVER, NO_OPTIONS, MissedRequest, Options, RetryRequest, apply_options
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_entry, an_extra_entry
 from horae.wire.policies import policies_json
 from horae.wire.policies import read_policies as policies_of
 from horae.wire.tasks import (
-    DEFINITION,
-    EDITABLE,
+    DEFINITION_FIELDS,
+    EDITABLE_FIELDS,
+    READ_ONLY_FIELDS,
     SHORT_TARGETS,
-    TOLD,
     definition_json,
     next_due,
     read_edits,
@@ -59,15 +59,15 @@ def test_a_task_that_went_out_comes_back_equal(task: Task) -> None:
 def test_a_description_applied_to_another_task_makes_it_that_one(task: Task, other: Task) -> None:
     """But for its key and its owner, which nobody edits."""
     assume(task.schedule.zone is not None)
-    said = {name: each for name, each in travelled(definition_json(task)).items() if name in EDITABLE}
-    after = edited_task(other, read_edits(said), None, NOON)
+    said = {name: each for name, each in travelled(definition_json(task)).items() if name in EDITABLE_FIELDS}
+    after = apply_edits(other, read_edits(said), None, NOON)
     assert after == task._replace(id=other.id, owner=other.owner, key=other.key, version=other.version)
 
 
 def test_what_an_export_says_is_let_pass_where_it_is_expected_and_nowhere_else() -> None:
-    facts = Facts(a_task(), FRESH, (an_entry(a_task()),))
+    facts = Facts(a_task(), NEW_TASK_STATUS, (an_entry(a_task()),))
     said = travelled(task_json(facts, last=a_run(facts.task)))
-    assert set(said) == {*DEFINITION, *TOLD}
+    assert set(said) == {*DEFINITION_FIELDS, *READ_ONLY_FIELDS}
     assert read_task(said, exported=True) == read_task(travelled(definition_json(facts.task)))
     with pytest.raises(Refusal) as caught:
         read_task(said)
@@ -88,7 +88,7 @@ def test_an_unknown_field_is_refused_and_the_nearest_one_comes_first(said: str, 
     assert (refusal.code, refusal.facts["name"]) == ("unknown_field", said)
     offered = str(refusal.facts["allowed"]).split(", ")
     assert offered[0] == nearest
-    assert set(offered) == {*DEFINITION, *SHORT_TARGETS}
+    assert set(offered) == {*DEFINITION_FIELDS, *SHORT_TARGETS}
     assert said in refusal.message
 
 
@@ -151,13 +151,13 @@ def test_a_target_without_a_kind_is_refused(target: object) -> None:
 @settings(deadline=None)
 @given(policies)
 def test_policies_that_went_out_come_back_equal(given_: Any) -> None:
-    assert chosen_policies(ORDINARY, policies_of(travelled(policies_json(given_)))) == given_
+    assert apply_options(DEFAULT_POLICIES, policies_of(travelled(policies_json(given_)))) == given_
 
 
 @pytest.mark.parametrize("never", [None, "never"])
 def test_null_and_never_are_the_choice_of_no_limit(never: str | None) -> None:
     said = policies_of({"give_up_after": never, "max_duration": never, "retries": never})
-    chosen = chosen_policies(policies_for(Every(interval=HOUR), {"max_duration": HOUR}), said)
+    chosen = apply_options(policies_for(Every(interval=HOUR), {"max_duration": HOUR}), said)
     assert (chosen.give_up_after, chosen.max_duration, chosen.retry.attempts) == (None, None, None)
 
 
@@ -170,8 +170,8 @@ def test_only_what_is_said_is_chosen() -> None:
     assert policies_of({}) == NO_OPTIONS
     assert policies_of({"timeout": "90s", "retries": 3}) == Options(timeout="90s", retries=3)
     assert policies_of({"missed": "latest within 1h"}) == Options(missed="latest within 1h")
-    assert policies_of({"missed": {"mode": "all"}}) == Options(missed=MissedWish("all"))
-    assert policies_of({"retry": {"attempts": None, "backoff": 5}}) == Options(retry=RetryWish(NEVER, 5))
+    assert policies_of({"missed": {"mode": "all"}}) == Options(missed=MissedRequest("all"))
+    assert policies_of({"retry": {"attempts": None, "backoff": 5}}) == Options(retry=RetryRequest(NEVER, 5))
 
 
 @pytest.mark.parametrize(
@@ -189,14 +189,14 @@ def test_only_what_is_said_is_chosen() -> None:
 )
 def test_parts_of_a_policy_leave_its_other_parts_as_they_are(said: Any, missed: Missed, retry: Retry) -> None:
     task = a_task(policies=OWN)
-    after = edited_task(task, read_edits({"policies": said}), None, NOON).policies
+    after = apply_edits(task, read_edits({"policies": said}), None, NOON).policies
     assert after == replace(OWN, missed=missed, retry=retry)
 
 
 def test_parts_of_a_policy_of_a_new_task_are_laid_over_what_its_kind_has() -> None:
     said = policies_of({"missed": {"mode": "all"}, "retry": {"backoff": "5s"}})
-    assert chosen_policies(ONE_SHOT, said) == replace(
-        ONE_SHOT, missed=Missed("all", None), retry=Retry(backoff=5 * SECOND)
+    assert apply_options(ONE_SHOT_POLICIES, said) == replace(
+        ONE_SHOT_POLICIES, missed=Missed("all", None), retry=Retry(backoff=5 * SECOND)
     )
 
 
@@ -235,7 +235,7 @@ def test_parts_of_a_policy_of_a_new_task_are_laid_over_what_its_kind_has() -> No
 )
 def test_policies_that_do_not_fit_are_refused(said: dict[str, Any]) -> None:
     with pytest.raises(Refusal):
-        chosen_policies(ORDINARY, read_task({**SMALL, "policies": said}).options)
+        apply_options(DEFAULT_POLICIES, read_task({**SMALL, "policies": said}).options)
 
 
 # --- edits -----------------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_what_cannot_be_edited_is_refused(said: object) -> None:
 
 def test_a_task_tells_how_it_stands() -> None:
     task = a_task(schedule=Every(interval=HOUR, zone="Asia/Tokyo"), labels=(("room", "a"),))
-    standing = Standing(
+    standing = TaskStatus(
         TaskState.PAUSED,
         counted=3,
         failures=2,
@@ -270,7 +270,7 @@ def test_a_task_tells_how_it_stands() -> None:
         last_result="done",
         pause=Pause(NOON, PauseCause.REQUESTED, "holiday", NOON + HOUR),
     )
-    told = task_json(Facts(task, standing, (an_entry(task, stand=Stand.ASLEEP),)))
+    told = task_json(Facts(task, standing, (an_entry(task, stand=EntryState.ASLEEP),)))
     assert (told["state"], told["counted"], told["failures"], told["skips_left"]) == ("paused", 3, 2, 1)
     assert told["pause"] == {
         "since": "2026-03-01T12:00:00.000Z",
@@ -279,42 +279,42 @@ def test_a_task_tells_how_it_stands() -> None:
         "until": "2026-03-01T13:00:00.000Z",
     }
     assert (told["next"], told["next_local"], told["last_result"]) == (None, None, "done")
-    active = task_json(Facts(task, FRESH, (an_entry(task),)), "zh", an_ended_run(task))
+    active = task_json(Facts(task, NEW_TASK_STATUS, (an_entry(task),)), "zh", an_ended_run(task))
     assert (active["next"], active["next_local"]) == ("2026-03-01T12:00:00.000Z", "2026-03-01T21:00:00.000+09:00")
     assert active["last"]["state"] == "succeeded"
-    assert active["means"] != task_json(Facts(task, FRESH))["means"]
+    assert active["means"] != task_json(Facts(task, NEW_TASK_STATUS))["means"]
     assert travelled(active) == active
 
 
 @pytest.mark.parametrize(
     ("stand", "lane", "waits"),
     [
-        (Stand.TIMED, None, None),
-        (Stand.ASLEEP, None, None),
-        (Stand.HELD, None, "run"),
-        (Stand.PARKED, "press", "lane:press"),
-        (Stand.PARKED, "function:garden.water", "node:function:garden.water"),
-        (Stand.PARKED, "target:http", "node:target:http"),
+        (EntryState.TIMED, None, None),
+        (EntryState.ASLEEP, None, None),
+        (EntryState.HELD, None, "run"),
+        (EntryState.PARKED, "press", "lane:press"),
+        (EntryState.PARKED, "function:garden.water", "node:function:garden.water"),
+        (EntryState.PARKED, "target:http", "node:target:http"),
     ],
 )
-def test_what_it_waits_for_is_told(stand: Stand, lane: str | None, waits: str | None) -> None:
+def test_what_it_waits_for_is_told(stand: EntryState, lane: str | None, waits: str | None) -> None:
     task = a_task()
-    assert waiting_for(Facts(task, FRESH, (an_entry(task, stand=stand, lane=lane),))) == waits
+    assert waiting_for(Facts(task, NEW_TASK_STATUS, (an_entry(task, stand=stand, lane=lane),))) == waits
 
 
 def test_the_end_of_a_pause_or_a_deadline_is_no_run() -> None:
     task = a_task()
     others = [an_entry(task, slot=str(kind), kind=kind) for kind in (EntryKind.RESUME, EntryKind.DEADLINE)]
-    assert next_due(Facts(task, FRESH, tuple(others))) is None
+    assert next_due(Facts(task, NEW_TASK_STATUS, tuple(others))) is None
     soon = an_extra_entry(task, due=NOON + MINUTE)
-    assert next_due(Facts(task, FRESH, (*others, soon, an_entry(task, due=NOON + HOUR)))) == NOON + MINUTE
+    assert next_due(Facts(task, NEW_TASK_STATUS, (*others, soon, an_entry(task, due=NOON + HOUR)))) == NOON + MINUTE
 
 
 def test_lengths_of_time_are_exact() -> None:
     odd = policies_for(
         Every(interval=HOUR), {"timeout": timedelta(microseconds=1_500), "max_duration": timedelta(days=400)}
     )
-    assert chosen_policies(ORDINARY, policies_of(travelled(policies_json(odd)))) == odd
+    assert apply_options(DEFAULT_POLICIES, policies_of(travelled(policies_json(odd)))) == odd
 
 
 @given(words)

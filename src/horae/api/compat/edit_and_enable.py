@@ -8,15 +8,15 @@ from ...model.task import PauseCause, TaskState
 from ...service.service import Service
 from ...service.tasks.edits import Edits, Keep
 from .labels import DISABLED
-from .own_tasks import own
+from .own_tasks import without_admin
 
 
-async def edit_and_switch(
+async def edit_and_enable(
     service: Service, principal: Principal, facts: Facts, edits: Edits, *, enabled: bool | None
 ) -> Facts:
     """Edit the task, then enable or disable it. A dry run of the edit comes first, so that a refusal comes before any
     write."""
-    principal, task_id = own(principal), facts.task.id
+    principal, task_id = without_admin(principal), facts.task.id
     await service.tasks.edit(principal, task_id, edits, dry_run=True)
     is_over = facts.status.state in (TaskState.COMPLETED, TaskState.FAILED)
     # A task that has ended can be enabled only after the edit gives it a new time.
@@ -34,10 +34,10 @@ async def edit_and_switch(
     return await service.tasks.get(principal, task_id)
 
 
-async def hold(service: Service, principal: Principal, task_id: str, note: str) -> Facts:
+async def pause_task(service: Service, principal: Principal, task_id: str, note: str) -> Facts:
     """Pause the task. A pause with another cause than a request, such as a pending approval, is kept."""
-    facts = await service.tasks.get(own(principal), task_id)
+    facts = await service.tasks.get(without_admin(principal), task_id)
     pause = facts.status.pause
     if pause is not None and pause.cause is not PauseCause.REQUESTED:
         return facts
-    return await service.tasks.pause(own(principal), task_id, note=note)
+    return await service.tasks.pause(without_admin(principal), task_id, note=note)

@@ -13,15 +13,15 @@ from ...model.accounts.principal import LOCAL, Principal
 from ...model.task import TaskState
 from ...service.runs.nodes import NodeState
 from ...service.service import Service
-from ...web.authentication import caller
-from ...web.request_context import house_of
-from ...web.responses import answer
+from ...web.authentication import authenticate_caller
+from ...web.request_context import app_context
+from ...web.responses import json_response
 from ...wire.instants import utc
 from ...wire.tasks import next_due
-from ..openapi import told
+from ..openapi import describe_operation
 
 router: Final = APIRouter(tags=["health"])
-MOST_LISTED: Final = 100
+MAX_LISTED: Final = 100
 _HIDDEN_QUEUE: Final[dict[str, Any]] = {
     "queueSize": None,
     "nextExecution": None,
@@ -32,14 +32,16 @@ _HIDDEN_QUEUE: Final[dict[str, Any]] = {
 }
 
 
-@router.get("/api/health/scheduler", **told("scheduler_health", "Whether the scheduler runs", "SchedulerHealth"))
+@router.get(
+    "/api/health/scheduler", **describe_operation("scheduler_health", "Whether the scheduler runs", "SchedulerHealth")
+)
 async def scheduler_health(request: Request) -> Response:
     """Respond whether the scheduler runs. Size and times of the queue need a token, and are hidden from agents."""
-    service = house_of(request).service
-    principal = await caller(request) if "authorization" in request.headers else None
+    service = app_context(request).service
+    principal = await authenticate_caller(request) if "authorization" in request.headers else None
     running = await _is_running(service)
     queue = _HIDDEN_QUEUE if principal is None or principal.agent is not None else await _queue(service, principal)
-    return answer({"healthy": running, "scheduler": {"isRunning": running, **queue}})
+    return json_response({"healthy": running, "scheduler": {"isRunning": running, **queue}})
 
 
 async def _is_running(service: Service) -> bool:
@@ -56,10 +58,10 @@ async def _queue(service: Service, principal: Principal) -> dict[str, Any]:
     `queueSize` counts what `tasksInQueue` lists, however long: tasks with an entry that a node can claim in time. Due
     entries that wait for a node with their function, or for a lane slot, are counted separately.
     """
-    upcoming = await service.tasks.upcoming(principal, MOST_LISTED)
+    upcoming = await service.tasks.upcoming(principal, MAX_LISTED)
     overview = await service.overview.now(principal)
     active, waiting = overview.tasks[TaskState.ACTIVE], overview.waiting
-    is_complete = len(upcoming) < MOST_LISTED
+    is_complete = len(upcoming) < MAX_LISTED
     dues = [due for each in upcoming if (due := next_due(each)) is not None]
     return {
         "queueSize": len(upcoming) if is_complete else max(len(upcoming), active - waiting.stranded - waiting.parked),

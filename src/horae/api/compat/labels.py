@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from ...model.accounts.principal import RESERVED_LABELS
+from ...model.accounts.principal import RESERVED_LABEL_PREFIX
 from ...model.change import Facts
 from ...model.run import Run
 from ...model.task import Task
@@ -24,17 +24,17 @@ DISABLED: Final = "disabled"
 """Note of a pause that a client sees as `enabled: false`."""
 
 
-def labelled(task: Task, marks: Mapping[str, str]) -> dict[str, str]:
+def with_labels(task: Task, marks: Mapping[str, str]) -> dict[str, str]:
     """Return the task's labels with `marks` added, without those that only the service writes."""
-    own_labels = {name: value for name, value in task.labels if not name.startswith(RESERVED_LABELS)}
+    own_labels = {name: value for name, value in task.labels if not name.startswith(RESERVED_LABEL_PREFIX)}
     return own_labels | dict(marks)
 
 
-def mark_of(task: Task, name: str) -> str | None:
+def label_of(task: Task, name: str) -> str | None:
     return dict(task.labels).get(name)
 
 
-def updated(facts: Facts, latest: Run | None) -> datetime:
+def last_change(facts: Facts, latest: Run | None) -> datetime:
     """Return the time of the last visible change: created, edited here, paused, run, ended."""
     status = facts.status
     times = (
@@ -51,7 +51,7 @@ def updated(facts: Facts, latest: Run | None) -> datetime:
 def _edit_time(task: Task) -> datetime | None:
     """Return the time in the label; None if it is no instant, since users can write labels."""
     try:
-        at = datetime.fromisoformat(mark_of(task, UPDATED) or "")
+        at = datetime.fromisoformat(label_of(task, UPDATED) or "")
         return None if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.run import Run, RunState
-from ...ports.lease_terms import agreed_lease
+from ...ports.lease_terms import load_agreed_lease
 from ...service.runs.nodes import NodeState
 from ...service.service import Service
 
@@ -28,7 +28,7 @@ async def leases_of(service: Service, tasks: Sequence[Facts]) -> dict[str, Lease
     running = [facts for facts in tasks if facts.live]
     if not running:
         return {}
-    length = await agreed_lease(service.store)
+    length = await load_agreed_lease(service.store)
     # The list of nodes is for operators only; the caller sees just the node of its own run.
     seen = await service.nodes.all(LOCAL)
     nodes = {each.node.id: each.node.renewed + length for each in seen if each.state is not NodeState.SILENT}

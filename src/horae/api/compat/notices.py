@@ -25,5 +25,5 @@ PAST_RUNS_AT_ONCE: Final = Note(
 )
 
 
-def told(notes: Iterable[Note], language: Language) -> list[dict[str, str]]:
+def render_notes(notes: Iterable[Note], language: Language) -> list[dict[str, str]]:
     return [{"code": each.code, "message": each.english if language == "en" else each.chinese} for each in notes]

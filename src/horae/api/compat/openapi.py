@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..openapi import reference, told
+from ..openapi import describe_operation, schema_reference
 
-_PROBLEM: Final = {"application/problem+json": {"schema": reference("CompatProblem")}}
+_PROBLEM: Final = {"application/problem+json": {"schema": schema_reference("CompatProblem")}}
 
 
-def said(  # noqa: PLR0913 - one keyword for each part of the document
+def describe_compat_operation(  # noqa: PLR0913 - one keyword for each part of the document
     name: str,
     summary: str,
     response: str,
@@ -23,7 +23,7 @@ def said(  # noqa: PLR0913 - one keyword for each part of the document
     optional: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of a route decorator; `response` and `request_body` name shapes."""
-    metadata = told(
+    metadata = describe_operation(
         name,
         summary,
         response,

@@ -8,24 +8,24 @@ from typing import Final
 from ...errors import Conflict
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.run import Run
 from ...model.task import TaskState
 from ...ports.store import TaskFilter
 from ...service.service import Service
 
-MOST_LOOKED_AT: Final = 10_000
+MAX_SCANNED: Final = 10_000
 """These surfaces list everything at once, in an order that no store has, so the number of scanned tasks is limited."""
-KNOWN: Final = frozenset(TaskState) - {TaskState.CANCELLED}
+VISIBLE_STATES: Final = frozenset(TaskState) - {TaskState.CANCELLED}
 """Cancelled tasks are hidden: these clients know only deletion."""
 
 
-def own(principal: Principal) -> Principal:
+def without_admin(principal: Principal) -> Principal:
     """Return the principal without admin rights: in these surfaces all users are ordinary users."""
     return principal._replace(admin=False)
 
 
-async def gathered(
+async def list_own_tasks(
     service: Service,
     principal: Principal,
     states: Collection[TaskState] | None = None,
@@ -35,8 +35,8 @@ async def gathered(
     task_filter = TaskFilter(principal.owner, None if states is None else frozenset(states), labels=labels)
     tasks: list[Facts] = []
     after: str | None = None
-    while len(tasks) < MOST_LOOKED_AT:
-        page = await service.tasks.page(own(principal), task_filter, after, LARGEST_PAGE)
+    while len(tasks) < MAX_SCANNED:
+        page = await service.tasks.page(without_admin(principal), task_filter, after, MAX_PAGE_SIZE)
         tasks += page.items
         after = page.after
         if after is None:
@@ -47,16 +47,16 @@ async def gathered(
 async def latest_runs(service: Service, principal: Principal, tasks: Sequence[Facts]) -> dict[str, Run]:
     """Return the newest run of each task, read in batches that every store accepts."""
     runs: dict[str, Run] = {}
-    for begin in range(0, len(tasks), LARGEST_PAGE):
-        runs |= await service.tasks.latest(own(principal), tasks[begin : begin + LARGEST_PAGE])
+    for begin in range(0, len(tasks), MAX_PAGE_SIZE):
+        runs |= await service.tasks.latest(without_admin(principal), tasks[begin : begin + MAX_PAGE_SIZE])
     return runs
 
 
-async def remove(service: Service, principal: Principal, task_id: str) -> None:
+async def delete_or_cancel(service: Service, principal: Principal, task_id: str) -> None:
     """Delete the task and its history. A running task is cancelled instead, and no longer shown."""
     try:
-        await service.tasks.delete(own(principal), task_id)
+        await service.tasks.delete(without_admin(principal), task_id)
     except Conflict as refusal:
         if refusal.code != "still_running":
             raise
-        await service.tasks.cancel(own(principal), task_id)
+        await service.tasks.cancel(without_admin(principal), task_id)

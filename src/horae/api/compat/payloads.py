@@ -10,7 +10,7 @@ from typing import Any, Final
 from ...model.refusals import refuse as refuse_task
 from .refusals import refuse
 
-ABOUT: Final = "compat"
+DETAILS_KEY: Final = "compat"
 """Key of the descriptive fields; surfaces show them as fields of their own, and readers of a schedule's event find them
 here."""
 
@@ -19,15 +19,15 @@ def read_payload(value: object) -> dict[str, Any]:
     """Return the payload object; absent or null is an empty one."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or ABOUT in value:
-        shown = type(value).__name__ if not isinstance(value, Mapping) else ABOUT
-        raise refuse("compat_bad_field", name="payload", value=shown, wanted=f"a JSON object without '{ABOUT}'")
+    if not isinstance(value, Mapping) or DETAILS_KEY in value:
+        shown = type(value).__name__ if not isinstance(value, Mapping) else DETAILS_KEY
+        raise refuse("compat_bad_field", name="payload", value=shown, wanted=f"a JSON object without '{DETAILS_KEY}'")
     return dict(value)
 
 
-def kept_payload(payload: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
+def encode_payload(payload: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
     """Encode the payload as the task stores it."""
-    combined = {**payload, ABOUT: dict(about)} if about else dict(payload)
+    combined = {**payload, DETAILS_KEY: dict(about)} if about else dict(payload)
     try:
         text = json.dumps(combined, ensure_ascii=False, allow_nan=False)
         text.encode()
@@ -36,16 +36,16 @@ def kept_payload(payload: Mapping[str, Any], about: Mapping[str, Any] | None = N
     return text
 
 
-def shown_payload(text: str) -> dict[str, Any]:
+def render_payload(text: str) -> dict[str, Any]:
     """Return the payload as an object; a task of another surface may hold any JSON."""
     value = json.loads(text)
     if not isinstance(value, dict):
         return {} if value is None else {"value": value}
-    return {name: each for name, each in value.items() if name != ABOUT}
+    return {name: each for name, each in value.items() if name != DETAILS_KEY}
 
 
-def about_of(text: str) -> dict[str, Any]:
+def read_details(text: str) -> dict[str, Any]:
     """Return the descriptive fields."""
     value = json.loads(text)
-    about = value.get(ABOUT) if isinstance(value, dict) else None
+    about = value.get(DETAILS_KEY) if isinstance(value, dict) else None
     return about if isinstance(about, dict) else {}

@@ -13,25 +13,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import HoraeError, Refusal
-from ...web.fast_parameters import Bound
-from ...web.problems import PROBLEM, on_invalid, problem
-from ...web.responses import encoded
-from ...web.routers import Guarded
+from ...web.fast_parameters import Arguments
+from ...web.problems import PROBLEM_JSON, handle_invalid_parameter, problem_response
+from ...web.responses import encode_json
+from ...web.routers import AuthenticatedRoute
 
 
-class CompatRoute(Guarded):
+class CompatRoute(AuthenticatedRoute):
     """Adds `success` and `message`, which these clients read, to problem responses."""
 
     statuses: ClassVar[Mapping[str, int]] = {}
     """Statuses by refusal code where clients of this surface expect another one."""
 
-    async def respond(self, request: Request, bound: Bound | None) -> Response:
+    async def respond(self, request: Request, bound: Arguments | None) -> Response:
         try:
             return await super().respond(request, bound)
         except HoraeError as error:
-            return _with_compat_fields(problem(request, error), self.statuses.get(_code(error)))
+            return _with_compat_fields(problem_response(request, error), self.statuses.get(_code(error)))
         except RequestValidationError as error:
-            return _with_compat_fields(await on_invalid(request, error))
+            return _with_compat_fields(await handle_invalid_parameter(request, error))
 
 
 def _code(error: HoraeError) -> str:
@@ -48,7 +48,7 @@ def _with_compat_fields(response: Response, status: int | None = None) -> Respon
     headers = {
         name: value for name, value in response.headers.items() if name not in ("content-length", "content-type")
     }
-    return Response(encoded(document), document["status"], headers, PROBLEM)
+    return Response(encode_json(document), document["status"], headers, PROBLEM_JSON)
 
 
 class ScheduledTaskRoute(CompatRoute):
@@ -59,5 +59,5 @@ class ScheduledTaskRoute(CompatRoute):
     }
 
 
-def surface(prefix: str, tag: str, route: type[CompatRoute] = CompatRoute) -> APIRouter:
+def compat_router(prefix: str, tag: str, route: type[CompatRoute] = CompatRoute) -> APIRouter:
     return APIRouter(prefix=prefix, tags=[tag], route_class=route)

@@ -5,47 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...schedule.compat.fields import Fields, within
+from ...schedule.compat.fields import Fields, require_in_range
 from .refusals import refuse
 
 SYSTEM: Final = "schedules"
-MOST_TAGS: Final = 32
-LONGEST_TAG: Final = 100
-LONGEST_TEXT: Final = 4_000
+MAX_TAGS: Final = 32
+MAX_TAG_LENGTH: Final = 100
+MAX_TEXT_LENGTH: Final = 4_000
 
 
-def text(name: str, value: object) -> str:
+def read_text(name: str, value: object) -> str:
     """Return the stripped text; an absent or null value is empty."""
     if value is None:
         return ""
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+    if not isinstance(value, str) or len(value) > MAX_TEXT_LENGTH:
         shown = value if isinstance(value, str) else type(value).__name__
-        raise refuse("compat_bad_field", name=name, value=shown, wanted=f"a text of at most {LONGEST_TEXT} characters")
+        raise refuse(
+            "compat_bad_field", name=name, value=shown, wanted=f"a text of at most {MAX_TEXT_LENGTH} characters"
+        )
     return value.strip()
 
 
-def whole(name: str, value: object, minimum: int, maximum: int) -> int | None:
-    return None if value is None else within(name, value, minimum, maximum)
+def read_whole_number(name: str, value: object, minimum: int, maximum: int) -> int | None:
+    return None if value is None else require_in_range(name, value, minimum, maximum)
 
 
-def flag(name: str, value: object) -> bool | None:
+def read_flag(name: str, value: object) -> bool | None:
     return Fields.of(SYSTEM, {name: value}, (name,)).flag(name)
 
 
-def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
+def read_choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Read a choice in any case: their tables and interfaces differ in it."""
-    return Fields.of(SYSTEM, {name: text(name, value).upper()}, (name,)).choice(name, allowed)
+    return Fields.of(SYSTEM, {name: read_text(name, value).upper()}, (name,)).choice(name, allowed)
 
 
-def tags_in(value: object) -> list[str]:
-    is_short_list = isinstance(value, list) and len(value) <= MOST_TAGS
-    if not is_short_list or not all(isinstance(each, str) and len(each) <= LONGEST_TAG for each in value):  # type: ignore[attr-defined]
-        expected = f"at most {MOST_TAGS} texts of at most {LONGEST_TAG} characters"
+def read_tags(value: object) -> list[str]:
+    is_short_list = isinstance(value, list) and len(value) <= MAX_TAGS
+    if not is_short_list or not all(isinstance(each, str) and len(each) <= MAX_TAG_LENGTH for each in value):  # type: ignore[attr-defined]
+        expected = f"at most {MAX_TAGS} texts of at most {MAX_TAG_LENGTH} characters"
         raise refuse("compat_bad_field", name="tags", value=type(value).__name__, wanted=expected)
     return list(value)  # type: ignore[call-overload,no-any-return]
 
 
-def source_of(body: Mapping[str, Any]) -> tuple[str, str]:
+def read_source(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return source type and id: from the top level, the metadata or the payload, under one of two names each."""
     payload = body.get("payload")
     places = (body, body.get("metadata"), payload, payload.get("metadata") if isinstance(payload, Mapping) else None)
@@ -58,6 +60,6 @@ def _first_text(places: tuple[object, ...], names: tuple[str, ...]) -> str:
             value = place[name] if isinstance(place, Mapping) and name in place else None
             if isinstance(value, int) and not isinstance(value, bool):
                 return str(value)
-            if value_text := text(name, value):
+            if value_text := read_text(name, value):
                 return value_text
     return ""

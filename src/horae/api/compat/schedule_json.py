@@ -8,20 +8,20 @@ from typing import Any, Final
 from ...errors import InvalidSchedule
 from ...model.change import Facts
 from ...model.entry import EntryKind
-from ...model.run import LIVE, Run, RunState
+from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import Task, TaskState
 from ...schedule import Now, Once, Schedule
 from ...schedule.compat import Translation, dailyuse
-from ...schedule.describe import sentence
-from ...service.query.instants import asked_stretch
+from ...schedule.describe import describe_schedule
+from ...service.query.instants import parse_span
 from ...wire.instants import milliseconds, utc
 from ...wire.runs import result_of
 from ...wire.tasks import next_due
-from .labels import DISABLED, SOURCE_ID, SOURCE_TYPE, TASK_TYPE, mark_of, updated
-from .payloads import about_of, shown_payload
+from .labels import DISABLED, SOURCE_ID, SOURCE_TYPE, TASK_TYPE, label_of, last_change
+from .payloads import read_details, render_payload
 
 PRIORITIES: Final = {"LOW": -50, "NORMAL": 0, "HIGH": 50, "URGENT": 100}
-USUAL_TYPE: Final = "GENERAL_REMINDER"
+DEFAULT_TYPE: Final = "GENERAL_REMINDER"
 _STATUSES: Final = {
     TaskState.ACTIVE: "PENDING",
     TaskState.PAUSED: "PAUSED",
@@ -31,16 +31,16 @@ _STATUSES: Final = {
 }
 STATUSES: Final = (*_STATUSES.values(), "RUNNING")
 _RUN_STATUSES: Final = {
-    **dict.fromkeys(LIVE, "RUNNING"),
+    **dict.fromkeys(LIVE_STATES, "RUNNING"),
     RunState.SUCCEEDED: "COMPLETED",
     RunState.CANCELLED: "CANCELLED",
     RunState.SKIPPED: "CANCELLED",
 }
 
 
-def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str, Any]:
+def render_schedule(facts: Facts, latest: Run | None, now: datetime) -> dict[str, Any]:
     task, upcoming = facts.task, utc(next_due(facts))
-    details = about_of(task.payload)
+    details = read_details(task.payload)
     return {
         "uuid": task.id,
         "accountUuid": task.owner,
@@ -55,12 +55,12 @@ def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str,
         "scheduledTime": utc(first_time(facts, now)),
         "timezone": task.schedule.zone,
         "recurrence": recurrence_of(task.schedule),
-        "payload": shown_payload(task.payload),
+        "payload": render_payload(task.payload),
         "alertConfig": details.get("alertConfig"),
         "tags": tags_of(task),
         "metadata": details.get("metadata"),
-        "sourceType": mark_of(task, SOURCE_TYPE),
-        "sourceId": mark_of(task, SOURCE_ID),
+        "sourceType": label_of(task, SOURCE_TYPE),
+        "sourceId": label_of(task, SOURCE_ID),
         "nextScheduledAt": upcoming,
         "nextExecutionTime": upcoming,
         "lastExecutedAt": utc(_last_time(facts, latest)),
@@ -70,11 +70,11 @@ def schedule_shown(facts: Facts, latest: Run | None, now: datetime) -> dict[str,
         "currentRetries": max((each.attempt - 1 for each in facts.entries if each.kind is EntryKind.RETRY), default=0),
         "timeoutSeconds": task.policies.timeout.total_seconds(),
         "createdAt": utc(task.created),
-        "updatedAt": utc(updated(facts, latest)),
+        "updatedAt": utc(last_change(facts, latest)),
     }
 
 
-def execution_shown(run: Run) -> dict[str, Any]:
+def render_execution(run: Run) -> dict[str, Any]:
     """Render one row of the history: an execution, or a skipped one with its reason."""
     at = run.started or run.ended or run.due
     duration = milliseconds(None if run.started is None or run.ended is None else run.ended - run.started)
@@ -118,15 +118,15 @@ def priority_name(priority: int) -> str:
 
 
 def type_of(task: Task) -> str:
-    return mark_of(task, TASK_TYPE) or USUAL_TYPE
+    return label_of(task, TASK_TYPE) or DEFAULT_TYPE
 
 
 def tags_of(task: Task) -> list[str]:
-    tags = about_of(task.payload).get("tags")
+    tags = read_details(task.payload).get("tags")
     return [each for each in tags if isinstance(each, str)] if isinstance(tags, list) else []
 
 
-def spelled(schedule: Schedule) -> dict[str, Any] | None:
+def to_dailyuse(schedule: Schedule) -> dict[str, Any] | None:
     """Return `scheduledTime` and `recurrence`; None if their format cannot express the schedule."""
     try:
         return dailyuse.write(Translation(schedule), zone=schedule.zone or "UTC")
@@ -137,19 +137,19 @@ def spelled(schedule: Schedule) -> dict[str, Any] | None:
 def recurrence_of(schedule: Schedule) -> dict[str, Any]:
     if isinstance(schedule, Now):
         return {"type": "NONE", "interval": 1}
-    fields = spelled(schedule)
+    fields = to_dailyuse(schedule)
     if fields is not None:
         recurrence: dict[str, Any] = fields["recurrence"]
         return recurrence
     # Their clients show a custom rule by its description.
-    return {"type": "CUSTOM", "interval": 1, "description": sentence(schedule, "en")}
+    return {"type": "CUSTOM", "interval": 1, "description": describe_schedule(schedule, "en")}
 
 
 def first_time(facts: Facts, now: datetime) -> datetime:
     """Return the time that the client gave; for a task of another surface its next time, or its creation."""
-    fields = spelled(facts.task.schedule)
+    fields = to_dailyuse(facts.task.schedule)
     if fields is not None:
-        return asked_stretch(str(fields["scheduledTime"]), facts.task.schedule.zone or "UTC", now).first
+        return parse_span(str(fields["scheduledTime"]), facts.task.schedule.zone or "UTC", now).first
     return next_due(facts) or facts.task.created
 
 

@@ -12,19 +12,19 @@ from ...model.change import Facts
 from ...wire.instants import utc
 from ...wire.tasks import next_due
 from .labels import SOURCE_ID, SOURCE_TYPE
-from .payloads import about_of
+from .payloads import read_details
 from .refusals import refuse
-from .schedule_fields import choice
+from .schedule_fields import read_choice
 from .schedule_json import STATUSES, first_time, is_enabled, priority_name, status_of, tags_of, type_of
 
 Limit = Annotated[int, Query(ge=1, le=200)]
 Page = Annotated[int, Query(ge=1, le=10_000)]
 Name = Annotated[str | None, Query(max_length=100)]
-Many = Annotated[list[str] | None, Query()]
+TextList = Annotated[list[str] | None, Query()]
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class Listing(NamedTuple):
+class ScheduleFilter(NamedTuple):
     """Filter of schedules: all given conditions must hold; a condition with several values matches any of them."""
 
     statuses: frozenset[str] = frozenset()
@@ -41,17 +41,17 @@ class Listing(NamedTuple):
         )
 
 
-async def listing(
-    status: Many = None,
-    taskType: Many = None,  # noqa: N803 - the surface's own name
+async def parse_filter(
+    status: TextList = None,
+    taskType: TextList = None,  # noqa: N803 - the surface's own name
     enabled: Annotated[bool | None, Query()] = None,
-    tags: Many = None,
-) -> Listing:
-    statuses = frozenset(choice("status", each, STATUSES) for each in status or ())
-    return Listing(statuses, frozenset(taskType or ()), enabled, frozenset(tags or ()))
+    tags: TextList = None,
+) -> ScheduleFilter:
+    statuses = frozenset(read_choice("status", each, STATUSES) for each in status or ())
+    return ScheduleFilter(statuses, frozenset(taskType or ()), enabled, frozenset(tags or ()))
 
 
-async def source(
+async def parse_source(
     sourceType: Name = None,  # noqa: N803 - the surface's own names
     sourceModule: Name = None,  # noqa: N803
     sourceId: Name = None,  # noqa: N803
@@ -64,16 +64,16 @@ async def source(
     return (SOURCE_ID, source_id), *(((SOURCE_TYPE, source_type),) if source_type else ())
 
 
-Wanted = Annotated[Listing, Depends(listing)]
-Source = Annotated[tuple[tuple[str, str], ...], Depends(source)]
+ScheduleFilterQuery = Annotated[ScheduleFilter, Depends(parse_filter)]
+Source = Annotated[tuple[tuple[str, str], ...], Depends(parse_source)]
 
 
-def soonest_first(tasks: Sequence[Facts], now: datetime) -> list[Facts]:
+def sort_by_due(tasks: Sequence[Facts], now: datetime) -> list[Facts]:
     """Sort by next time; schedules without one come last, by the time that they had."""
     return sorted(tasks, key=lambda each: (next_due(each) or _NEVER, first_time(each, now), each.task.id))
 
 
-def upcoming_shown(facts: Facts, due: datetime, now: datetime) -> dict[str, Any]:
+def render_upcoming(facts: Facts, due: datetime, now: datetime) -> dict[str, Any]:
     task = facts.task
     return {
         "uuid": task.id,
@@ -82,6 +82,6 @@ def upcoming_shown(facts: Facts, due: datetime, now: datetime) -> dict[str, Any]
         "taskType": type_of(task),
         "scheduledTime": utc(due),
         "priority": priority_name(task.policies.priority),
-        "alertConfig": about_of(task.payload).get("alertConfig"),
+        "alertConfig": read_details(task.payload).get("alertConfig"),
         "minutesUntil": max(0, int((due - now).total_seconds() // 60)),
     }

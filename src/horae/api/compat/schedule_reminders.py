@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from ...model.task import Task
 from ...schedule import Now, Once
-from ...service.tasks.task_request import Wish, wish_of
+from ...service.tasks.task_request import TaskRequest, request_of
 from ...wire.fields import check_fields
-from .labels import SNOOZED_FROM, UPDATED, labelled
-from .payloads import about_of
+from .labels import SNOOZED_FROM, UPDATED, with_labels
+from .payloads import read_details
 from .refusals import refuse
-from .schedule_fields import whole
-from .schedule_json import USUAL_TYPE
+from .schedule_fields import read_whole_number
+from .schedule_json import DEFAULT_TYPE
 
 _REMINDER_FIELDS: Final = ("title", "message", "reminderTime", "methods", "priority", "allowSnooze", "tags", "timezone")
 _SNOOZE_FIELDS: Final = ("taskUuid", "snoozeMinutes", "reason")
@@ -36,29 +36,29 @@ def read_reminder(body: object) -> dict[str, Any]:
     return {
         **copied,
         "description": fields.get("message"),
-        "taskType": USUAL_TYPE,
+        "taskType": DEFAULT_TYPE,
         "scheduledTime": fields.get("reminderTime"),
-        "payload": {"type": USUAL_TYPE, "data": data},
+        "payload": {"type": DEFAULT_TYPE, "data": data},
         "alertConfig": alert,
     }
 
 
 def read_snooze(body: object, task: Task) -> timedelta:
     fields = check_fields("snooze", body, _SNOOZE_FIELDS)
-    alert = about_of(task.payload).get("alertConfig")
+    alert = read_details(task.payload).get("alertConfig")
     if isinstance(alert, Mapping) and alert.get("allowSnooze") is False:
         raise refuse("compat_no_snooze")
-    minutes = whole("snoozeMinutes", fields.get("snoozeMinutes"), 1, _MAX_SNOOZE_MINUTES)
+    minutes = read_whole_number("snoozeMinutes", fields.get("snoozeMinutes"), 1, _MAX_SNOOZE_MINUTES)
     if minutes is None:
         raise refuse("compat_bad_field", name="snoozeMinutes", value=None, wanted="minutes, 1 or more")
     return timedelta(minutes=minutes)
 
 
-def happens_once(task: Task) -> bool:
+def is_one_time(task: Task) -> bool:
     return isinstance(task.schedule, Once | Now)
 
 
-def once_more(task: Task, at: datetime, now: datetime) -> Wish:
+def extra_reminder(task: Task, at: datetime, now: datetime) -> TaskRequest:
     """Return a request for one extra reminder of a recurring task, whose own times stay."""
-    labels = labelled(task, {SNOOZED_FROM: task.id, UPDATED: now.isoformat()})
-    return wish_of(task)._replace(when=Once(at, zone=task.schedule.zone), key=None, labels=labels)
+    labels = with_labels(task, {SNOOZED_FROM: task.id, UPDATED: now.isoformat()})
+    return request_of(task)._replace(when=Once(at, zone=task.schedule.zone), key=None, labels=labels)

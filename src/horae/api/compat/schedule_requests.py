@@ -12,17 +12,26 @@ from ...model.policy import Retry
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Target
 from ...schedule.compat import Note, Translation, dailyuse
-from ...service.tasks.edits import KEEP, Edits, Kept
-from ...service.tasks.task_request import Options, When, Wish
+from ...service.tasks.edits import KEEP, Edits, MaybeKept
+from ...service.tasks.task_request import Options, TaskRequest, When
 from ...wire.fields import check_fields
 from ...wire.instants import utc
 from ...wire.policies import read_policies
 from .alerts import read_alert
-from .labels import DISABLED, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED, labelled
-from .payloads import about_of, kept_payload, read_payload, shown_payload
+from .labels import DISABLED, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED, with_labels
+from .payloads import encode_payload, read_details, read_payload, render_payload
 from .refusals import refuse
-from .schedule_fields import choice, flag, source_of, tags_in, text, whole
-from .schedule_json import PRIORITIES, STATUSES, USUAL_TYPE, first_time, is_enabled, recurrence_of, spelled, status_of
+from .schedule_fields import read_choice, read_flag, read_source, read_tags, read_text, read_whole_number
+from .schedule_json import (
+    DEFAULT_TYPE,
+    PRIORITIES,
+    STATUSES,
+    first_time,
+    is_enabled,
+    recurrence_of,
+    status_of,
+    to_dailyuse,
+)
 
 NAME: Final = "schedules"
 FIELDS: Final = (
@@ -48,7 +57,7 @@ FIELDS: Final = (
     "status",
     "accountUuid",
 )
-TOLD: Final = (
+READ_ONLY_FIELDS: Final = (
     "uuid",
     "createdBy",
     "nextScheduledAt",
@@ -62,17 +71,17 @@ TOLD: Final = (
     "warnings",
 )
 """Read-only fields of earlier responses that clients may send back; they are ignored."""
-ABOUT_FIELDS: Final = ("description", "alertConfig", "tags", "metadata")
+DETAIL_FIELDS: Final = ("description", "alertConfig", "tags", "metadata")
 _SETTABLE: Final = ("PENDING", "PAUSED", "CANCELLED")
 _MAX_RETRIES: Final = 999
 _MAX_TIMEOUT_SECONDS: Final = 30 * 86_400
 _EVENT: Final = Target("event", '{"topic":"task.triggered"}')
 
 
-class Asked(NamedTuple):
+class NewSchedule(NamedTuple):
     """`paused` is the note of its initial pause, if it starts paused."""
 
-    request: Wish
+    request: TaskRequest
     paused: str | None = None
     notes: tuple[Note, ...] = ()
 
@@ -86,50 +95,50 @@ class Changes(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def read_new(body: object, owner: str, zone: str, now: datetime) -> Asked:
+def read_new(body: object, owner: str, zone: str, now: datetime) -> NewSchedule:
     """Read a new schedule. `zone` applies to days and to times without an offset if the body names none."""
     fields = _read_fields(body, owner)
-    title = text("title", fields.get("title") or fields.get("name"))
+    title = read_text("title", fields.get("title") or fields.get("name"))
     if not title:
         raise refuse_task("missing_field", name="title")
-    effective_zone = text("timezone", fields.get("timezone")) or zone
+    effective_zone = read_text("timezone", fields.get("timezone")) or zone
     translation = dailyuse.read(fields, zone=effective_zone)
-    task_request = Wish(
+    task_request = TaskRequest(
         name=title,
         when=translation.schedule,
         target=_EVENT,
         payload=_payload_json(fields, {}, {}),
         zone=effective_zone,
-        labels={SURFACE: NAME, UPDATED: now.isoformat(), TASK_TYPE: USUAL_TYPE} | _read_labels(fields),
+        labels={SURFACE: NAME, UPDATED: now.isoformat(), TASK_TYPE: DEFAULT_TYPE} | _read_labels(fields),
         options=_read_options(fields, translation),
     )
-    return Asked(task_request, _read_initial_pause(fields), translation.notes)
+    return NewSchedule(task_request, _read_initial_pause(fields), translation.notes)
 
 
 def read_changes(body: object, facts: Facts, zone: str, now: datetime) -> Changes:
     """Read an edit; null and absent fields change nothing."""
     task = facts.task
     fields = _read_fields(body, task.owner)
-    effective_zone = text("timezone", fields.get("timezone")) or task.schedule.zone or zone
+    effective_zone = read_text("timezone", fields.get("timezone")) or task.schedule.zone or zone
     translation = _read_schedule_change(fields, facts, effective_zone, now)
-    when: Kept[When] = KEEP if translation is None else translation.schedule
+    when: MaybeKept[When] = KEEP if translation is None else translation.schedule
     edits = Edits(
-        name=text("title", fields.get("title") or fields.get("name")) or KEEP,
+        name=read_text("title", fields.get("title") or fields.get("name")) or KEEP,
         when=when,
         zone=None if translation is None else effective_zone,
-        payload=_payload_json(fields, shown_payload(task.payload), about_of(task.payload)),
-        labels=labelled(task, {UPDATED: now.isoformat()} | _read_labels(fields)),
+        payload=_payload_json(fields, render_payload(task.payload), read_details(task.payload)),
+        labels=with_labels(task, {UPDATED: now.isoformat()} | _read_labels(fields)),
         options=_read_options(fields, translation),
     )
     notes = () if translation is None else translation.notes
-    enabled = flag("enabled", fields.get("enabled"))
+    enabled = read_flag("enabled", fields.get("enabled"))
     return Changes(
         edits, None if enabled is is_enabled(facts) else enabled, _read_status(fields, status_of(facts)), notes
     )
 
 
 def _read_fields(body: object, owner: str) -> Mapping[str, Any]:
-    fields = check_fields("schedule", body, (*FIELDS, *TOLD))
+    fields = check_fields("schedule", body, (*FIELDS, *READ_ONLY_FIELDS))
     account = fields.get("accountUuid")
     if account is not None and account != owner:
         raise refuse("compat_foreign_account", name=account)
@@ -143,7 +152,7 @@ def _read_schedule_change(fields: Mapping[str, Any], facts: Facts, zone: str, no
     given = {name: fields[name] for name in shown if fields.get(name) not in (None, shown[name])}
     if not given and zone == (schedule.zone or zone):
         return None
-    translation = dailyuse.read((spelled(schedule) or {}) | given, zone=zone)
+    translation = dailyuse.read((to_dailyuse(schedule) or {}) | given, zone=zone)
     return None if translation.schedule.with_defaults(zone) == schedule else translation
 
 
@@ -153,10 +162,10 @@ def _read_options(fields: Mapping[str, Any], translation: Translation | None) ->
     if translation is not None and "retry" not in translation.policies:
         options = options._replace(retry=Retry())
     if fields.get("priority") is not None:
-        priority = choice("priority", fields["priority"], ("MEDIUM", *PRIORITIES))
+        priority = read_choice("priority", fields["priority"], ("MEDIUM", *PRIORITIES))
         options = options._replace(priority=PRIORITIES.get(priority, 0))
-    retries = whole("maxRetries", fields.get("maxRetries"), 0, _MAX_RETRIES)
-    seconds = whole("timeoutSeconds", fields.get("timeoutSeconds"), 1, _MAX_TIMEOUT_SECONDS)
+    retries = read_whole_number("maxRetries", fields.get("maxRetries"), 0, _MAX_RETRIES)
+    seconds = read_whole_number("timeoutSeconds", fields.get("timeoutSeconds"), 1, _MAX_TIMEOUT_SECONDS)
     return options._replace(
         retries=options.retries if retries is None else retries,
         timeout=options.timeout if seconds is None else seconds,
@@ -167,10 +176,10 @@ def _payload_json(fields: Mapping[str, Any], payload: Mapping[str, Any], about: 
     """Encode the payload. Descriptive fields are stored under their own name in it; the source is added to it, for
     readers of the event."""
     new_payload = payload if fields.get("payload") is None else read_payload(fields["payload"])
-    kind, source = source_of(fields)
+    kind, source = read_source(fields)
     source_fields = {"sourceType": kind, "sourceId": source}
-    details = {name: _read_detail(name, fields[name]) for name in ABOUT_FIELDS if fields.get(name) is not None}
-    return kept_payload(
+    details = {name: _read_detail(name, fields[name]) for name in DETAIL_FIELDS if fields.get(name) is not None}
+    return encode_payload(
         {**new_payload, **{key: value for key, value in source_fields.items() if value}}, {**about, **details}
     )
 
@@ -180,16 +189,16 @@ def _read_detail(name: str, value: object) -> Any:
         case "alertConfig":
             return read_alert(value)
         case "tags":
-            return tags_in(value)
+            return read_tags(value)
         case "description":
-            return text(name, value)
+            return read_text(name, value)
         case _:
             return read_payload(value)
 
 
 def _read_labels(fields: Mapping[str, Any]) -> dict[str, str]:
-    kind, source = source_of(fields)
-    labels = {TASK_TYPE: text("taskType", fields.get("taskType")), SOURCE_TYPE: kind, SOURCE_ID: source}
+    kind, source = read_source(fields)
+    labels = {TASK_TYPE: read_text("taskType", fields.get("taskType")), SOURCE_TYPE: kind, SOURCE_ID: source}
     return {name: value for name, value in labels.items() if value}
 
 
@@ -197,13 +206,13 @@ def _read_initial_pause(fields: Mapping[str, Any]) -> str | None:
     status = _read_status(fields, "RUNNING")
     if status == "CANCELLED":
         raise _status_refusal("CANCELLED")
-    return DISABLED if flag("enabled", fields.get("enabled")) is False else "" if status == "PAUSED" else None
+    return DISABLED if read_flag("enabled", fields.get("enabled")) is False else "" if status == "PAUSED" else None
 
 
 def _read_status(fields: Mapping[str, Any], current: str) -> str | None:
     """Return the status that the client sets; None if unchanged. RUNNING is ignored, and only Horae sets FAILED and
     COMPLETED."""
-    status = None if fields.get("status") is None else choice("status", fields["status"], STATUSES)
+    status = None if fields.get("status") is None else read_choice("status", fields["status"], STATUSES)
     if status in (None, current, "RUNNING"):
         return None
     if status not in _SETTABLE:

@@ -6,28 +6,28 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from ...model.change import Facts
-from ...model.entry import EntryKind, Stand
+from ...model.entry import EntryKind, EntryState
 from ...model.ids import occurrence_key
-from ...model.reason import sentence as reason_sentence
-from ...model.run import LIVE, Run, RunState
+from ...model.reason import describe_reason as reason_sentence
+from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import Target, TaskState
 from ...schedule import Cron, Every, Now, Once, Schedule
-from ...schedule.describe import sentence
+from ...schedule.describe import describe_schedule
 from ...wire.runs import result_of
 from ...wire.tasks import next_due
-from .labels import updated
+from .labels import last_change
 from .leases import Lease
-from .payloads import shown_payload
+from .payloads import render_payload
 from .targets import is_orchestrator
 
 UTC_ZONE: Final = "UTC"
 _SECOND: Final = timedelta(seconds=1)
-_STATUSES: Final = {RunState.SUCCEEDED: "success", **dict.fromkeys(LIVE, "running")}
+_STATUSES: Final = {RunState.SUCCEEDED: "success", **dict.fromkeys(LIVE_STATES, "running")}
 SHOWN_RUNS: Final = frozenset(RunState) - {RunState.SKIPPED}
 """Runs are executions there, so skipped ones are left out."""
 
 
-class Words(NamedTuple):
+class ScheduleFields(NamedTuple):
     """The three schedule fields."""
 
     schedule_type: str
@@ -35,35 +35,35 @@ class Words(NamedTuple):
     timezone: str
 
 
-def words_of(schedule: Schedule) -> Words:
+def schedule_fields_of(schedule: Schedule) -> ScheduleFields:
     """Return the schedule fields. A schedule that their format cannot express is shown by its kind and its description."""
     zone = schedule.zone or UTC_ZONE
     match schedule:
         case Cron(expression=expression):
-            return Words("cron", expression, zone)
+            return ScheduleFields("cron", expression, zone)
         case Every(interval=interval) if not interval % _SECOND:
-            return Words("interval", str(interval // _SECOND), zone)
+            return ScheduleFields("interval", str(interval // _SECOND), zone)
         case Once() | Now():
-            return Words("once", "", zone)
+            return ScheduleFields("once", "", zone)
         case _:
-            return Words(schedule.kind, sentence(schedule, "en"), zone)
+            return ScheduleFields(schedule.kind, describe_schedule(schedule, "en"), zone)
 
 
-def task_shown(facts: Facts, latest: Run | None, lease: Lease | None, now: datetime) -> dict[str, Any]:
+def render_task(facts: Facts, latest: Run | None, lease: Lease | None, now: datetime) -> dict[str, Any]:
     task = facts.task
     return {
         "id": task.id,
         "user_id": task.owner,
         "name": task.name,
         "enabled": facts.status.state is TaskState.ACTIVE,
-        **words_of(task.schedule)._asdict(),
-        "payload": shown_payload(task.payload),
-        "next_run_at": instant(next_run(facts, now)),
-        "last_run_at": instant(_last_run(facts, latest)),
+        **schedule_fields_of(task.schedule)._asdict(),
+        "payload": render_payload(task.payload),
+        "next_run_at": format_instant(next_run(facts, now)),
+        "last_run_at": format_instant(_last_run(facts, latest)),
         "locked_by": None if lease is None else lease.holder,
-        "locked_until": None if lease is None else instant(lease.until),
-        "created_at": instant(task.created),
-        "updated_at": instant(updated(facts, latest)),
+        "locked_until": None if lease is None else format_instant(lease.until),
+        "created_at": format_instant(task.created),
+        "updated_at": format_instant(last_change(facts, latest)),
     }
 
 
@@ -73,19 +73,19 @@ def next_run(facts: Facts, now: datetime) -> datetime | None:
     due = next_due(facts)
     if due is not None:
         return due
-    asleep = (each.due for each in facts.entries if each.kind is EntryKind.NEXT and each.state is Stand.ASLEEP)
+    asleep = (each.due for each in facts.entries if each.kind is EntryKind.NEXT and each.state is EntryState.ASLEEP)
     return next((each for each in asleep if each > now), None)
 
 
-def run_shown(run: Run, target: Target) -> dict[str, Any]:
+def render_run(run: Run, target: Target) -> dict[str, Any]:
     return {
         "id": run.id,
         "task_id": run.task_id,
         "user_id": run.owner,
         "status": _STATUSES.get(run.state, "failed"),
         "trace_id": occurrence_key(run.task_id, run.origin, run.planned).removeprefix("occ_"),
-        "started_at": instant(run.started or run.claimed or run.due),
-        "finished_at": instant(run.ended),
+        "started_at": format_instant(run.started or run.claimed or run.due),
+        "finished_at": format_instant(run.ended),
         "error": _error(run),
         "result": _result(run, target),
     }
@@ -98,7 +98,7 @@ def _result(run: Run, target: Target) -> Any:
     return result["body"] if is_wrapped and is_orchestrator(target) else result
 
 
-def instant(at: datetime | None) -> str | None:
+def format_instant(at: datetime | None) -> str | None:
     """Format as `2026-02-27T01:30:00+00:00`, their format."""
     return None if at is None else at.astimezone(UTC).isoformat()
 

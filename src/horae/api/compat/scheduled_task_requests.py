@@ -11,29 +11,38 @@ from ...model.refusals import refuse as refuse_task
 from ...schedule import Cron, Once
 from ...schedule.compat import Note, Translation, fun_ai_station
 from ...schedule.compat.fields import Fields
-from ...service.tasks.edits import KEEP, Edits, Kept
-from ...service.tasks.task_request import Options, When, Wish
+from ...service.tasks.edits import KEEP, Edits, MaybeKept
+from ...service.tasks.task_request import Options, TaskRequest, When
 from ...wire.fields import check_fields
 from ...wire.policies import read_policies
-from .labels import SURFACE, UPDATED, labelled
+from .labels import SURFACE, UPDATED, with_labels
 from .notices import KEYS_DROPPED, PAST_RUNS_AT_ONCE
-from .payloads import about_of, kept_payload, read_payload
+from .payloads import encode_payload, read_details, read_payload
 from .refusals import refuse
-from .scheduled_task_json import UTC_ZONE, Words, next_run, words_of
+from .scheduled_task_json import UTC_ZONE, ScheduleFields, next_run, schedule_fields_of
 from .targets import orchestrator_target
 
 NAME: Final = "scheduled-tasks"
-WHEN: Final = ("schedule_type", "schedule_expr", "timezone")
-FIELDS: Final = ("name", "enabled", *WHEN, "payload", "next_run_at")
-TOLD: Final = ("id", "user_id", "last_run_at", "locked_by", "locked_until", "created_at", "updated_at", "warnings")
+WHEN_FIELDS: Final = ("schedule_type", "schedule_expr", "timezone")
+FIELDS: Final = ("name", "enabled", *WHEN_FIELDS, "payload", "next_run_at")
+READ_ONLY_FIELDS: Final = (
+    "id",
+    "user_id",
+    "last_run_at",
+    "locked_by",
+    "locked_until",
+    "created_at",
+    "updated_at",
+    "warnings",
+)
 """Read-only fields of earlier responses that clients may send back; they are ignored."""
-UNNAMED: Final = "Scheduled Task"
+DEFAULT_NAME: Final = "Scheduled Task"
 _ORCHESTRATOR_FIELDS: Final = ("agent", "forced_agent", "items")
 _SECOND: Final = timedelta(seconds=1)
 
 
-class Asked(NamedTuple):
-    request: Wish
+class NewTask(NamedTuple):
+    request: TaskRequest
     enabled: bool
     notes: tuple[Note, ...] = ()
 
@@ -46,22 +55,24 @@ class Changes(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def read_new(body: object, orchestrator: str | None, now: datetime) -> Asked:
+def read_new(body: object, orchestrator: str | None, now: datetime) -> NewTask:
     fields = _read_fields(body)
     if fields.get("name") is None:
         raise refuse_task("missing_field", name="name")
     translation, past_notes = _translate(fields, now)
     payload, dropped_notes = _read_payload(fields.get("payload"))
-    task_request = Wish(
-        name=_read_name(fields["name"]) or UNNAMED,
+    task_request = TaskRequest(
+        name=_read_name(fields["name"]) or DEFAULT_NAME,
         when=translation.schedule,
         target=orchestrator_target(orchestrator),
-        payload=kept_payload(payload),
+        payload=encode_payload(payload),
         zone=UTC_ZONE,
         labels={SURFACE: NAME, UPDATED: now.isoformat()},
         options=_options(translation),
     )
-    return Asked(task_request, "paused" not in translation.policies, (*translation.notes, *past_notes, *dropped_notes))
+    return NewTask(
+        task_request, "paused" not in translation.policies, (*translation.notes, *past_notes, *dropped_notes)
+    )
 
 
 def read_changes(body: object, facts: Facts, now: datetime) -> Changes:
@@ -69,23 +80,23 @@ def read_changes(body: object, facts: Facts, now: datetime) -> Changes:
     fields = _read_fields(body)
     task = facts.task
     when, zone, notes = _read_when(fields, facts, now)
-    payload: Kept[str] = KEEP
+    payload: MaybeKept[str] = KEEP
     if fields.get("payload") is not None:
         new_payload, dropped_notes = _read_payload(fields["payload"])
-        payload, notes = kept_payload(new_payload, about_of(task.payload)), (*notes, *dropped_notes)
+        payload, notes = encode_payload(new_payload, read_details(task.payload)), (*notes, *dropped_notes)
     name = "" if fields.get("name") is None else _read_name(fields["name"])
     edits = Edits(
         name=name or KEEP,
         when=when,
         zone=zone,
         payload=payload,
-        labels=labelled(task, {UPDATED: now.isoformat()}),
+        labels=with_labels(task, {UPDATED: now.isoformat()}),
     )
     return Changes(edits, _read_enabled(fields), notes)
 
 
 def _read_fields(body: object) -> Mapping[str, Any]:
-    fields = check_fields("scheduled task", body, (*FIELDS, *TOLD))
+    fields = check_fields("scheduled task", body, (*FIELDS, *READ_ONLY_FIELDS))
     return {name: value.strip() if isinstance(value, str) else value for name, value in fields.items()}
 
 
@@ -102,10 +113,10 @@ def _dialect_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_when(
     fields: Mapping[str, Any], facts: Facts, now: datetime
-) -> tuple[Kept[When], str | None, tuple[Note, ...]]:
+) -> tuple[MaybeKept[When], str | None, tuple[Note, ...]]:
     """Return the new schedule and zone. Values sent back as they were shown are no edit; a new schedule counts from
     now, whatever the old one had ahead."""
-    before, after = words_of(facts.task.schedule), _edited_when(fields, facts)
+    before, after = schedule_fields_of(facts.task.schedule), _edited_when(fields, facts)
     given = _read_first_time(fields)
     first = None if given is None or given == next_run(facts, now) else given
     if after == before and first is None:
@@ -137,15 +148,15 @@ def _translate(
     return translation, () if isinstance(translation.schedule, Cron) else (PAST_RUNS_AT_ONCE,)
 
 
-def _edited_when(fields: Mapping[str, Any], facts: Facts) -> Words:
-    given = {name: fields[name] for name in WHEN if fields.get(name) is not None}
+def _edited_when(fields: Mapping[str, Any], facts: Facts) -> ScheduleFields:
+    given = {name: fields[name] for name in WHEN_FIELDS if fields.get(name) is not None}
     if isinstance(given.get("schedule_expr"), int) and not isinstance(given["schedule_expr"], bool):
         given["schedule_expr"] = str(given["schedule_expr"])
     if isinstance(given.get("schedule_type"), str):
         given["schedule_type"] = given["schedule_type"].lower()
     # An empty type or zone is ignored; an empty expression means every minute.
     changed = {name: value for name, value in given.items() if value != "" or name == "schedule_expr"}
-    before = words_of(facts.task.schedule)
+    before = schedule_fields_of(facts.task.schedule)
     after = before._replace(**changed)
     return after._replace(schedule_expr="") if after.schedule_type == "once" else after
 

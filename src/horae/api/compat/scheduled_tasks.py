@@ -17,25 +17,25 @@ from ...model.task import TaskState
 from ...ports.store import RunFilter
 from ...schedule.compat import Note
 from ...service.service import Service
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.idempotency import Ids, remember, repeatable
-from ...web.language import language
-from ...web.request_context import house_of
-from ...web.responses import answer
-from .edit_and_enable import edit_and_switch
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.language import request_language
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from .edit_and_enable import edit_and_enable
 from .labels import DISABLED
 from .leases import leases_of
-from .notices import NOTHING_LEFT, told
-from .openapi import said
-from .own_tasks import KNOWN, gathered, latest_runs, own, remove
-from .routers import ScheduledTaskRoute, surface
-from .scheduled_task_json import SHOWN_RUNS, run_shown, task_shown
+from .notices import NOTHING_LEFT, render_notes
+from .openapi import describe_compat_operation
+from .own_tasks import VISIBLE_STATES, delete_or_cancel, latest_runs, list_own_tasks, without_admin
+from .routers import ScheduledTaskRoute, compat_router
+from .scheduled_task_json import SHOWN_RUNS, render_run, render_task
 from .scheduled_task_requests import read_changes, read_new
 
-router: Final = surface("/scheduled-tasks", "scheduled-tasks", ScheduledTaskRoute)
-NEWEST_RUNS: Final = 50
-MOST_LISTED: Final = 1_000
+router: Final = compat_router("/scheduled-tasks", "scheduled-tasks", ScheduledTaskRoute)
+MAX_RUNS: Final = 50
+MAX_LISTED: Final = 1_000
 EXAMPLE: Final = {
     "name": "demo interval",
     "schedule_type": "interval",
@@ -45,19 +45,21 @@ EXAMPLE: Final = {
 }
 
 
-@router.get("", **said("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks"))
-async def list_tasks(request: Request, principal: Who) -> Response:
-    context = house_of(request)
-    tasks = await gathered(context.service, principal, KNOWN)
+@router.get(
+    "", **describe_compat_operation("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks")
+)
+async def list_tasks(request: Request, principal: Caller) -> Response:
+    context = app_context(request)
+    tasks = await list_own_tasks(context.service, principal, VISIBLE_STATES)
     rendered = await _render_tasks(context.service, principal, tasks, context.clock.now())
-    return answer(sorted(rendered, key=itemgetter("updated_at"), reverse=True)[:MOST_LISTED])
+    return json_response(sorted(rendered, key=itemgetter("updated_at"), reverse=True)[:MAX_LISTED])
 
 
 async def _replay_task(request: Request, principal: Principal, ids: Ids) -> Response:
-    context = house_of(request)
-    facts = await context.service.tasks.get(own(principal), ids["id"])
+    context = app_context(request)
+    facts = await context.service.tasks.get(without_admin(principal), ids["id"])
     try:
-        notes = read_new(await json_body(request), context.settings.orchestrator, context.clock.now()).notes
+        notes = read_new(await read_json_body(request), context.settings.orchestrator, context.clock.now()).notes
     except Refusal:
         # The body names a time that has passed since.
         notes = ()
@@ -66,7 +68,7 @@ async def _replay_task(request: Request, principal: Principal, ids: Ids) -> Resp
 
 @router.post(
     "",
-    **said(
+    **describe_compat_operation(
         "create_scheduled_task",
         "Make a task",
         "ScheduledTask",
@@ -76,23 +78,28 @@ async def _replay_task(request: Request, principal: Principal, ids: Ids) -> Resp
     ),
 )
 @repeatable(Scope.WRITE, _replay_task)
-async def create_task(request: Request, principal: Who) -> Response:
-    context = house_of(request)
-    parsed = read_new(await json_body(request), context.settings.orchestrator, context.clock.now())
+async def create_task(request: Request, principal: Caller) -> Response:
+    context = app_context(request)
+    parsed = read_new(await read_json_body(request), context.settings.orchestrator, context.clock.now())
     paused = None if parsed.enabled else DISABLED
-    task = await context.service.tasks.create(own(principal), parsed.request, paused=paused)
-    remember(request, id=task.id)
-    return await _respond(request, principal, await context.service.tasks.get(own(principal), task.id), parsed.notes)
+    task = await context.service.tasks.create(without_admin(principal), parsed.request, paused=paused)
+    store_ids(request, id=task.id)
+    return await _respond(
+        request, principal, await context.service.tasks.get(without_admin(principal), task.id), parsed.notes
+    )
 
 
-@router.get("/{task_id}", **said("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)))
-async def get_task(task_id: str, request: Request, principal: Who) -> Response:
-    return await _respond(request, principal, await _load_known(house_of(request).service, principal, task_id))
+@router.get(
+    "/{task_id}",
+    **describe_compat_operation("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)),
+)
+async def get_task(task_id: str, request: Request, principal: Caller) -> Response:
+    return await _respond(request, principal, await _load_known(app_context(request).service, principal, task_id))
 
 
 @router.put(
     "/{task_id}",
-    **said(
+    **describe_compat_operation(
         "update_scheduled_task",
         "Change what is given; the rest stays",
         "ScheduledTask",
@@ -101,54 +108,64 @@ async def get_task(task_id: str, request: Request, principal: Who) -> Response:
         problems=(404, 409),
     ),
 )
-async def update_task(task_id: str, request: Request, principal: Who) -> Response:
+async def update_task(task_id: str, request: Request, principal: Caller) -> Response:
     """Change the given fields. A new schedule counts from now. Clients need not clear a lock: an expired lease holds
     nothing, and a live one stays."""
-    context = house_of(request)
+    context = app_context(request)
     before = await _load_known(context.service, principal, task_id)
-    changes = read_changes(await json_body(request), before, context.clock.now())
-    after = await edit_and_switch(context.service, principal, before, changes.edits, enabled=changes.enabled)
+    changes = read_changes(await read_json_body(request), before, context.clock.now())
+    after = await edit_and_enable(context.service, principal, before, changes.edits, enabled=changes.enabled)
     is_over = changes.enabled and after.status.state is TaskState.COMPLETED
     return await _respond(request, principal, after, (*changes.notes, *((NOTHING_LEFT,) if is_over else ())))
 
 
 @router.delete(
     "/{task_id}",
-    **said("delete_scheduled_task", "Remove a task with its runs", "ScheduledTaskGone", problems=(404, 409)),
+    **describe_compat_operation(
+        "delete_scheduled_task", "Remove a task with its runs", "ScheduledTaskGone", problems=(404, 409)
+    ),
 )
-async def delete_task(task_id: str, request: Request, principal: Who) -> Response:
-    service = house_of(request).service
+async def delete_task(task_id: str, request: Request, principal: Caller) -> Response:
+    service = app_context(request).service
     await _load_known(service, principal, task_id)
-    await remove(service, principal, task_id)
-    return answer({"ok": True})
+    await delete_or_cancel(service, principal, task_id)
+    return json_response({"ok": True})
 
 
 @router.get(
     "/{task_id}/runs",
-    **said("list_scheduled_task_runs", "The newest 50 runs of a task", "ScheduledTaskRuns", problems=(404,)),
+    **describe_compat_operation(
+        "list_scheduled_task_runs", "The newest 50 runs of a task", "ScheduledTaskRuns", problems=(404,)
+    ),
 )
-async def list_runs(task_id: str, request: Request, principal: Who) -> Response:
-    service = house_of(request).service
+async def list_runs(task_id: str, request: Request, principal: Caller) -> Response:
+    service = app_context(request).service
     target = (await _load_known(service, principal, task_id)).task.target
     run_filter = RunFilter(principal.owner, task_id, SHOWN_RUNS)
-    page = await service.runs.page(own(principal), run_filter, limit=NEWEST_RUNS)
-    return answer(sorted((run_shown(each, target) for each in page.items), key=itemgetter("started_at"), reverse=True))
+    page = await service.runs.page(without_admin(principal), run_filter, limit=MAX_RUNS)
+    return json_response(
+        sorted((render_run(each, target) for each in page.items), key=itemgetter("started_at"), reverse=True)
+    )
 
 
 async def _load_known(service: Service, principal: Principal, task_id: str) -> Facts:
-    facts = await service.tasks.get(own(principal), task_id)
-    if facts.status.state not in KNOWN:
+    facts = await service.tasks.get(without_admin(principal), task_id)
+    if facts.status.state not in VISIBLE_STATES:
         raise refuse("no_such_task", id=task_id)
     return facts
 
 
 async def _respond(request: Request, principal: Principal, facts: Facts, notes: tuple[Note, ...] = ()) -> Response:
-    context = house_of(request)
+    context = app_context(request)
     (rendered,) = await _render_tasks(context.service, principal, [facts], context.clock.now())
-    return answer({**rendered, "warnings": told(notes, language(request))} if notes else rendered)
+    return json_response(
+        {**rendered, "warnings": render_notes(notes, request_language(request))} if notes else rendered
+    )
 
 
-async def _render_tasks(service: Service, principal: Principal, tasks: list[Facts], now: datetime) -> list[dict[str, Any]]:
+async def _render_tasks(
+    service: Service, principal: Principal, tasks: list[Facts], now: datetime
+) -> list[dict[str, Any]]:
     latest = await latest_runs(service, principal, tasks)
     leases = await leases_of(service, tasks)
-    return [task_shown(each, latest.get(each.task.id), leases.get(each.task.id), now) for each in tasks]
+    return [render_task(each, latest.get(each.task.id), leases.get(each.task.id), now) for each in tasks]

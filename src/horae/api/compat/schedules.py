@@ -12,22 +12,22 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.idempotency import Ids, remember, repeatable
-from ...web.language import language
-from ...web.request_context import House, house_of
-from .edit_and_enable import edit_and_switch, hold
-from .envelope import enclosed, enclosed_task, shown_tasks
-from .openapi import said
-from .own_tasks import gathered, own, remove
-from .routers import surface
-from .schedule_json import execution_shown
-from .schedule_lists import Limit, Page, Source, Wanted, soonest_first
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.language import request_language
+from ...web.request_context import AppContext, app_context
+from .edit_and_enable import edit_and_enable, pause_task
+from .envelope import envelope_response, render_schedules, schedule_response
+from .openapi import describe_compat_operation
+from .own_tasks import delete_or_cancel, list_own_tasks, without_admin
+from .routers import compat_router
+from .schedule_json import render_execution
+from .schedule_lists import Limit, Page, ScheduleFilterQuery, Source, sort_by_due
 from .schedule_reminders import read_reminder
-from .schedule_requests import Asked, read_changes, read_new
+from .schedule_requests import NewSchedule, read_changes, read_new
 
-router: Final = surface("/schedules", "schedules")
+router: Final = compat_router("/schedules", "schedules")
 EXAMPLE: Final = {
     "title": "Daily stand-up",
     "taskType": "TASK_REMINDER",
@@ -41,12 +41,14 @@ EXAMPLE: Final = {
 REMINDER: Final = {"title": "Tea", "message": "It is ready", "reminderTime": "2027-01-04T09:05:00Z"}
 
 
-@router.get("", **said("list_schedules", "Your schedules, the next to run first", "ScheduleList"))
-async def list_schedules(request: Request, principal: Who, listing: Wanted, page: Page = 1, limit: Limit = 50) -> Response:
-    own_tasks = await gathered(house_of(request).service, principal)
-    matching = soonest_first([each for each in own_tasks if listing.matches(each)], house_of(request).clock.now())
+@router.get("", **describe_compat_operation("list_schedules", "Your schedules, the next to run first", "ScheduleList"))
+async def list_schedules(
+    request: Request, principal: Caller, listing: ScheduleFilterQuery, page: Page = 1, limit: Limit = 50
+) -> Response:
+    own_tasks = await list_own_tasks(app_context(request).service, principal)
+    matching = sort_by_due([each for each in own_tasks if listing.matches(each)], app_context(request).clock.now())
     offset = (page - 1) * limit
-    rendered = await shown_tasks(request, principal, matching[offset : offset + limit])
+    rendered = await render_schedules(request, principal, matching[offset : offset + limit])
     has_more = offset + limit < len(matching)
     data = {
         "tasks": rendered,
@@ -56,31 +58,31 @@ async def list_schedules(request: Request, principal: Who, listing: Wanted, page
         "limit": limit,
         "hasMore": has_more,
     }
-    return enclosed(request, data)
+    return envelope_response(request, data)
 
 
 async def _replay_schedule(request: Request, principal: Principal, ids: Ids) -> Response:
-    return await _replay_created(request, principal, ids["id"], await json_body(request))
+    return await _replay_created(request, principal, ids["id"], await read_json_body(request))
 
 
 async def _replay_reminder(request: Request, principal: Principal, ids: Ids) -> Response:
-    return await _replay_created(request, principal, ids["id"], read_reminder(await json_body(request)))
+    return await _replay_created(request, principal, ids["id"], read_reminder(await read_json_body(request)))
 
 
 async def _replay_created(request: Request, principal: Principal, task_id: str, body: object) -> Response:
-    context = house_of(request)
-    facts = await context.service.tasks.get(own(principal), task_id)
+    context = app_context(request)
+    facts = await context.service.tasks.get(without_admin(principal), task_id)
     try:
         notes = read_new(body, principal.owner, zone_of(context, principal), context.clock.now()).notes
     except Refusal:
         # The body names a time that has passed since.
         notes = ()
-    return await enclosed_task(request, principal, facts, notes, 201)
+    return await schedule_response(request, principal, facts, notes, 201)
 
 
 @router.post(
     "",
-    **said(
+    **describe_compat_operation(
         "create_schedule",
         "Make a schedule",
         "ScheduleAnswer",
@@ -92,15 +94,15 @@ async def _replay_created(request: Request, principal: Principal, task_id: str, 
     ),
 )
 @repeatable(Scope.WRITE, _replay_schedule)
-async def create_schedule(request: Request, principal: Who) -> Response:
-    context = house_of(request)
-    parsed = read_new(await json_body(request), principal.owner, zone_of(context, principal), context.clock.now())
+async def create_schedule(request: Request, principal: Caller) -> Response:
+    context = app_context(request)
+    parsed = read_new(await read_json_body(request), principal.owner, zone_of(context, principal), context.clock.now())
     return await _create(request, principal, parsed)
 
 
 @router.post(
     "/quick-reminder",
-    **said(
+    **describe_compat_operation(
         "create_quick_reminder",
         "Make a reminder",
         "ScheduleAnswer",
@@ -111,42 +113,56 @@ async def create_schedule(request: Request, principal: Who) -> Response:
     ),
 )
 @repeatable(Scope.WRITE, _replay_reminder)
-async def create_quick_reminder(request: Request, principal: Who) -> Response:
-    context = house_of(request)
-    body = read_reminder(await json_body(request))
-    return await _create(request, principal, read_new(body, principal.owner, zone_of(context, principal), context.clock.now()))
+async def create_quick_reminder(request: Request, principal: Caller) -> Response:
+    context = app_context(request)
+    body = read_reminder(await read_json_body(request))
+    return await _create(
+        request, principal, read_new(body, principal.owner, zone_of(context, principal), context.clock.now())
+    )
 
 
-@router.delete("", **said("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"))
-async def remove_by_source(request: Request, principal: Who, source: Source) -> Response:
+@router.delete(
+    "",
+    **describe_compat_operation("remove_schedules_of_source", "Remove all schedules of one source", "ScheduleRemoval"),
+)
+async def remove_by_source(request: Request, principal: Caller, source: Source) -> Response:
     # Checked also when there is nothing to remove.
     principal.require_scope(Scope.WRITE)
-    service = house_of(request).service
+    service = app_context(request).service
     removed: list[str] = []
 
     async def remove_one(task: Task) -> None:
-        await remove(service, principal, task.id)
+        await delete_or_cancel(service, principal, task.id)
         removed.append(task.id)
 
-    report = await service.bulk.each(own(principal), TaskFilter(principal.owner, labels=source), remove_one)
-    failed = [_failure(each.task.id, each.refusal.in_language(language(request)).message) for each in report.refused]
-    return enclosed(request, {"removed": report.done, "taskUuids": removed[:1_000], "failed": failed})
+    report = await service.bulk.each(without_admin(principal), TaskFilter(principal.owner, labels=source), remove_one)
+    failed = [
+        _failure(each.task.id, each.refusal.in_language(request_language(request)).message) for each in report.refused
+    ]
+    return envelope_response(request, {"removed": report.done, "taskUuids": removed[:1_000], "failed": failed})
 
 
-@router.get("/execution-history", **said("list_schedule_executions", "Your newest executions", "ScheduleHistory"))
-async def all_history(request: Request, principal: Who, limit: Limit = 50) -> Response:
-    page = await house_of(request).service.runs.page(own(principal), RunFilter(principal.owner), limit=limit)
+@router.get(
+    "/execution-history",
+    **describe_compat_operation("list_schedule_executions", "Your newest executions", "ScheduleHistory"),
+)
+async def all_history(request: Request, principal: Caller, limit: Limit = 50) -> Response:
+    page = await app_context(request).service.runs.page(
+        without_admin(principal), RunFilter(principal.owner), limit=limit
+    )
     return _history_response(request, page.items, more=page.after is not None)
 
 
-@router.get("/{uuid}", **said("get_schedule", "One schedule", "ScheduleAnswer", problems=(404,)))
-async def get_schedule(uuid: str, request: Request, principal: Who) -> Response:
-    return await enclosed_task(request, principal, await house_of(request).service.tasks.get(own(principal), uuid))
+@router.get("/{uuid}", **describe_compat_operation("get_schedule", "One schedule", "ScheduleAnswer", problems=(404,)))
+async def get_schedule(uuid: str, request: Request, principal: Caller) -> Response:
+    return await schedule_response(
+        request, principal, await app_context(request).service.tasks.get(without_admin(principal), uuid)
+    )
 
 
 @router.put(
     "/{uuid}",
-    **said(
+    **describe_compat_operation(
         "update_schedule",
         "Change what is given; the rest stays",
         "ScheduleAnswer",
@@ -155,53 +171,60 @@ async def get_schedule(uuid: str, request: Request, principal: Who) -> Response:
         problems=(404, 409),
     ),
 )
-async def update_schedule(uuid: str, request: Request, principal: Who) -> Response:
-    house = house_of(request)
-    before = await house.service.tasks.get(own(principal), uuid)
-    changes = read_changes(await json_body(request), before, zone_of(house, principal), house.clock.now())
+async def update_schedule(uuid: str, request: Request, principal: Caller) -> Response:
+    house = app_context(request)
+    before = await house.service.tasks.get(without_admin(principal), uuid)
+    changes = read_changes(await read_json_body(request), before, zone_of(house, principal), house.clock.now())
     enabled = True if changes.enabled is None and changes.status == "PENDING" else changes.enabled
-    after = await edit_and_switch(house.service, principal, before, changes.edits, enabled=enabled)
+    after = await edit_and_enable(house.service, principal, before, changes.edits, enabled=enabled)
     if changes.status == "PAUSED":
-        after = await hold(house.service, principal, uuid, "")
+        after = await pause_task(house.service, principal, uuid, "")
     if changes.status == "CANCELLED":
-        after = await house.service.tasks.cancel(own(principal), uuid)
-    return await enclosed_task(request, principal, after, changes.notes)
+        after = await house.service.tasks.cancel(without_admin(principal), uuid)
+    return await schedule_response(request, principal, after, changes.notes)
 
 
 @router.delete(
-    "/{uuid}", **said("delete_schedule", "Remove a schedule with its history", "ScheduleGone", problems=(404, 409))
+    "/{uuid}",
+    **describe_compat_operation(
+        "delete_schedule", "Remove a schedule with its history", "ScheduleGone", problems=(404, 409)
+    ),
 )
-async def delete_schedule(uuid: str, request: Request, principal: Who) -> Response:
-    await remove(house_of(request).service, principal, uuid)
-    return enclosed(request, None)
+async def delete_schedule(uuid: str, request: Request, principal: Caller) -> Response:
+    await delete_or_cancel(app_context(request).service, principal, uuid)
+    return envelope_response(request, None)
 
 
 @router.get(
     "/{uuid}/history",
-    **said("list_executions_of_schedule", "Its newest executions", "ScheduleHistory", problems=(404,)),
+    **describe_compat_operation(
+        "list_executions_of_schedule", "Its newest executions", "ScheduleHistory", problems=(404,)
+    ),
 )
-async def history(uuid: str, request: Request, principal: Who, limit: Limit = 50) -> Response:
-    service = house_of(request).service
-    await service.tasks.get(own(principal), uuid)
-    page = await service.runs.page(own(principal), RunFilter(principal.owner, uuid), limit=limit)
+async def history(uuid: str, request: Request, principal: Caller, limit: Limit = 50) -> Response:
+    service = app_context(request).service
+    await service.tasks.get(without_admin(principal), uuid)
+    page = await service.runs.page(without_admin(principal), RunFilter(principal.owner, uuid), limit=limit)
     return _history_response(request, page.items, more=page.after is not None)
 
 
-def zone_of(context: House, principal: Principal) -> str:
+def zone_of(context: AppContext, principal: Principal) -> str:
     """Return the zone for days and times without an offset: the owner's, or the deployment's. Responses show it."""
     return principal.zone or context.service.zone or "UTC"
 
 
-async def _create(request: Request, principal: Principal, parsed: Asked) -> Response:
-    tasks = house_of(request).service.tasks
-    task = await tasks.create(own(principal), parsed.request, paused=parsed.paused)
-    remember(request, id=task.id)
-    return await enclosed_task(request, principal, await tasks.get(own(principal), task.id), parsed.notes, 201)
+async def _create(request: Request, principal: Principal, parsed: NewSchedule) -> Response:
+    tasks = app_context(request).service.tasks
+    task = await tasks.create(without_admin(principal), parsed.request, paused=parsed.paused)
+    store_ids(request, id=task.id)
+    return await schedule_response(
+        request, principal, await tasks.get(without_admin(principal), task.id), parsed.notes, 201
+    )
 
 
 def _history_response(request: Request, runs: tuple[Run, ...], *, more: bool) -> Response:
-    rendered = [execution_shown(each) for each in runs]
-    return enclosed(request, {"history": rendered, "total": len(rendered), "hasMore": more})
+    rendered = [render_execution(each) for each in runs]
+    return envelope_response(request, {"history": rendered, "total": len(rendered), "hasMore": more})
 
 
 def _failure(uuid: str, error: str) -> dict[str, str]:

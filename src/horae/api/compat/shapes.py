@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from ...wire.response_shapes import ANSWERS
+from ...wire.response_shapes import RESPONSE_SCHEMAS
 from .alerts import METHODS
 from .schedule_json import PRIORITIES, STATUSES
 
@@ -159,9 +159,9 @@ _EXECUTION: Final[dict[str, Schema]] = {
     "retryCount": _INTEGER,
 }
 _UPCOMING: Final = ("uuid", "title", "name", "taskType", "scheduledTime", "priority", "alertConfig")
-_PROBLEM: Final = ANSWERS["Problem"]
+_PROBLEM: Final = RESPONSE_SCHEMAS["Problem"]
 
-SHAPES: Final[dict[str, Schema]] = {
+SCHEMAS: Final[dict[str, Schema]] = {
     "CompatProblem": {
         **{name: each for name, each in _PROBLEM.items() if name != "example"},
         "properties": {**_PROBLEM["properties"], "success": {"const": False}, "message": _TEXT},

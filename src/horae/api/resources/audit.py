@@ -7,24 +7,26 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...web.authentication import Who
-from ...web.pagination import page_answer, read_cursor
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...web.authentication import Caller
+from ...web.pagination import page_response, read_cursor
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.accounts import audit_json, verdict_json
-from ..openapi import told
+from ..openapi import describe_operation
 from ..parameters import Cursor, Limit
 
-router: Final = resource("/v1", "audit")
+router: Final = resource_router("/v1", "audit")
 
 
-@router.get("/audit", **told("list_audit", "Who did what, newest first", "AuditPage"))
-async def list_audit(request: Request, principal: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    page = await house_of(request).service.audit.page(principal, read_cursor(request, principal, cursor), limit)
-    return page_answer(request, principal, page, audit_json)
+@router.get("/audit", **describe_operation("list_audit", "Who did what, newest first", "AuditPage"))
+async def list_audit(request: Request, principal: Caller, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    page = await app_context(request).service.audit.page(principal, read_cursor(request, principal, cursor), limit)
+    return page_response(request, principal, page, audit_json)
 
 
-@router.get("/audit/verify", **told("verify_audit", "Whether the hash chain is intact (admins)", "AuditVerdict"))
-async def verify_audit(request: Request, principal: Who) -> Response:
-    return answer(verdict_json(await house_of(request).service.audit.verify(principal)))
+@router.get(
+    "/audit/verify", **describe_operation("verify_audit", "Whether the hash chain is intact (admins)", "AuditVerdict")
+)
+async def verify_audit(request: Request, principal: Caller) -> Response:
+    return json_response(verdict_json(await app_context(request).service.audit.verify(principal)))

@@ -14,36 +14,36 @@ from ...errors import NotFound, Refusal
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
 from ...model.limits import BULK_TASKS
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.refusals import refuse
 from ...model.task import Task
 from ...ports.store import TaskFilter
-from ...service.query.parser import LONGEST
+from ...service.query.parser import MAX_CHARACTERS
 from ...service.service import Service
-from ...service.tasks.functions import Resolved
-from ...service.tasks.operations import Order, scope_for
-from ...service.tasks.task_request import Wish
+from ...service.tasks.functions import ResolvedRequest
+from ...service.tasks.operations import OperationRequest, scope_for
+from ...service.tasks.task_request import TaskRequest
 from ...service.tasks.tasks import Tasks
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.idempotency import Ids, kept_for, remember, repeatable
-from ...web.language import language
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.idempotency import Ids, key_of, repeatable, store_ids
+from ...web.language import request_language
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.fields import check_fields, text_or_none
 from ...wire.instants import utc
 from ...wire.operations import operation_json
 from ...wire.overview import bulk_json
 from ...wire.previews import warnings_json
 from ...wire.tasks import next_due, read_task
-from ..bulk_actions import PREFER, RESPOND_ASYNC, deed_of, prefers_async, still_allowed
+from ..bulk_actions import PREFER, RESPOND_ASYNC, action_of, permission_check, prefers_async
 from ..examples import ACTIONS, BULK
-from ..openapi import told
-from ..parameters import FILTERS, DryRun, acting, filtered
+from ..openapi import describe_operation
+from ..parameters import FILTERS, DryRun, build_filter, service_for
 
-router: Final = resource("/v1/tasks", "tasks")
-MOST_AT_ONCE: Final = 200
+router: Final = resource_router("/v1/tasks", "tasks")
+MAX_SYNCHRONOUS: Final = 200
 """Above this number of tasks the action continues as an operation."""
 _MAX_TEXTS: Final = 100
 """Texts per filter condition: the filter is stored with the operation, and written with each progress update."""
@@ -51,7 +51,7 @@ _REFUSED_BEFORE: Final[dict[Language, str]] = {
     "en": "Refused when this request was first done.",
     "zh": "首次执行该请求时已被拒绝。",
 }
-_ACT_OPERATION: Final = told(
+_ACT_OPERATION: Final = describe_operation(
     "act_on_tasks",
     "Pause, resume, run, skip, cancel or delete every task that fits a filter",
     "BulkReport",
@@ -61,25 +61,29 @@ _ACT_OPERATION: Final = told(
     headers=(PREFER,),
     description="Task by task, each in a transaction of its own: a refusal does not stop the others. "
     'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
-    f"{MOST_AT_ONCE} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once.",
+    f"{MAX_SYNCHRONOUS} fit, it goes on as an operation (202, `Location`); a dry run is always answered at once.",
 )
-_ACT_OPERATION["responses"][202] = told("", "", "Operation", status=202)["responses"][202]
+_ACT_OPERATION["responses"][202] = describe_operation("", "", "Operation", status=202)["responses"][202]
 
 
 async def _replay_created(request: Request, principal: Principal, ids: Ids) -> Response:
     """Render the tasks that still exist; `created` is the original number."""
-    service, items = house_of(request).service, list[dict[str, Any]]()
-    task_requests = _read_tasks(await json_body(request))
+    service, items = app_context(request).service, list[dict[str, Any]]()
+    task_requests = _read_tasks(await read_json_body(request))
     for name, task_request in zip(ids["tasks"], task_requests, strict=True):
         with suppress(NotFound):
             facts = await service.tasks.get(principal, name)
-            items.append(_render_brief(facts, await _resolve_leniently(service, principal, task_request), language(request)))
-    return answer({"created": len(ids["tasks"]), "items": items, "dry_run": False})
+            items.append(
+                _render_brief(
+                    facts, await _resolve_leniently(service, principal, task_request), request_language(request)
+                )
+            )
+    return json_response({"created": len(ids["tasks"]), "items": items, "dry_run": False})
 
 
 @router.post(
     "/bulk",
-    **told(
+    **describe_operation(
         "create_tasks",
         f"Make up to {BULK_TASKS} tasks in one call: all of them, or none",
         "MadeMany",
@@ -91,24 +95,28 @@ async def _replay_created(request: Request, principal: Principal, ids: Ids) -> R
     ),
 )
 @repeatable(Scope.WRITE, _replay_created, writes_record=True)
-async def create_tasks(request: Request, principal: Who, *, dry_run: DryRun = False) -> Response:
-    service = house_of(request).service
-    resolved = [await _resolve(service, principal, *each) for each in enumerate(_read_tasks(await json_body(request)), 1)]
+async def create_tasks(request: Request, principal: Caller, *, dry_run: DryRun = False) -> Response:
+    service = app_context(request).service
+    resolved = [
+        await _resolve(service, principal, *each) for each in enumerate(_read_tasks(await read_json_body(request)), 1)
+    ]
     responses: list[Response] = []
 
-    def attach_record(tasks: Sequence[Facts]) -> Sequence[Writing]:
-        items = [_render_brief(*each, language(request)) for each in zip(tasks, resolved, strict=True)]
+    def attach_record(tasks: Sequence[Facts]) -> Sequence[RecordWrite]:
+        items = [_render_brief(*each, request_language(request)) for each in zip(tasks, resolved, strict=True)]
         data = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
-        responses[:] = [answer(data, 200 if dry_run else 201)]
-        key = kept_for(request)
+        responses[:] = [json_response(data, 200 if dry_run else 201)]
+        key = key_of(request)
         return () if key is None else (key.to_writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
     task_requests = [each.request for each in resolved]
-    await acting(request, dry_run=dry_run).tasks.create_many(principal, task_requests, _no_result, attach_records=attach_record)
+    await service_for(request, dry_run=dry_run).tasks.create_many(
+        principal, task_requests, _no_result, attach_records=attach_record
+    )
     return responses[0]
 
 
-def _read_tasks(body: object) -> list[Wish]:
+def _read_tasks(body: object) -> list[TaskRequest]:
     tasks = check_fields("body", body, ("tasks",)).get("tasks")
     if not isinstance(tasks, list) or not tasks:
         raise refuse("missing_field", name="tasks")
@@ -117,7 +125,7 @@ def _read_tasks(body: object) -> list[Wish]:
     return [_read_numbered_task(number, each) for number, each in enumerate(tasks, 1)]
 
 
-def _read_numbered_task(number: int, value: object) -> Wish:
+def _read_numbered_task(number: int, value: object) -> TaskRequest:
     try:
         task_request = read_task(value)
     except Refusal as refusal:
@@ -134,7 +142,7 @@ def _read_numbered_task(number: int, value: object) -> Wish:
 def _no_result(_task: Task) -> None: ...
 
 
-async def _resolve(service: Service, principal: Principal, number: int, task_request: Wish) -> Resolved:
+async def _resolve(service: Service, principal: Principal, number: int, task_request: TaskRequest) -> ResolvedRequest:
     try:
         return await service.resolve(principal, task_request)
     except Refusal as refusal:
@@ -142,16 +150,16 @@ async def _resolve(service: Service, principal: Principal, number: int, task_req
         raise
 
 
-async def _resolve_leniently(service: Service, principal: Principal, task_request: Wish) -> Resolved:
+async def _resolve_leniently(service: Service, principal: Principal, task_request: TaskRequest) -> ResolvedRequest:
     """Resolve the request again; if its function has changed since, return the request unresolved: its task exists all
     the same."""
     try:
         return await service.resolve(principal, task_request)
     except Refusal:
-        return Resolved(task_request)
+        return ResolvedRequest(task_request)
 
 
-def _render_brief(facts: Facts, resolved: Resolved, lang: Language) -> dict[str, Any]:
+def _render_brief(facts: Facts, resolved: ResolvedRequest, lang: Language) -> dict[str, Any]:
     task = facts.task
     return {
         "id": task.id,
@@ -163,12 +171,12 @@ def _render_brief(facts: Facts, resolved: Resolved, lang: Language) -> dict[str,
 
 
 async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Response:
-    body = await json_body(request)
+    body = await read_json_body(request)
     principal.require_scope(scope_for(body["action"]))
-    service, lang = house_of(request).service, language(request)
+    service, lang = app_context(request).service, request_language(request)
     if "operation" in ids:
         operation = await service.operations.get(principal, ids["operation"])
-        return answer(operation_json(operation, lang), 202, {"Location": f"/v1/operations/{operation.id}"})
+        return json_response(operation_json(operation, lang), 202, {"Location": f"/v1/operations/{operation.id}"})
     refused: list[dict[str, Any]] = []
     for name, code in ids["refused"]:
         try:
@@ -176,35 +184,37 @@ async def _replay_report(request: Request, principal: Principal, ids: Ids) -> Re
         except NotFound:
             title = ""
         refused.append({"task_id": name, "task": title, "code": code, "detail": _REFUSED_BEFORE[lang]})
-    return answer({"matched": ids["matched"], "done": ids["done"], "refused": refused, "dry_run": False})
+    return json_response({"matched": ids["matched"], "done": ids["done"], "refused": refused, "dry_run": False})
 
 
 @router.post("/actions", **_ACT_OPERATION)
 @repeatable(None, _replay_report)
-async def act_on_tasks(request: Request, principal: Who, *, dry_run: DryRun = False) -> Response:
-    body = check_fields("body", await json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
+async def act_on_tasks(request: Request, principal: Caller, *, dry_run: DryRun = False) -> Response:
+    body = check_fields("body", await read_json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
     is_dry_run = dry_run or body.get("dry_run") is True
     task_filter = _read_filter(body)
     # Checked also when no task matches: a caller without the scope is always refused.
     principal.require_scope(scope_for(body.get("action")))
-    action = deed_of(request, principal, acting(request, dry_run=is_dry_run).tasks, body)
-    service = house_of(request).service
+    action = action_of(request, principal, service_for(request, dry_run=is_dry_run).tasks, body)
+    service = app_context(request).service
     prefers = prefers_async(request)
     if not is_dry_run and (prefers or await _are_many(service.tasks, principal, task_filter)):
-        order = Order(body["action"], body.get("filter") or {}, body.get("arguments") or {})
-        operation = await service.operations.begin(principal, order, task_filter, action, still_allowed(request, principal))
-        remember(request, operation=operation.id)
+        order = OperationRequest(body["action"], body.get("filter") or {}, body.get("arguments") or {})
+        operation = await service.operations.begin(
+            principal, order, task_filter, action, permission_check(request, principal)
+        )
+        store_ids(request, operation=operation.id)
         applied = {"Preference-Applied": RESPOND_ASYNC} if prefers else {}
         headers = {"Location": f"/v1/operations/{operation.id}", **applied}
-        return answer(operation_json(operation, language(request)), 202, headers)
+        return json_response(operation_json(operation, request_language(request)), 202, headers)
     report = await service.bulk.each(principal, task_filter, action)
     refused = [(each.task.id, each.refusal.code) for each in report.refused]
-    remember(request, matched=report.matched, done=report.done, refused=refused)
-    return answer({**bulk_json(report, language(request)), "dry_run": is_dry_run})
+    store_ids(request, matched=report.matched, done=report.done, refused=refused)
+    return json_response({**bulk_json(report, request_language(request)), "dry_run": is_dry_run})
 
 
 async def _are_many(tasks: Tasks, principal: Principal, task_filter: TaskFilter) -> bool:
-    return len((await tasks.page(principal, task_filter, None, MOST_AT_ONCE + 1)).items) > MOST_AT_ONCE
+    return len((await tasks.page(principal, task_filter, None, MAX_SYNCHRONOUS + 1)).items) > MAX_SYNCHRONOUS
 
 
 def _read_filter(body: Mapping[str, Any]) -> TaskFilter:
@@ -214,7 +224,7 @@ def _read_filter(body: Mapping[str, Any]) -> TaskFilter:
         name: text_or_none(name, conditions.get(name)) for name in FILTERS if name not in list_conditions
     }
     try:
-        task_filter = filtered(**list_conditions, **text_conditions)  # type: ignore[arg-type]  # the two that are lists, and the texts
+        task_filter = build_filter(**list_conditions, **text_conditions)  # type: ignore[arg-type]  # the two that are lists, and the texts
     except Refusal as refusal:
         if refusal.facts.get("name") == "q":
             refusal.facts["name"] = "filter.q"
@@ -229,7 +239,7 @@ def _read_texts(name: str, value: object) -> list[str] | None:
     texts = [value] if isinstance(value, str) else value
     if texts is not None and not (isinstance(texts, list) and all(isinstance(each, str) for each in texts)):
         raise refuse("bad_policy", name=f"filter.{name}", value=value, wanted="text, or list of texts")
-    if texts is not None and (len(texts) > _MAX_TEXTS or any(len(each) > LONGEST for each in texts)):
-        limits = f"at most {_MAX_TEXTS} texts of {LONGEST} characters"
+    if texts is not None and (len(texts) > _MAX_TEXTS or any(len(each) > MAX_CHARACTERS for each in texts)):
+        limits = f"at most {_MAX_TEXTS} texts of {MAX_CHARACTERS} characters"
         raise refuse("bad_policy", name=f"filter.{name}", value=f"{len(texts)} texts", wanted=limits)
     return texts

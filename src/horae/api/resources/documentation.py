@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...version import __version__
-from ...web.responses import JSON, encoded
-from ...web.routers import Guarded
+from ...web.responses import JSON, encode_json
+from ...web.routers import AuthenticatedRoute
 from ...wire.schemas import components
-from ..compat.shapes import SHAPES
-from ..openapi import refusal
+from ..compat.shapes import SCHEMAS
+from ..openapi import problem_document
 
 router: Final = APIRouter(include_in_schema=False)
 
@@ -32,7 +32,7 @@ _SCHEMES: Final = {
     "callback_header": {"type": "apiKey", "in": "header", "name": "Horae-Callback-Token"},
 }
 _REFERENCE: Final = re.compile(r'"#/components/schemas/(\w+)"')
-ANSWER: Final = "answer_run"
+CALLBACK_OPERATION: Final = "answer_run"
 _DESCRIPTION: Final = """A durable, precise scheduler. Times are RFC 3339 in UTC with the same in the task's zone beside it
 (`…_local`); lengths of time are ISO 8601 or `5m` going in, milliseconds with `_ms` coming out. Every list is a page
 `{items, next_cursor}`. Errors are `application/problem+json`. Send the token as `Authorization: Bearer horae_…`."""
@@ -62,14 +62,14 @@ def document(app: FastAPI) -> dict[str, Any]:
     spec["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
     spec["servers"] = [{"url": "/", "description": "The server that gave out this document."}]
     spec["components"] = {
-        "schemas": _referenced(components() | SHAPES, spec["paths"]),
+        "schemas": _referenced(components() | SCHEMAS, spec["paths"]),
         "securitySchemes": _SCHEMES,
     }
-    guarded = {route.operation_id for route in app.routes if isinstance(route, Guarded)}
+    guarded = {route.operation_id for route in app.routes if isinstance(route, AuthenticatedRoute)}
     for operations in spec["paths"].values():
         for method, operation in operations.items():
             if method != "get" and "503" in operation["responses"]:
-                operation["responses"]["507"] = refusal(507)
+                operation["responses"]["507"] = problem_document(507)
             needs_token = operation["operationId"] in guarded
             # Routes with another kind of token, or none, have their own security rule.
             operation["security"] = [{"token": []}] if needs_token else _security_of(operation)
@@ -90,7 +90,7 @@ def _referenced(shapes: Mapping[str, Any], paths: Any) -> dict[str, Any]:
 
 def _security_of(operation: dict[str, Any]) -> list[dict[str, list[str]]]:
     """Return the security of a route without a required token: a callback token, an optional token, or none."""
-    if operation["operationId"] == ANSWER:
+    if operation["operationId"] == CALLBACK_OPERATION:
         return [{"callback": []}, {"callback_header": []}]
     return [{}, {"token": []}] if "401" in operation["responses"] else []
 
@@ -99,7 +99,7 @@ def _security_of(operation: dict[str, Any]) -> list[dict[str, list[str]]]:
 async def openapi(request: Request) -> Response:
     state = request.app.state
     if not hasattr(state, "document"):
-        state.document = encoded(document(request.app))
+        state.document = encode_json(document(request.app))
     return Response(state.document, media_type=JSON)
 
 

@@ -11,27 +11,27 @@ from starlette.responses import Response
 
 from ...errors import NotFound
 from ...model.accounts.principal import Principal
-from ...model.events.event import EventKind, Sequenced
-from ...model.ids import is_shortened
-from ...model.page import LARGEST_PAGE
+from ...model.events.event import EventKind, SequencedEvent
+from ...model.ids import is_id_prefix
+from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
-from ...service.events.event_tail import Wanted
+from ...service.events.event_tail import EventFilter
 from ...service.events.refusals import refuse as refuse_events
 from ...service.query.id_prefix import TASK
-from ...web.authentication import Who, bearer
-from ...web.request_context import House, house_of
+from ...web.authentication import Caller, bearer_token
+from ...web.request_context import AppContext, app_context
 from ...web.responses import JSON
-from ...web.routers import resource
-from ...wire.cloud_events import read_kinds
-from ..event_format import MANNERS, NDJSON, SSE, EventStream, with_positions
-from ..event_format import Request as Asked
-from ..event_streams import Hearing
-from ..openapi import told
+from ...web.routers import resource_router
+from ...wire.cloud_events import parse_kinds
+from ..event_format import NDJSON, SSE, STREAM_FORMATS, EventStreamResponse, with_positions
+from ..event_format import StreamRequest as Asked
+from ..event_streams import EventStreams
+from ..openapi import describe_operation
 from ..parameters import Limit
 
-router: Final = resource("/v1/events", "events")
+router: Final = resource_router("/v1/events", "events")
 
-LAST: Final = "last-event-id"
+LAST_EVENT_ID: Final = "last-event-id"
 _MAX_PAGES_READ: Final = 5
 """Pages of the log that one response reads through."""
 _MAX_POSITION: Final = 2**63 - 1
@@ -53,7 +53,7 @@ _LAST_EVENT_ID: Final = {
 
 @router.get(
     "",
-    **told(
+    **describe_operation(
         "list_events",
         "What happened, as CloudEvents: a page, or with Accept text/event-stream or application/x-ndjson a stream",
         "EventPage",
@@ -67,32 +67,34 @@ _LAST_EVENT_ID: Final = {
 )
 async def list_events(
     request: Request,
-    principal: Who,
+    principal: Caller,
     *,
     after: After = None,
     types: Types = None,
     task: TaskOf = None,
     limit: Limit = 100,
 ) -> Response:
-    if task is not None and is_shortened(TASK, task):
+    if task is not None and is_id_prefix(TASK, task):
         with suppress(NotFound):
-            task = (await house_of(request).service.tasks.get(principal, task)).task.id
-    event_filter = Wanted(_parse_kinds(types), task)
+            task = (await app_context(request).service.tasks.get(principal, task)).task.id
+    event_filter = EventFilter(_parse_kinds(types), task)
     position = _position(request, after)
-    stream_format = MANNERS.get((_media_type(request), principal.owner_filter is None))
-    context = house_of(request)
-    streams: Hearing = context.tail
+    stream_format = STREAM_FORMATS.get((_media_type(request), principal.owner_filter is None))
+    context = app_context(request)
+    streams: EventStreams = context.tail
     gap = None if position is None else await context.service.events.gap(principal, position)
     if stream_format is None:
         if gap is not None:
             raise refuse_events("events_gone", after=gap.after, resumes=gap.resumes)
         return await _page(context, principal, event_filter, position or 0, limit)
     start = position if gap is None else gap.resumes
-    return EventStream(streams, Asked(principal, bearer(request), event_filter, start, gap), stream_format)
+    return EventStreamResponse(
+        streams, Asked(principal, bearer_token(request), event_filter, start, gap), stream_format
+    )
 
 
 def _parse_kinds(types: str | None) -> frozenset[EventKind] | None:
-    return None if types is None else read_kinds(part for part in types.split(",") if part.strip())
+    return None if types is None else parse_kinds(part for part in types.split(",") if part.strip())
 
 
 def _media_type(request: Request) -> str:
@@ -107,7 +109,7 @@ def _media_type(request: Request) -> str:
 
 
 def _position(request: Request, after: int | None) -> int | None:
-    header = request.headers.get(LAST, "").strip()
+    header = request.headers.get(LAST_EVENT_ID, "").strip()
     if not header:
         return after
     if not (header.isascii() and header.isdecimal() and len(header) <= 18):
@@ -115,14 +117,16 @@ def _position(request: Request, after: int | None) -> int | None:
     return int(header)
 
 
-async def _page(context: House, principal: Principal, event_filter: Wanted, after: int, limit: int) -> Response:
-    events_read: list[Sequenced] = []
+async def _page(
+    context: AppContext, principal: Principal, event_filter: EventFilter, after: int, limit: int
+) -> Response:
+    events_read: list[SequencedEvent] = []
     position = after
     for _ in range(_MAX_PAGES_READ):
-        events = await context.service.events.after(principal, position, LARGEST_PAGE)
+        events = await context.service.events.after(principal, position, MAX_PAGE_SIZE)
         events_read += [each for each in events if event_filter.matches(each.event)]
         position = events[-1].cursor if events else position
-        if len(events_read) >= limit or len(events) < LARGEST_PAGE:
+        if len(events_read) >= limit or len(events) < MAX_PAGE_SIZE:
             break
     if len(events_read) >= limit:
         events_read = events_read[:limit]

@@ -8,33 +8,33 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...observe.health import Condition, condition
-from ...observe.scrape_settings import Looking
+from ...observe.health import HealthReport, check_health
+from ...observe.scrape_settings import Observability
 from ...version import __version__
-from ...web.language import language
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...wire.problems import told_of
-from ..openapi import told
+from ...web.language import request_language
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...wire.problems import public_error_json
+from ..openapi import describe_operation
 
 router: Final = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", **told("healthz", "The process is alive", "Health", public=True))
+@router.get("/healthz", **describe_operation("healthz", "The process is alive", "Health", public=True))
 async def healthz() -> Response:
-    return answer({"status": "ok", "version": __version__})
+    return json_response({"status": "ok", "version": __version__})
 
 
-_READYZ: Final[dict[str, Any]] = told(
+_READYZ: Final[dict[str, Any]] = describe_operation(
     "readyz", "It can do its work; if not (503), which part is missing", "Readiness", public=True
 )
 _READYZ["responses"][503] = _READYZ["responses"][200]
 
 
-async def _load_condition(request: Request) -> Condition:
-    context = house_of(request)
-    observability: Looking = context.observability
-    return await condition(
+async def _load_condition(request: Request) -> HealthReport:
+    context = app_context(request)
+    observability: Observability = context.observability
+    return await check_health(
         context.service.store,
         context.clock,
         observability.observer.write_probe,
@@ -45,18 +45,18 @@ async def _load_condition(request: Request) -> Condition:
 
 async def is_ready(request: Request) -> bool:
     """Return whether `/readyz` would answer 200."""
-    return (await _load_condition(request)).readiness.is_ready(engine=house_of(request).settings.expects_engine)
+    return (await _load_condition(request)).readiness.is_ready(engine=app_context(request).settings.expects_engine)
 
 
 @router.get("/readyz", **_READYZ)
 async def readyz(request: Request) -> Response:
     state = await _load_condition(request)
-    ready = state.readiness.is_ready(engine=house_of(request).settings.expects_engine)
+    ready = state.readiness.is_ready(engine=app_context(request).settings.expects_engine)
     data: dict[str, Any] = {
         "status": "ready" if ready else "not ready",
         "version": __version__,
         "parts": state.readiness._asdict(),
         "clock_steps": state.steps_json(),
-        "problem": told_of(state.problem, language(request)),
+        "problem": public_error_json(state.problem, request_language(request)),
     }
-    return answer(data, 200 if ready else 503, None if ready else {"Retry-After": "2"})
+    return json_response(data, 200 if ready else 503, None if ready else {"Retry-After": "2"})

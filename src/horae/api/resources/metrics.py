@@ -10,14 +10,14 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal
 from ...observe.exposition import CONTENT_TYPE
-from ...observe.scrape_access import admit
-from ...observe.scrape_settings import Looking
-from ...web.authentication import caller
-from ...web.request_context import house_of
-from ..openapi import told
+from ...observe.scrape_access import check_access
+from ...observe.scrape_settings import Observability
+from ...web.authentication import authenticate_caller
+from ...web.request_context import app_context
+from ..openapi import describe_operation
 
 router: Final = APIRouter(tags=["health"])
-_OPERATION: Final[dict[str, Any]] = told(
+_OPERATION: Final[dict[str, Any]] = describe_operation(
     "metrics",
     "Metrics in the Prometheus format; from this machine without a token, else with an admin's",
     None,
@@ -29,14 +29,14 @@ _OPERATION["responses"][200] = {"description": "The metrics", "content": {"text/
 
 @router.get("/metrics", **_OPERATION)
 async def metrics(request: Request) -> Response:
-    context = house_of(request)
-    observability: Looking = context.observability
+    context = app_context(request)
+    observability: Observability = context.observability
     peer = "" if request.client is None else request.client.host
 
     async def authenticate(_token: str) -> Principal:
         # Through the usual authentication, so that its rate limits apply.
-        return await caller(request)
+        return await authenticate_caller(request)
 
-    await admit(observability.policy, peer, request.headers, authenticate)
+    await check_access(observability.policy, peer, request.headers, authenticate)
     engine_text = None if observability.engine_peer is None else await observability.engine_peer.scrape()
     return Response(await observability.observer.text(context.service.store, engine_text), media_type=CONTENT_TYPE)

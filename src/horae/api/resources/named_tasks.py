@@ -11,19 +11,19 @@ from starlette.responses import Response
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.refusals import refuse
-from ...web.authentication import Who
-from ...web.etags import expected_version, only_if_new
+from ...web.authentication import Caller
+from ...web.etags import expected_version, is_create_only
 from ...web.refusals import refuse as refuse_request
-from ...web.request_context import house_of
-from ...web.routers import resource
-from ..create_task import Maker, ordered
+from ...web.request_context import app_context
+from ...web.routers import resource_router
+from ..create_task import TaskCreator, parse_body
 from ..examples import NEW_TASK
 from ..field_selection import Fields, task_entity
-from ..openapi import IF_MATCH, IF_NONE_MATCH, told
-from ..parameters import DryRun, Include, Owner, included
+from ..openapi import IF_MATCH, IF_NONE_MATCH, describe_operation
+from ..parameters import DryRun, Include, Owner, parse_include
 from .tasks import Paused
 
-router: Final = resource("/v1/tasks", "tasks")
+router: Final = resource_router("/v1/tasks", "tasks")
 
 Key = Annotated[str, Path(max_length=200, description="The natural key that its owner gave it.")]
 Name = Annotated[str, Path(max_length=200, description="An id, a name, a key, or as much of id or name as is unique.")]
@@ -31,10 +31,18 @@ Name = Annotated[str, Path(max_length=200, description="An id, a name, a key, or
 
 @router.get(
     "/by-key/{key:path}",
-    **told("get_task_by_key", "The task with this key", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
+    **describe_operation(
+        "get_task_by_key", "The task with this key", "Task", problems=(404,), headers=(IF_NONE_MATCH,)
+    ),
 )
 async def get_by_key(
-    request: Request, principal: Who, key: Key, *, owner: Owner = None, include: Include = None, fields: Fields = None
+    request: Request,
+    principal: Caller,
+    key: Key,
+    *,
+    owner: Owner = None,
+    include: Include = None,
+    fields: Fields = None,
 ) -> Response:
     facts = await _find_by_key(request, principal, key, owner)
     if facts is None:
@@ -44,7 +52,7 @@ async def get_by_key(
 
 @router.put(
     "/by-key/{key:path}",
-    **told(
+    **describe_operation(
         "put_task_by_key",
         "Create or edit the task with this key; the same request twice changes nothing",
         "Receipt",
@@ -58,7 +66,7 @@ async def get_by_key(
 )
 async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     request: Request,
-    principal: Who,
+    principal: Caller,
     key: Key,
     *,
     owner: Owner = None,
@@ -67,29 +75,31 @@ async def put_by_key(  # noqa: PLR0913 - one keyword for each parameter
     include: Include = None,
 ) -> Response:
     fixed = {"key": key} if owner is None else {"key": key, "owner": owner}
-    order = await ordered(request, principal, **fixed)
+    order = await parse_body(request, principal, **fixed)
     before = await _find_by_key(request, principal, key, order.request.owner)
     if before is None and "if-match" in request.headers:
         raise refuse_request("version_changed", current="nothing is there")
     if before is not None:
-        if only_if_new(request):
+        if is_create_only(request):
             raise refuse_request(
                 "version_changed", current=f"version {before.task.version}", version=before.task.version
             )
         expected_version(request, before.task.version)
-    return await Maker(request, principal, included(include), dry_run=dry_run).create(order, paused)
+    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(order, paused)
 
 
 @router.get(
     "/named/{name:path}",
-    **told("find_task", "One task by any name that is unique", "Task", problems=(404, 409), headers=(IF_NONE_MATCH,)),
+    **describe_operation(
+        "find_task", "One task by any name that is unique", "Task", problems=(404, 409), headers=(IF_NONE_MATCH,)
+    ),
 )
 async def find_task(
-    request: Request, principal: Who, name: Name, *, include: Include = None, fields: Fields = None
+    request: Request, principal: Caller, name: Name, *, include: Include = None, fields: Fields = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.find_by_name(principal, name)
+    facts = await app_context(request).service.tasks.find_by_name(principal, name)
     return await task_entity(request, principal, facts, include, fields)
 
 
 async def _find_by_key(request: Request, principal: Principal, key: str, owner: str | None) -> Facts | None:
-    return await house_of(request).service.tasks.find_by_key(principal, key, owner)
+    return await app_context(request).service.tasks.find_by_key(principal, key, owner)

@@ -10,37 +10,37 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...web.authentication import Who
-from ...web.body import json_body_or_none
-from ...web.idempotency import Ids, remember, repeatable
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...web.authentication import Caller
+from ...web.body import read_optional_json_body
+from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.fields import check_fields
 from ...wire.overview import node_json, node_seen_json
 from ..examples import DRAIN
-from ..openapi import told
-from ..parameters import DryRun, acting
+from ..openapi import describe_operation
+from ..parameters import DryRun, service_for
 
-router: Final = resource("/v1", "nodes")
+router: Final = resource_router("/v1", "nodes")
 
 Node = Annotated[str, Path(max_length=200, description="The id of a node, or its beginning.")]
 
 
-@router.get("/nodes", **told("list_nodes", "The nodes and their state (admins)", "NodeList"))
-async def list_nodes(request: Request, principal: Who) -> Response:
-    seen = await house_of(request).service.nodes.all(principal)
-    return answer({"items": [node_seen_json(each) for each in seen], "next_cursor": None})
+@router.get("/nodes", **describe_operation("list_nodes", "The nodes and their state (admins)", "NodeList"))
+async def list_nodes(request: Request, principal: Caller) -> Response:
+    seen = await app_context(request).service.nodes.all(principal)
+    return json_response({"items": [node_seen_json(each) for each in seen], "next_cursor": None})
 
 
 async def _replay_nodes(request: Request, principal: Principal, ids: Ids) -> Response:
-    seen = await house_of(request).service.nodes.all(principal)
-    return answer({"items": [node_json(each.node) for each in seen if each.node.id in ids["nodes"]]})
+    seen = await app_context(request).service.nodes.all(principal)
+    return json_response({"items": [node_json(each.node) for each in seen if each.node.id in ids["nodes"]]})
 
 
 @router.post(
     "/nodes/{node}/drain",
-    **told(
+    **describe_operation(
         "drain_node",
         "Drain a node, so that it claims nothing more, or undo it (admins); with `host=true` all nodes of that machine",
         "DrainedNodes",
@@ -54,20 +54,20 @@ async def _replay_nodes(request: Request, principal: Principal, ids: Ids) -> Res
 @repeatable(Scope.ADMIN, _replay_nodes)
 async def drain_node(
     request: Request,
-    principal: Who,
+    principal: Caller,
     node: Node,
     *,
     host: Annotated[bool, Query(description="`node` is the name of a machine.")] = False,
     dry_run: DryRun = False,
 ) -> Response:
-    draining = check_fields("body", await json_body_or_none(request) or {}, ("draining",)).get("draining", True)
+    draining = check_fields("body", await read_optional_json_body(request) or {}, ("draining",)).get("draining", True)
     if not isinstance(draining, bool):
         raise refuse("bad_policy", name="draining", value=draining, wanted="true or false")
-    nodes = acting(request, dry_run=dry_run).nodes
+    nodes = service_for(request, dry_run=dry_run).nodes
     drained = (
         await nodes.drain_host(principal, node, draining=draining)
         if host
         else (await nodes.drain(principal, node, draining=draining),)
     )
-    remember(request, nodes=[each.id for each in drained])
-    return answer({"items": [node_json(each) for each in drained]})
+    store_ids(request, nodes=[each.id for each in drained])
+    return json_response({"items": [node_json(each) for each in drained]})

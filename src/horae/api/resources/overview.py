@@ -8,35 +8,40 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...version import __version__
-from ...web.authentication import Who
-from ...web.language import language
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...web.authentication import Caller
+from ...web.language import request_language
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.accounts import quotas_json
 from ...wire.overview import overview_json
-from ..openapi import told
-from ..parameters import zone_of
+from ..openapi import describe_operation
+from ..parameters import caller_zone
 
-router: Final = resource("/v1", "overview")
+router: Final = resource_router("/v1", "overview")
 
 
-@router.get("/whoami", **told("whoami", "Who this token says you are, and what it lets you do", "Whoami"))
-async def whoami(request: Request, principal: Who) -> Response:
+@router.get("/whoami", **describe_operation("whoami", "Who this token says you are, and what it lets you do", "Whoami"))
+async def whoami(request: Request, principal: Caller) -> Response:
     data: dict[str, Any] = {
         "owner": principal.owner,
         "admin": principal.admin,
         "scopes": sorted(scope.value for scope in principal.scopes),
         "agent": principal.agent,
-        "zone": zone_of(request, principal),
+        "zone": caller_zone(request, principal),
         "owner_zone": principal.zone,
         "quotas": quotas_json(principal.quotas),
         "token": principal.actor,
         "version": __version__,
     }
-    return answer(data)
+    return json_response(data)
 
 
-@router.get("/overview", **told("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"))
-async def get_overview(request: Request, principal: Who) -> Response:
-    return answer(overview_json(await house_of(request).service.overview.now(principal), language(request)))
+@router.get(
+    "/overview",
+    **describe_operation("get_overview", "At a glance: alive, on time, what broke, what is next", "Overview"),
+)
+async def get_overview(request: Request, principal: Caller) -> Response:
+    return json_response(
+        overview_json(await app_context(request).service.overview.now(principal), request_language(request))
+    )

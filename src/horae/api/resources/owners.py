@@ -11,43 +11,46 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Role, Scope
 from ...model.refusals import refuse
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.etags import entity, expected_version
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.etags import entity_response, expected_version
 from ...web.idempotency import Ids, repeatable
-from ...web.pagination import page_answer, read_cursor
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...web.pagination import page_response, read_cursor
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.accounts import owner_json
 from ...wire.fields import check_fields, text_or_none
 from ..examples import OWNER
-from ..openapi import IF_MATCH, IF_NONE_MATCH, told
-from ..parameters import Cursor, DryRun, Limit, acting
+from ..openapi import IF_MATCH, IF_NONE_MATCH, describe_operation
+from ..parameters import Cursor, DryRun, Limit, service_for
 
-router: Final = resource("/v1", "owners")
+router: Final = resource_router("/v1", "owners")
 
 OwnerName = Annotated[str, Path(max_length=200, description="The name of an owner.")]
 
 
 @router.get(
-    "/owners", **told("list_owners", "Owners: all of them for admins, the caller's own for others", "OwnerPage")
+    "/owners",
+    **describe_operation("list_owners", "Owners: all of them for admins, the caller's own for others", "OwnerPage"),
 )
-async def list_owners(request: Request, principal: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_owners(request: Request, principal: Caller, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
     after = read_cursor(request, principal, cursor)
-    page = await house_of(request).service.accounts.page(principal, after, limit)
-    return page_answer(request, principal, page, owner_json)
+    page = await app_context(request).service.accounts.page(principal, after, limit)
+    return page_response(request, principal, page, owner_json)
 
 
-@router.get("/owners/{name}", **told("get_owner", "One owner", "Owner", problems=(404,), headers=(IF_NONE_MATCH,)))
-async def get_owner(request: Request, principal: Who, name: OwnerName) -> Response:
-    owner = await house_of(request).service.accounts.get(principal, name)
-    return entity(request, owner_json(owner), owner.version)
+@router.get(
+    "/owners/{name}", **describe_operation("get_owner", "One owner", "Owner", problems=(404,), headers=(IF_NONE_MATCH,))
+)
+async def get_owner(request: Request, principal: Caller, name: OwnerName) -> Response:
+    owner = await app_context(request).service.accounts.get(principal, name)
+    return entity_response(request, owner_json(owner), owner.version)
 
 
 @router.put(
     "/owners/{name}",
-    **told(
+    **describe_operation(
         "put_owner",
         "Create or change an owner (admins; others only their own zone)",
         "Owner",
@@ -57,9 +60,9 @@ async def get_owner(request: Request, principal: Who, name: OwnerName) -> Respon
         headers=(IF_MATCH,),
     ),
 )
-async def put_owner(request: Request, principal: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
-    body = check_fields("owner", await json_body(request), ("role", "zone", "quotas", "note"))
-    accounts = acting(request, dry_run=dry_run).accounts
+async def put_owner(request: Request, principal: Caller, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    body = check_fields("owner", await read_json_body(request), ("role", "zone", "quotas", "note"))
+    accounts = service_for(request, dry_run=dry_run).accounts
     expected = None
     if "if-match" in request.headers:
         expected = expected_version(request, (await accounts.get(principal, name)).version)
@@ -72,16 +75,18 @@ async def put_owner(request: Request, principal: Who, name: OwnerName, *, dry_ru
         note=text_or_none("note", body.get("note")),
         expected=expected,
     )
-    return entity(request, owner_json(owner), owner.version)
+    return entity_response(request, owner_json(owner), owner.version)
 
 
 async def _replay_owner(request: Request, principal: Principal, _ids: Ids) -> Response:
-    return answer(owner_json(await house_of(request).service.accounts.get(principal, request.path_params["name"])))
+    return json_response(
+        owner_json(await app_context(request).service.accounts.get(principal, request.path_params["name"]))
+    )
 
 
 @router.post(
     "/owners/{name}/revoke",
-    **told(
+    **describe_operation(
         "revoke_owner",
         "Revoke an owner: its tasks no longer run and its tokens stop working (admins)",
         "Owner",
@@ -90,17 +95,19 @@ async def _replay_owner(request: Request, principal: Principal, _ids: Ids) -> Re
     ),
 )
 @repeatable(Scope.ADMIN, _replay_owner)
-async def revoke_owner(request: Request, principal: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
-    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.revoke(principal, name)))
+async def revoke_owner(request: Request, principal: Caller, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    return json_response(owner_json(await service_for(request, dry_run=dry_run).accounts.revoke(principal, name)))
 
 
 @router.post(
     "/owners/{name}/restore",
-    **told("restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409), idempotent=True),
+    **describe_operation(
+        "restore_owner", "Restore a revoked owner (admins)", "Owner", problems=(404, 409), idempotent=True
+    ),
 )
 @repeatable(Scope.ADMIN, _replay_owner)
-async def restore_owner(request: Request, principal: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
-    return answer(owner_json(await acting(request, dry_run=dry_run).accounts.restore(principal, name)))
+async def restore_owner(request: Request, principal: Caller, name: OwnerName, *, dry_run: DryRun = False) -> Response:
+    return json_response(owner_json(await service_for(request, dry_run=dry_run).accounts.restore(principal, name)))
 
 
 def _parse_role(value: object) -> Role | None:

@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from ...choices import Language
 from ...version import __version__
-from ...web.language import language
-from ...web.responses import answer
-from ..openapi import told
+from ...web.language import request_language
+from ...web.responses import json_response
+from ..openapi import describe_operation
 from .health import is_ready
 
 router: Final = APIRouter(tags=["health"])
@@ -58,12 +58,12 @@ _ABOUT: Final[dict[Language, str]] = {
 _STATUS: Final[dict[Language, str]] = {"en": "Status: {status}", "zh": "状态：{status}"}
 
 
-@router.get("/", **told("root", "What this server is, and where to go from here", "Root", public=True))
+@router.get("/", **describe_operation("root", "What this server is, and where to go from here", "Root", public=True))
 async def root(request: Request) -> Response:
     """Respond with HTML to a browser, with JSON to everything else."""
     ready = await is_ready(request)
     if prefers_html(request.headers.get("accept", "")):
-        page = _render_page(ready=ready, lang=language(request))
+        page = _render_page(ready=ready, lang=request_language(request))
         return Response(page, media_type="text/html; charset=utf-8", headers=_HEADERS)
     data: dict[str, Any] = {
         "name": "horae",
@@ -71,7 +71,7 @@ async def root(request: Request) -> Response:
         "status": "ready" if ready else "not ready",
         "links": {name: path for name, (path, _, _) in _LINKS.items()},
     }
-    return answer(data, headers={"Cache-Control": "no-store", "Vary": "Accept, Accept-Language"})
+    return json_response(data, headers={"Cache-Control": "no-store", "Vary": "Accept, Accept-Language"})
 
 
 def prefers_html(accept: str) -> bool:

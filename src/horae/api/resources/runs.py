@@ -14,24 +14,24 @@ from ...model.page import Page
 from ...model.run import Run
 from ...outgoing.callbacks import verify_callback_token
 from ...ports.store import RunFilter
-from ...service.query.filters import narrowed_runs
-from ...service.query.instants import coming_moment
-from ...service.runs.runs import answered
+from ...service.query.filters import narrow_run_filter
+from ...service.query.instants import parse_future_instant
+from ...service.runs.runs import build_outcome
 from ...service.service import Service
-from ...web.authentication import Who, bearer, count_failure
-from ...web.body import json_body
-from ...web.idempotency import Ids, remember, repeatable
-from ...web.language import language
-from ...web.pagination import page_answer, read_cursor
+from ...web.authentication import Caller, bearer_token, count_failure
+from ...web.body import read_json_body
+from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.language import request_language
+from ...web.pagination import page_response, read_cursor
 from ...web.refusals import refuse
-from ...web.request_context import house_of
-from ...web.responses import answer, encoded, nothing
-from ...web.routers import resource
+from ...web.request_context import app_context
+from ...web.responses import encode_json, json_response, no_content
+from ...web.routers import resource_router
 from ...wire.fields import check_fields, text_or_none
 from ...wire.runs import line_json
 from ..examples import CALLBACK
-from ..field_selection import RUN_FIELDS, Chosen, Fields, chosen
-from ..openapi import told
+from ..field_selection import RUN_FIELDS, Fields, FieldSelection, parse_fields
+from ..openapi import describe_operation
 from ..parameters import (
     Cursor,
     DryRun,
@@ -42,17 +42,17 @@ from ..parameters import (
     RunId,
     State,
     TaskId,
-    acting,
-    included,
-    moment,
-    run_states,
-    shown_run,
-    shown_task,
+    caller_zone,
+    parse_include,
+    parse_run_states,
+    parse_time,
+    render_run,
+    render_task,
+    service_for,
     tasks_of,
-    zone_of,
 )
 
-router: Final = resource("/v1", "runs")
+router: Final = resource_router("/v1", "runs")
 callbacks: Final = APIRouter(prefix="/v1", tags=["runs"])
 """Routes that accept only the callback token of one run."""
 
@@ -61,10 +61,10 @@ Until = Annotated[str | None, Query(max_length=100, description="Planned at or b
 _MAX_LINES: Final = 1_000
 
 
-@router.get("/runs", **told("list_runs", "Runs, newest planned first, skipped ones included", "RunPage"))
+@router.get("/runs", **describe_operation("list_runs", "Runs, newest planned first, skipped ones included", "RunPage"))
 async def list_runs(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    principal: Who,
+    principal: Caller,
     *,
     task: Annotated[str | None, Query(max_length=200, description="The id of a task.")] = None,
     owner: Owner = None,
@@ -76,21 +76,24 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    zone, now = zone_of(request, principal), house_of(request).clock.now()
+    zone, now = caller_zone(request, principal), app_context(request).clock.now()
     run_filter = RunFilter(
-        owner, task, run_states(state), moment(since, zone, now), moment(until, zone, now, last=True)
+        owner, task, parse_run_states(state), parse_time(since, zone, now), parse_time(until, zone, now, last=True)
     )
     if q is not None:
-        run_filter = narrowed_runs(run_filter, q, zone, now)
+        run_filter = narrow_run_filter(run_filter, q, zone, now)
         if task is None and run_filter.task_id is not None:
             run_filter = run_filter._replace(task_id=await _task_id(request, principal, run_filter.task_id))
-    return await _page(request, principal, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
+    return await _page(request, principal, run_filter, parse_fields(fields, RUN_FIELDS), limit, cursor)
 
 
-@router.get("/tasks/{task_id}/runs", **told("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)))
+@router.get(
+    "/tasks/{task_id}/runs",
+    **describe_operation("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)),
+)
 async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    principal: Who,
+    principal: Caller,
     task_id: TaskId,
     *,
     state: State = None,
@@ -101,71 +104,80 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    context = house_of(request)
+    context = app_context(request)
     facts = await context.service.tasks.get(principal, task_id)
-    zone, now = facts.task.schedule.zone or zone_of(request, principal), context.clock.now()
-    since_at, until_at = moment(since, zone, now), moment(until, zone, now, last=True)
-    run_filter = RunFilter(None, facts.task.id, run_states(state), since_at, until_at)
+    zone, now = facts.task.schedule.zone or caller_zone(request, principal), context.clock.now()
+    since_at, until_at = parse_time(since, zone, now), parse_time(until, zone, now, last=True)
+    run_filter = RunFilter(None, facts.task.id, parse_run_states(state), since_at, until_at)
     if q is not None:
-        run_filter = narrowed_runs(run_filter, q, zone, now)
-    return await _page(request, principal, run_filter, chosen(fields, RUN_FIELDS), limit, cursor)
+        run_filter = narrow_run_filter(run_filter, q, zone, now)
+    return await _page(request, principal, run_filter, parse_fields(fields, RUN_FIELDS), limit, cursor)
 
 
-@router.get("/runs/{run_id}", **told("get_run", "One run", "Run", problems=(404,)))
-async def get_run(request: Request, principal: Who, run_id: RunId, *, fields: Fields = None) -> Response:
-    service, selection = house_of(request).service, chosen(fields, RUN_FIELDS)
-    return answer(selection.select(await _render_run(request, principal, service, await service.runs.get(principal, run_id))))
+@router.get("/runs/{run_id}", **describe_operation("get_run", "One run", "Run", problems=(404,)))
+async def get_run(request: Request, principal: Caller, run_id: RunId, *, fields: Fields = None) -> Response:
+    service, selection = app_context(request).service, parse_fields(fields, RUN_FIELDS)
+    return json_response(
+        selection.select(await _render_run(request, principal, service, await service.runs.get(principal, run_id)))
+    )
 
 
 @router.get(
     "/runs/{run_id}/attempts",
-    **told("list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)),
+    **describe_operation(
+        "list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)
+    ),
 )
-async def list_attempts(request: Request, principal: Who, run_id: RunId, *, fields: Fields = None) -> Response:
-    service, lang, selection = house_of(request).service, language(request), chosen(fields, RUN_FIELDS)
+async def list_attempts(request: Request, principal: Caller, run_id: RunId, *, fields: Fields = None) -> Response:
+    service, lang, selection = app_context(request).service, request_language(request), parse_fields(fields, RUN_FIELDS)
     run = await service.runs.get(principal, run_id)
     page = await service.runs.page(principal, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
     same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
     tasks = await tasks_of(service, principal, [run])
-    rendered = [selection.select(shown_run(each, tasks.get(run.task_id), lang)) for each in same]
-    return answer({"items": rendered, "next_cursor": None})
+    rendered = [selection.select(render_run(each, tasks.get(run.task_id), lang)) for each in same]
+    return json_response({"items": rendered, "next_cursor": None})
 
 
-@router.get("/runs/{run_id}/logs", **told("list_lines", "Log lines of a run", "Lines", problems=(404,)))
+@router.get("/runs/{run_id}/logs", **describe_operation("list_lines", "Log lines of a run", "Lines", problems=(404,)))
 async def list_lines(
     request: Request,
-    principal: Who,
+    principal: Caller,
     run_id: RunId,
     *,
     after: Annotated[int, Query(ge=0, le=2**53, description="The number of the last line that you have.")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MAX_LINES)] = 200,
 ) -> Response:
-    lines = await house_of(request).service.runs.lines(principal, run_id, after, limit)
+    lines = await app_context(request).service.runs.lines(principal, run_id, after, limit)
     next_after = lines[-1].number if len(lines) == limit else None
-    return answer({"items": [line_json(each) for each in lines], "next_after": next_after})
+    return json_response({"items": [line_json(each) for each in lines], "next_after": next_after})
 
 
 async def _replay_run(request: Request, principal: Principal, _ids: Ids) -> Response:
-    service = house_of(request).service
-    return answer(await _render_run(request, principal, service, await service.runs.get(principal, request.path_params["run_id"])))
+    service = app_context(request).service
+    return json_response(
+        await _render_run(request, principal, service, await service.runs.get(principal, request.path_params["run_id"]))
+    )
 
 
 async def _replay_retry(request: Request, principal: Principal, ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(principal, ids["task"])
-    include = included(request.query_params.get("include"))
-    return answer(await shown_task(request, principal, facts, language(request), include), 202)
+    facts = await app_context(request).service.tasks.get(principal, ids["task"])
+    include = parse_include(request.query_params.get("include"))
+    return json_response(await render_task(request, principal, facts, request_language(request), include), 202)
 
 
-@router.post("/runs/{run_id}/cancel", **told("cancel_run", "Ask a run to end", "Run", problems=(404, 409), idempotent=True))
+@router.post(
+    "/runs/{run_id}/cancel",
+    **describe_operation("cancel_run", "Ask a run to end", "Run", problems=(404, 409), idempotent=True),
+)
 @repeatable(Scope.RUN, _replay_run)
-async def cancel_run(request: Request, principal: Who, run_id: RunId, *, dry_run: DryRun = False) -> Response:
-    service = acting(request, dry_run=dry_run)
-    return answer(await _render_run(request, principal, service, await service.runs.cancel(principal, run_id)))
+async def cancel_run(request: Request, principal: Caller, run_id: RunId, *, dry_run: DryRun = False) -> Response:
+    service = service_for(request, dry_run=dry_run)
+    return json_response(await _render_run(request, principal, service, await service.runs.cancel(principal, run_id)))
 
 
 @router.post(
     "/runs/{run_id}/retry",
-    **told(
+    **describe_operation(
         "retry_run",
         "The occurrence of a failed run is attempted once more, with the same idempotency key",
         "Task",
@@ -176,16 +188,18 @@ async def cancel_run(request: Request, principal: Who, run_id: RunId, *, dry_run
 )
 @repeatable(Scope.RUN, _replay_retry)
 async def retry_run(
-    request: Request, principal: Who, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    facts = await acting(request, dry_run=dry_run).runs.retry(principal, run_id)
-    remember(request, task=facts.task.id)
-    return answer(await shown_task(request, principal, facts, language(request), included(include)), 202)
+    facts = await service_for(request, dry_run=dry_run).runs.retry(principal, run_id)
+    store_ids(request, task=facts.task.id)
+    return json_response(
+        await render_task(request, principal, facts, request_language(request), parse_include(include)), 202
+    )
 
 
 @callbacks.post(
     "/runs/{run_id}/callback",
-    **told(
+    **describe_operation(
         "answer_run",
         "Report how a waiting run ended, or that it needs more time",
         None,
@@ -198,10 +212,10 @@ async def retry_run(
     ),
 )
 async def answer_run(request: Request, run_id: RunId) -> Response:
-    context = house_of(request)
+    context = app_context(request)
     if not context.settings.callbacks:
         raise refuse("callbacks_closed")
-    token = request.headers.get("horae-callback-token") or bearer(request)
+    token = request.headers.get("horae-callback-token") or bearer_token(request)
     key = context.settings.secret
 
     def is_valid(run: Run) -> bool:
@@ -216,13 +230,13 @@ async def answer_run(request: Request, run_id: RunId) -> Response:
     bucket = context.rate_limits.callbacks.take(run_id)
     if bucket.retry_after:
         raise refuse("too_many_callbacks", most=bucket.limit, retry_after=bucket.retry_after)
-    body = check_fields("body", await json_body(request), ("result", "error", "until"))
+    body = check_fields("body", await read_json_body(request), ("result", "error", "until"))
     until_text = text_or_none("until", body.get("until"))
-    until = None if until_text is None else coming_moment(until_text, "UTC", context.clock.now())
-    result = None if body.get("result") is None else encoded(body["result"]).decode()
-    outcome = answered(result, text_or_none("error", body.get("error")), until)
+    until = None if until_text is None else parse_future_instant(until_text, "UTC", context.clock.now())
+    result = None if body.get("result") is None else encode_json(body["result"]).decode()
+    outcome = build_outcome(result, text_or_none("error", body.get("error")), until)
     await context.service.runs.answer(run_id, is_valid, outcome)
-    return nothing()
+    return no_content()
 
 
 async def _task_id(request: Request, principal: Principal, name_or_id: str) -> str:
@@ -230,18 +244,25 @@ async def _task_id(request: Request, principal: Principal, name_or_id: str) -> s
     return (
         name_or_id
         if name_or_id.startswith("tsk_")
-        else (await house_of(request).service.tasks.find_by_name(principal, name_or_id)).task.id
+        else (await app_context(request).service.tasks.find_by_name(principal, name_or_id)).task.id
     )
 
 
 async def _page(
-    request: Request, principal: Principal, run_filter: RunFilter, selection: Chosen, limit: int, cursor: str | None
+    request: Request,
+    principal: Principal,
+    run_filter: RunFilter,
+    selection: FieldSelection,
+    limit: int,
+    cursor: str | None,
 ) -> Response:
-    service, lang = house_of(request).service, language(request)
+    service, lang = app_context(request).service, request_language(request)
     page: Page[Run] = await service.runs.page(principal, run_filter, read_cursor(request, principal, cursor), limit)
     tasks = await tasks_of(service, principal, page.items)
-    return page_answer(request, principal, page, lambda run: selection.select(shown_run(run, tasks.get(run.task_id), lang)))
+    return page_response(
+        request, principal, page, lambda run: selection.select(render_run(run, tasks.get(run.task_id), lang))
+    )
 
 
 async def _render_run(request: Request, principal: Principal, service: Service, run: Run) -> dict[str, Any]:
-    return shown_run(run, (await tasks_of(service, principal, [run])).get(run.task_id), language(request))
+    return render_run(run, (await tasks_of(service, principal, [run])).get(run.task_id), request_language(request))

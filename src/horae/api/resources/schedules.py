@@ -8,23 +8,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...service.tasks.default_zone import assumed_zone
-from ...service.tasks.previews import preview
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.language import language
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...service.tasks.previews import compute_preview
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.language import request_language
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.previews import preview_json, read_question
 from ..examples import PREVIEW
-from ..openapi import told
+from ..openapi import describe_operation
 
-router: Final = resource("/v1/schedules", "schedules")
+router: Final = resource_router("/v1/schedules", "schedules")
 
 
 @router.post(
     "/preview",
-    **told(
+    **describe_operation(
         "preview_schedule",
         "What a schedule means, when it fires, and warnings; nothing is stored",
         "Fires",
@@ -32,6 +32,8 @@ router: Final = resource("/v1/schedules", "schedules")
         example=PREVIEW,
     ),
 )
-async def preview_schedule(request: Request, principal: Who) -> Response:
-    question = read_question(await json_body(request), await assumed_zone(house_of(request).service, principal))
-    return answer(preview_json(preview(question, house_of(request).clock.now()), language(request)))
+async def preview_schedule(request: Request, principal: Caller) -> Response:
+    question = read_question(await read_json_body(request), await assumed_zone(app_context(request).service, principal))
+    return json_response(
+        preview_json(compute_preview(question, app_context(request).clock.now()), request_language(request))
+    )

@@ -9,39 +9,40 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...service.accounts.secrets import SecretName
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.pagination import page_answer, read_cursor
-from ...web.request_context import house_of
-from ...web.responses import answer, nothing
-from ...web.routers import resource
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.pagination import page_response, read_cursor
+from ...web.request_context import app_context
+from ...web.responses import json_response, no_content
+from ...web.routers import resource_router
 from ...wire.fields import check_fields
 from ...wire.instants import utc
 from ..examples import SECRET
-from ..openapi import told
-from ..parameters import Cursor, DryRun, Limit, acting
+from ..openapi import describe_operation
+from ..parameters import Cursor, DryRun, Limit, service_for
 from ..parameters import Owner as OwnerQuery
 from .agents import Agent
 
-router: Final = resource("/v1", "secrets")
+router: Final = resource_router("/v1", "secrets")
 
 SecretKey = Annotated[str, Path(max_length=200, description="The name of a secret.")]
 
 
 @router.get(
-    "/secrets", **told("list_secrets", "The names of secrets; no value is ever shown", "SecretPage", problems=(404,))
+    "/secrets",
+    **describe_operation("list_secrets", "The names of secrets; no value is ever shown", "SecretPage", problems=(404,)),
 )
 async def list_secrets(
-    request: Request, principal: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+    request: Request, principal: Caller, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     after = read_cursor(request, principal, cursor)
-    page = await house_of(request).service.secrets.names(principal, owner, after, limit)
-    return page_answer(request, principal, page, _secret_json)
+    page = await app_context(request).service.secrets.names(principal, owner, after, limit)
+    return page_response(request, principal, page, _secret_json)
 
 
 @router.put(
     "/secrets/{name}",
-    **told(
+    **describe_operation(
         "put_secret",
         "A secret, or a new value for one",
         "Secret",
@@ -51,39 +52,61 @@ async def list_secrets(
     ),
 )
 async def put_secret(
-    request: Request, principal: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Caller, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    body = check_fields("secret", await json_body(request), ("value",))
+    body = check_fields("secret", await read_json_body(request), ("value",))
     value: Any = body.get("value")
-    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.set(principal, name, value, owner)))
+    return json_response(
+        _secret_json(await service_for(request, dry_run=dry_run).secrets.set(principal, name, value, owner))
+    )
 
 
-@router.delete("/secrets/{name}", **told("delete_secret", "Remove a secret", None, status=204, problems=(404, 409)))
+@router.delete(
+    "/secrets/{name}", **describe_operation("delete_secret", "Remove a secret", None, status=204, problems=(404, 409))
+)
 async def delete_secret(
-    request: Request, principal: Who, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request, principal: Caller, name: SecretKey, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
-    await acting(request, dry_run=dry_run).secrets.remove(principal, name, owner)
-    return nothing()
+    await service_for(request, dry_run=dry_run).secrets.remove(principal, name, owner)
+    return no_content()
 
 
 @router.put(
     "/secrets/{name}/agents/{agent}",
-    **told("grant_secret", "Let the tasks of an agent reference a secret", "Secret", problems=(404, 409)),
+    **describe_operation("grant_secret", "Let the tasks of an agent reference a secret", "Secret", problems=(404, 409)),
 )
 async def grant_secret(
-    request: Request, principal: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request,
+    principal: Caller,
+    name: SecretKey,
+    agent: Agent,
+    *,
+    owner: OwnerQuery = None,
+    dry_run: DryRun = False,
 ) -> Response:
-    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.grant(principal, name, agent, owner)))
+    return json_response(
+        _secret_json(await service_for(request, dry_run=dry_run).secrets.grant(principal, name, agent, owner))
+    )
 
 
 @router.delete(
     "/secrets/{name}/agents/{agent}",
-    **told("revoke_secret_grant", "The tasks of an agent may no longer reference it", "Secret", problems=(404, 409)),
+    **describe_operation(
+        "revoke_secret_grant", "The tasks of an agent may no longer reference it", "Secret", problems=(404, 409)
+    ),
 )
 async def revoke_secret_grant(
-    request: Request, principal: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+    request: Request,
+    principal: Caller,
+    name: SecretKey,
+    agent: Agent,
+    *,
+    owner: OwnerQuery = None,
+    dry_run: DryRun = False,
 ) -> Response:
-    return answer(_secret_json(await acting(request, dry_run=dry_run).secrets.revoke_grant(principal, name, agent, owner)))
+    return json_response(
+        _secret_json(await service_for(request, dry_run=dry_run).secrets.revoke_grant(principal, name, agent, owner))
+    )
 
 
 def _secret_json(secret: SecretName) -> dict[str, Any]:

@@ -19,28 +19,28 @@ from ...model.refusals import refuse
 from ...model.run import Origin
 from ...model.task import past_of
 from ...schedule import count
-from ...service.query.instants import coming_moment
-from ...service.tasks.previews import preview_of
+from ...service.query.instants import parse_future_instant
+from ...service.tasks.previews import compute_task_preview
 from ...service.tasks.tasks import Tasks
-from ...web.authentication import Who
-from ...web.body import json_body_or_none
-from ...web.etags import as_expected, entity, expected_version
-from ...web.idempotency import Ids, remember, repeatable
-from ...web.language import language
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...web.authentication import Caller
+from ...web.body import read_optional_json_body
+from ...web.etags import entity_response, expected_version, precondition_check
+from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.language import request_language
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.fields import check_fields, text_or_none
 from ...wire.instants import utc
 from ...wire.previews import preview_json
 from ...wire.review import review_json
 from ...wire.runs import why_json
 from ..examples import APPROVE, BACKFILL, PAUSE, RESUME, SKIP
-from ..openapi import IF_MATCH, told
-from ..parameters import DryRun, Include, TaskId, acting, included, moment, shown_task, zone_of
-from ..trace_links import link_to
+from ..openapi import IF_MATCH, describe_operation
+from ..parameters import DryRun, Include, TaskId, caller_zone, parse_include, parse_time, render_task, service_for
+from ..trace_links import set_trace_links
 
-router: Final = resource("/v1/tasks/{task_id}", "tasks")
+router: Final = resource_router("/v1/tasks/{task_id}", "tasks")
 
 Moment = Annotated[
     str | None,
@@ -62,25 +62,25 @@ _PROBLEMS: Final = (404, 409, 412)
 
 
 async def _replay_task(request: Request, principal: Principal, _ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(principal, request.path_params["task_id"])
+    facts = await app_context(request).service.tasks.get(principal, request.path_params["task_id"])
     return await _respond(request, principal, facts, request.query_params.get("include"))
 
 
 async def _replay_queued(request: Request, principal: Principal, ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(principal, request.path_params["task_id"])
+    facts = await app_context(request).service.tasks.get(principal, request.path_params["task_id"])
     return _queued_response(facts, ids["run"], ids["trace"])
 
 
 async def _replay_backfill(request: Request, principal: Principal, ids: Ids) -> Response:
-    facts = await house_of(request).service.tasks.get(principal, request.path_params["task_id"])
-    include = included(request.query_params.get("include"))
-    rendered = await shown_task(request, principal, facts, language(request), include)
-    return answer({"task": rendered, "count": ids["count"], "dry_run": False})
+    facts = await app_context(request).service.tasks.get(principal, request.path_params["task_id"])
+    include = parse_include(request.query_params.get("include"))
+    rendered = await render_task(request, principal, facts, request_language(request), include)
+    return json_response({"task": rendered, "count": ids["count"], "dry_run": False})
 
 
 def _queued_response(facts: Facts, run: str, trace: str) -> Response:
     data = {"run_id": run, "task_id": facts.task.id, "task": facts.task.name}
-    return answer(data, 202, {"Location": f"/v1/runs/{run}", "traceresponse": trace})
+    return json_response(data, 202, {"Location": f"/v1/runs/{run}", "traceresponse": trace})
 
 
 # --- routes ---------------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def _queued_response(facts: Facts, run: str, trace: str) -> Response:
 
 @router.post(
     "/pause",
-    **told(
+    **describe_operation(
         "pause_task",
         "Pause a task; a run in progress may finish",
         "Task",
@@ -102,13 +102,13 @@ def _queued_response(facts: Facts, run: str, trace: str) -> Response:
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def pause_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     body = await _read_body(request, ("note", "until"))
     before = await _load_expected(request, principal, task_id)
     until = text_or_none("until", body.get("until"))
-    zone = before.task.schedule.zone or zone_of(request, principal)
-    end = None if until is None else coming_moment(until, zone, house_of(request).clock.now())
+    zone = before.task.schedule.zone or caller_zone(request, principal)
+    end = None if until is None else parse_future_instant(until, zone, app_context(request).clock.now())
     tasks = _conditional_tasks(request, dry_run=dry_run)
     facts = await tasks.pause(principal, task_id, note=text_or_none("note", body.get("note")) or "", until=end)
     return await _respond(request, principal, facts, include)
@@ -116,7 +116,7 @@ async def pause_task(
 
 @router.post(
     "/resume",
-    **told(
+    **describe_operation(
         "resume_task",
         "Resume a task; `missed` decides on occurrences that passed meanwhile (skip, latest, all, merge)",
         "Task",
@@ -130,7 +130,7 @@ async def pause_task(
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def resume_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     missed = (await _read_body(request, ("missed",))).get("missed") or "skip"
     mode = next((each for each in MISSED_MODES if each == missed), None)
@@ -143,7 +143,7 @@ async def resume_task(
 
 @router.post(
     "/run",
-    **told(
+    **describe_operation(
         "run_task",
         "One extra run, now; the schedule does not move",
         "Queued",
@@ -156,7 +156,7 @@ async def resume_task(
     ),
 )
 @repeatable(Scope.RUN, _replay_queued)
-async def run_task(request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+async def run_task(request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     await _read_body(request, ())
     before = await _load_expected(request, principal, task_id)
     task_id = before.task.id
@@ -164,14 +164,14 @@ async def run_task(request: Request, principal: Who, task_id: TaskId, *, dry_run
     name = run_id(task_id, Origin.MANUAL, planned, 1)
     trace = first_traceparent(task_id, Origin.MANUAL, planned)
     if not dry_run:
-        link_to(request, trace)
-    remember(request, run=name, trace=trace)
+        set_trace_links(request, trace)
+    store_ids(request, run=name, trace=trace)
     return _queued_response(before, name, trace)
 
 
 @router.post(
     "/skip",
-    **told(
+    **describe_operation(
         "skip_task",
         "Skip the next `number` occurrences; 0 undoes it",
         "Task",
@@ -185,7 +185,7 @@ async def run_task(request: Request, principal: Who, task_id: TaskId, *, dry_run
 )
 @repeatable(Scope.RUN, _replay_task)
 async def skip_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     body = await _read_body(request, ("number",))
     await _load_expected(request, principal, task_id)
@@ -195,7 +195,7 @@ async def skip_task(
 
 @router.post(
     "/backfill",
-    **told(
+    **describe_operation(
         "backfill_task",
         "Run the occurrences of a past range, one by one",
         "Backfill",
@@ -208,14 +208,14 @@ async def skip_task(
 )
 @repeatable(Scope.RUN, _replay_backfill)
 async def backfill_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     body = await _read_body(request, ("from", "to", "again"))
-    before, now = await _load_expected(request, principal, task_id), house_of(request).clock.now()
-    zone = before.task.schedule.zone or zone_of(request, principal)
+    before, now = await _load_expected(request, principal, task_id), app_context(request).clock.now()
+    zone = before.task.schedule.zone or caller_zone(request, principal)
     first, last = (
-        moment(_require_text(body, "from"), zone, now),
-        moment(_require_text(body, "to"), zone, now, last=True),
+        parse_time(_require_text(body, "from"), zone, now),
+        parse_time(_require_text(body, "to"), zone, now, last=True),
     )
     again = body.get("again", False)
     if first is None or last is None or not isinstance(again, bool):
@@ -224,14 +224,14 @@ async def backfill_task(
     facts = await _conditional_tasks(request, dry_run=dry_run).backfill(principal, task_id, first, last, again=again)
     task = before.task
     number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.status))
-    remember(request, count=number)
-    rendered = await shown_task(request, principal, facts, language(request), included(include))
-    return answer({"task": rendered, "count": number, "dry_run": dry_run})
+    store_ids(request, count=number)
+    rendered = await render_task(request, principal, facts, request_language(request), parse_include(include))
+    return json_response({"task": rendered, "count": number, "dry_run": dry_run})
 
 
 @router.post(
     "/cancel",
-    **told(
+    **describe_operation(
         "cancel_task",
         "End it for good; its history stays",
         "Task",
@@ -242,7 +242,7 @@ async def backfill_task(
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def cancel_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     await _read_body(request, ())
     await _load_expected(request, principal, task_id)
@@ -253,20 +253,22 @@ async def cancel_task(
 
 @router.get(
     "/review",
-    **told(
+    **describe_operation(
         "review_task",
         "The whole task as it would run, for approval: secrets first, hidden characters as escapes",
         "Review",
         problems=(404,),
     ),
 )
-async def review_task(request: Request, principal: Who, task_id: TaskId) -> Response:
-    return answer(review_json(await house_of(request).service.tasks.get(principal, task_id), language(request)))
+async def review_task(request: Request, principal: Caller, task_id: TaskId) -> Response:
+    return json_response(
+        review_json(await app_context(request).service.tasks.get(principal, task_id), request_language(request))
+    )
 
 
 @router.post(
     "/approve",
-    **told(
+    **describe_operation(
         "approve_task",
         "Approve a task of an agent; the digest names the reviewed content",
         "Task",
@@ -279,42 +281,48 @@ async def review_task(request: Request, principal: Who, task_id: TaskId) -> Resp
 )
 @repeatable(Scope.WRITE, _replay_task)
 async def approve_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     digest = _require_text(await _read_body(request, ("digest",)), "digest")
     await _load_expected(request, principal, task_id)
-    facts = await acting(request, dry_run=dry_run).approvals.approve(principal, task_id, digest)
+    facts = await service_for(request, dry_run=dry_run).approvals.approve(principal, task_id, digest)
     return await _respond(request, principal, facts, include)
 
 
 @router.get(
     "/why",
-    **told(
+    **describe_operation(
         "why_task", "Why it did, or did not, run then: one sentence, and the runs behind it", "Why", problems=(404,)
     ),
 )
-async def why_task(request: Request, principal: Who, task_id: TaskId, *, at: Moment = None, zone: Zone = None) -> Response:
-    lang = language(request)
-    why = await house_of(request).service.ledger.explain(principal, task_id, at, zone or principal.zone)
+async def why_task(
+    request: Request, principal: Caller, task_id: TaskId, *, at: Moment = None, zone: Zone = None
+) -> Response:
+    lang = request_language(request)
+    why = await app_context(request).service.ledger.explain(principal, task_id, at, zone or principal.zone)
     task = why.facts.task
-    return answer(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
+    return json_response(why_json(why.explanation, utc(why.at), task.name, task.schedule.zone, lang, why.outage))
 
 
 @router.get(
-    "/explain", **told("explain_task", "What its schedule means, and when it fires next", "Fires", problems=(404,))
+    "/explain",
+    **describe_operation("explain_task", "What its schedule means, and when it fires next", "Fires", problems=(404,)),
 )
 async def explain_task(
     request: Request,
-    principal: Who,
+    principal: Caller,
     task_id: TaskId,
     *,
     number: Annotated[int, Query(ge=1, le=1_000, description="How many fires.")] = 5,
     after: Annotated[str | None, Query(max_length=100, description="From here on; else now.")] = None,
 ) -> Response:
-    context = house_of(request)
+    context = app_context(request)
     facts = await context.service.tasks.get(principal, task_id)
-    return answer(
-        preview_json(preview_of(facts.task, facts.status, context.clock.now(), number, after), language(request))
+    return json_response(
+        preview_json(
+            compute_task_preview(facts.task, facts.status, context.clock.now(), number, after),
+            request_language(request),
+        )
     )
 
 
@@ -322,7 +330,7 @@ async def explain_task(
 
 
 async def _read_body(request: Request, allowed: tuple[str, ...]) -> Mapping[str, Any]:
-    return check_fields("body", await json_body_or_none(request) or {}, allowed)
+    return check_fields("body", await read_optional_json_body(request) or {}, allowed)
 
 
 def _require_text(body: Mapping[str, Any], name: str) -> str:
@@ -334,16 +342,16 @@ def _require_text(body: Mapping[str, Any], name: str) -> str:
 
 def _conditional_tasks(request: Request, *, dry_run: bool) -> Tasks:
     """Return tasks that check the request's conditions inside each write, so that a concurrent change is noticed."""
-    return acting(request, dry_run=dry_run).tasks.with_condition(as_expected(request))
+    return service_for(request, dry_run=dry_run).tasks.with_condition(precondition_check(request))
 
 
 async def _load_expected(request: Request, principal: Principal, task_id: str) -> Facts:
     """Return the task; refuse if it is not the version that `If-Match` names."""
-    facts = await house_of(request).service.tasks.get(principal, task_id)
+    facts = await app_context(request).service.tasks.get(principal, task_id)
     expected_version(request, facts.task.version)
     return facts
 
 
 async def _respond(request: Request, principal: Principal, facts: Facts, include: str | None) -> Response:
-    data = await shown_task(request, principal, facts, language(request), included(include))
-    return entity(request, data, facts.task.version)
+    data = await render_task(request, principal, facts, request_language(request), parse_include(include))
+    return entity_response(request, data, facts.task.version)

@@ -14,25 +14,25 @@ from ...model.change import Facts
 from ...model.page import Page
 from ...model.refusals import refuse
 from ...schedule.lint import lint
-from ...service.accounts.rights import own_key
-from ...service.tasks.edits import Edited, Edits
-from ...service.tasks.task_request import explicit, read_policies
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.etags import as_expected, entity, expected_version
+from ...service.accounts.rights import scoped_key
+from ...service.tasks.edits import EditResult, Edits
+from ...service.tasks.task_request import explicit_options, read_policies
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.etags import entity_response, expected_version, precondition_check
 from ...web.idempotency import Ids, repeatable
-from ...web.language import language
-from ...web.pagination import page_answer, page_of_texts, read_cursor
-from ...web.request_context import house_of
-from ...web.responses import nothing
-from ...web.routers import resource
+from ...web.language import request_language
+from ...web.pagination import page_response, page_response_of_json, read_cursor
+from ...web.request_context import app_context
+from ...web.responses import no_content
+from ...web.routers import resource_router
 from ...wire.agenda import agenda_json
 from ...wire.receipts import edited_json, receipt_json
 from ...wire.tasks import read_edits, task_json
-from ..create_task import Maker, ordered, understood
+from ..create_task import TaskCreator, parse_body, parse_task
 from ..examples import EDIT, NEW_TASK
-from ..field_selection import TASK_FIELDS, Fields, chosen, task_entity
-from ..openapi import IF_MATCH, IF_NONE_MATCH, told
+from ..field_selection import TASK_FIELDS, Fields, parse_fields, task_entity
+from ..openapi import IF_MATCH, IF_NONE_MATCH, describe_operation
 from ..parameters import (
     Cursor,
     DryRun,
@@ -44,14 +44,14 @@ from ..parameters import (
     State,
     TaskId,
     Text,
-    acting,
-    filtered,
-    included,
+    build_filter,
+    parse_include,
+    service_for,
 )
-from ..task_json_cache import task_text
-from ..upcoming_tasks import soonest
+from ..task_json_cache import encode_task
+from ..upcoming_tasks import list_by_due
 
-router: Final = resource("/v1/tasks", "tasks")
+router: Final = resource_router("/v1/tasks", "tasks")
 
 Paused = Annotated[str | None, Query(max_length=500, description="Create the task paused, with this note.")]
 Count = Annotated[
@@ -63,10 +63,10 @@ Count = Annotated[
 ]
 
 
-@router.get("", **told("list_tasks", "Tasks, in the order of their creation", "TaskPage"))
+@router.get("", **describe_operation("list_tasks", "Tasks, in the order of their creation", "TaskPage"))
 async def list_tasks(  # noqa: PLR0913 - every condition by its name
     request: Request,
-    principal: Who,
+    principal: Caller,
     *,
     owner: Owner = None,
     state: State = None,
@@ -86,40 +86,44 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    selection = chosen(fields, TASK_FIELDS)
-    include_parts = included(include) | selection.includes
+    selection = parse_fields(fields, TASK_FIELDS)
+    include_parts = parse_include(include) | selection.includes
     after = read_cursor(request, principal, cursor)
-    task_filter = filtered(
+    task_filter = build_filter(
         owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
     )
-    tasks = house_of(request).service.tasks
+    tasks = app_context(request).service.tasks
     page = (
-        Page(await soonest(tasks, principal, task_filter, limit))
+        Page(await list_by_due(tasks, principal, task_filter, limit))
         if sort == "next"
         else await tasks.page(principal, task_filter, after, limit)
     )
     last = await tasks.latest(principal, page.items) if "last" in include_parts else {}
-    lang = language(request)
-    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(principal, task_filter), strict=True))
+    lang = request_language(request)
+    counted = (
+        {} if count is None else dict(zip(("count", "more"), await tasks.count(principal, task_filter), strict=True))
+    )
     if selection.names is not None:
-        return page_answer(
+        return page_response(
             request,
             principal,
             page,
             lambda facts: selection.select(task_json(facts, lang, last.get(facts.task.id))),
             **counted,
         )
-    return page_of_texts(request, principal, page, lambda facts: task_text(facts, lang, last.get(facts.task.id)), **counted)
+    return page_response_of_json(
+        request, principal, page, lambda facts: encode_task(facts, lang, last.get(facts.task.id)), **counted
+    )
 
 
 async def _replay_receipt(request: Request, principal: Principal, ids: Ids) -> Response:
-    include = included(request.query_params.get("include"))
-    return await Maker(request, principal, include, dry_run=False).replay(ids["id"])
+    include = parse_include(request.query_params.get("include"))
+    return await TaskCreator(request, principal, include, dry_run=False).replay(ids["id"])
 
 
 @router.post(
     "",
-    **told(
+    **describe_operation(
         "create_task",
         "Create a task; with a key, the task that has it is changed instead",
         "Receipt",
@@ -133,25 +137,26 @@ async def _replay_receipt(request: Request, principal: Principal, ids: Ids) -> R
 )
 @repeatable(Scope.WRITE, _replay_receipt, writes_record=True)
 async def create_task(
-    request: Request, principal: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
+    request: Request, principal: Caller, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
 ) -> Response:
-    order = await ordered(request, principal)
-    return await Maker(request, principal, included(include), dry_run=dry_run).create(order, paused)
+    order = await parse_body(request, principal)
+    return await TaskCreator(request, principal, parse_include(include), dry_run=dry_run).create(order, paused)
 
 
 @router.get(
-    "/{task_id}", **told("get_task", "One task with its state", "Task", problems=(404,), headers=(IF_NONE_MATCH,))
+    "/{task_id}",
+    **describe_operation("get_task", "One task with its state", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
 )
 async def get_task(
-    request: Request, principal: Who, task_id: TaskId, *, include: Include = None, fields: Fields = None
+    request: Request, principal: Caller, task_id: TaskId, *, include: Include = None, fields: Fields = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.get(principal, task_id)
+    facts = await app_context(request).service.tasks.get(principal, task_id)
     return await task_entity(request, principal, facts, include, fields)
 
 
 @router.put(
     "/{task_id}",
-    **told(
+    **describe_operation(
         "replace_task",
         "Replace a task; absent fields get the defaults of a new task",
         "Receipt",
@@ -162,13 +167,13 @@ async def get_task(
     ),
 )
 async def replace_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.get(principal, task_id)
-    order = await understood(request, principal, await json_body(request), owner=facts.task.owner, exported=True)
+    facts = await app_context(request).service.tasks.get(principal, task_id)
+    order = await parse_task(request, principal, await read_json_body(request), owner=facts.task.owner, exported=True)
     task_request, task = order.request, facts.task
     for name, given, current in (("key", task_request.key, task.key), ("owner", task_request.owner, task.owner)):
-        if given is not None and given != current and (name != "key" or own_key(principal, given) != current):
+        if given is not None and given != current and (name != "key" or scoped_key(principal, given) != current):
             raise refuse("bad_choice", name=name, value=given, allowed=current or "none")
     edits = Edits(
         task_request.name,
@@ -178,15 +183,17 @@ async def replace_task(
         task_request.payload,
         task_request.lane,
         task_request.labels or {},
-        explicit(read_policies(order.schedule, task_request.options)),
+        explicit_options(read_policies(order.schedule, task_request.options)),
         task_request.granted_lane,
     )
-    return await _edit(request, principal, facts, edits, included(include), dry_run=dry_run, declared=order.declared)
+    return await _edit(
+        request, principal, facts, edits, parse_include(include), dry_run=dry_run, declared=order.declared
+    )
 
 
 @router.patch(
     "/{task_id}",
-    **told(
+    **describe_operation(
         "edit_task",
         "Change the given fields only; a new schedule counts from now, and nothing fires for the past",
         "Receipt",
@@ -197,16 +204,16 @@ async def replace_task(
     ),
 )
 async def edit_task(
-    request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+    request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
-    facts = await house_of(request).service.tasks.get(principal, task_id)
-    edits = read_edits(await json_body(request))
-    return await _edit(request, principal, facts, edits, included(include), dry_run=dry_run)
+    facts = await app_context(request).service.tasks.get(principal, task_id)
+    edits = read_edits(await read_json_body(request))
+    return await _edit(request, principal, facts, edits, parse_include(include), dry_run=dry_run)
 
 
 @router.delete(
     "/{task_id}",
-    **told(
+    **describe_operation(
         "delete_task",
         "Remove a task and its history",
         None,
@@ -215,10 +222,10 @@ async def edit_task(
         headers=(IF_MATCH,),
     ),
 )
-async def delete_task(request: Request, principal: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
-    service = acting(request, dry_run=dry_run)
-    await service.tasks.with_condition(as_expected(request)).delete(principal, task_id)
-    return nothing()
+async def delete_task(request: Request, principal: Caller, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+    service = service_for(request, dry_run=dry_run)
+    await service.tasks.with_condition(precondition_check(request)).delete(principal, task_id)
+    return no_content()
 
 
 async def _edit(  # noqa: PLR0913 - one keyword for each part of an edit
@@ -232,14 +239,14 @@ async def _edit(  # noqa: PLR0913 - one keyword for each part of an edit
     declared: Sequence[str] = (),
 ) -> Response:
     """Edit the task and respond with its new state, the changed fields, and the removed and added fires."""
-    service, now = acting(request, dry_run=dry_run), house_of(request).clock.now()
+    service, now = service_for(request, dry_run=dry_run), app_context(request).clock.now()
     expected = expected_version(request, facts.task.version)
-    edited: Edited = await service.tasks.edit(principal, facts.task.id, edits, expected=expected)
+    edited: EditResult = await service.tasks.edit(principal, facts.task.id, edits, expected=expected)
     after = facts._replace(task=edited.after) if dry_run else await service.tasks.get(principal, facts.task.id)
     schedule_warnings = lint(edited.after.schedule, now) if edited.after.schedule != edited.before.schedule else ()
     warnings = (*await service.review(principal, edited, edits), *schedule_warnings)
-    receipt = receipt_json(after, now, warnings, language(request), dry_run=dry_run, declared=declared)
+    receipt = receipt_json(after, now, warnings, request_language(request), dry_run=dry_run, declared=declared)
     data = {**receipt, **edited_json(edited)}
     if "agenda" in include:
         data["agenda"] = agenda_json(after)
-    return entity(request, data, after.task.version)
+    return entity_response(request, data, after.task.version)

@@ -11,42 +11,44 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...web.authentication import Who
-from ...web.body import json_body
-from ...web.idempotency import Ids, remember, repeatable
-from ...web.pagination import page_answer, read_cursor
-from ...web.request_context import house_of
-from ...web.responses import answer
-from ...web.routers import resource
+from ...web.authentication import Caller
+from ...web.body import read_json_body
+from ...web.idempotency import Ids, repeatable, store_ids
+from ...web.pagination import page_response, read_cursor
+from ...web.request_context import app_context
+from ...web.responses import json_response
+from ...web.routers import resource_router
 from ...wire.accounts import token_json
 from ...wire.fields import check_fields, text_or_none
 from ..examples import TOKEN
-from ..openapi import told
-from ..parameters import Cursor, DryRun, Limit, acting
+from ..openapi import describe_operation
+from ..parameters import Cursor, DryRun, Limit, service_for
 from ..parameters import Owner as OwnerQuery
 
-router: Final = resource("/v1", "tokens")
+router: Final = resource_router("/v1", "tokens")
 
 TokenId = Annotated[str, Path(max_length=200, description="The id of a token: `tok_…`.")]
 
 
-@router.get("/tokens", **told("list_tokens", "Tokens, without their secret text", "TokenPage", problems=(404,)))
+@router.get(
+    "/tokens", **describe_operation("list_tokens", "Tokens, without their secret text", "TokenPage", problems=(404,))
+)
 async def list_tokens(
-    request: Request, principal: Who, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
+    request: Request, principal: Caller, *, owner: OwnerQuery = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     after = read_cursor(request, principal, cursor)
-    page = await house_of(request).service.tokens.page(principal, owner, after, limit)
-    return page_answer(request, principal, page, token_json)
+    page = await app_context(request).service.tokens.page(principal, owner, after, limit)
+    return page_response(request, principal, page, token_json)
 
 
 async def _replay_token(request: Request, principal: Principal, ids: Ids) -> Response:
-    token = await house_of(request).service.tokens.get(principal, ids["id"])
-    return answer({**token_json(token), "text": None}, 201, {"Location": f"/v1/tokens/{token.id}"})
+    token = await app_context(request).service.tokens.get(principal, ids["id"])
+    return json_response({**token_json(token), "text": None}, 201, {"Location": f"/v1/tokens/{token.id}"})
 
 
 @router.post(
     "/tokens",
-    **told(
+    **describe_operation(
         "make_token",
         "A new token; its text is shown this once (a repeated request shows null)",
         "MadeToken",
@@ -58,12 +60,12 @@ async def _replay_token(request: Request, principal: Principal, ids: Ids) -> Res
     ),
 )
 @repeatable(Scope.WRITE, _replay_token)
-async def make_token(request: Request, principal: Who, *, dry_run: DryRun = False) -> Response:
-    body = check_fields("token", await json_body(request), ("name", "owner", "scopes", "expires", "agent"))
+async def make_token(request: Request, principal: Caller, *, dry_run: DryRun = False) -> Response:
+    body = check_fields("token", await read_json_body(request), ("name", "owner", "scopes", "expires", "agent"))
     name = text_or_none("name", body.get("name"))
     if name is None:
         raise refuse("missing_field", name="name")
-    token, text = await acting(request, dry_run=dry_run).tokens.make(
+    token, text = await service_for(request, dry_run=dry_run).tokens.make(
         principal,
         owner=text_or_none("owner", body.get("owner")),
         name=name,
@@ -72,22 +74,22 @@ async def make_token(request: Request, principal: Who, *, dry_run: DryRun = Fals
         agent=text_or_none("agent", body.get("agent")),
     )
     if dry_run:
-        return answer({**token_json(token), "text": None})
-    remember(request, id=token.id)
-    return answer({**token_json(token), "text": text}, 201, {"Location": f"/v1/tokens/{token.id}"})
+        return json_response({**token_json(token), "text": None})
+    store_ids(request, id=token.id)
+    return json_response({**token_json(token), "text": text}, 201, {"Location": f"/v1/tokens/{token.id}"})
 
 
-@router.get("/tokens/{token_id}", **told("get_token", "One token", "Token", problems=(404,)))
-async def get_token(request: Request, principal: Who, token_id: TokenId) -> Response:
-    return answer(token_json(await house_of(request).service.tokens.get(principal, token_id)))
+@router.get("/tokens/{token_id}", **describe_operation("get_token", "One token", "Token", problems=(404,)))
+async def get_token(request: Request, principal: Caller, token_id: TokenId) -> Response:
+    return json_response(token_json(await app_context(request).service.tokens.get(principal, token_id)))
 
 
 @router.delete(
     "/tokens/{token_id}",
-    **told("revoke_token", "Revoke a token; it stops working within a second", "Token", problems=(404,)),
+    **describe_operation("revoke_token", "Revoke a token; it stops working within a second", "Token", problems=(404,)),
 )
-async def revoke_token(request: Request, principal: Who, token_id: TokenId, *, dry_run: DryRun = False) -> Response:
-    return answer(token_json(await acting(request, dry_run=dry_run).tokens.revoke(principal, token_id)))
+async def revoke_token(request: Request, principal: Caller, token_id: TokenId, *, dry_run: DryRun = False) -> Response:
+    return json_response(token_json(await service_for(request, dry_run=dry_run).tokens.revoke(principal, token_id)))
 
 
 def _parse_scopes(value: object) -> list[Scope] | None:

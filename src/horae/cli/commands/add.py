@@ -13,10 +13,10 @@ from ...schedule import Schedule
 from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.default_zone import AssumedZone
-from ...service.tasks.edits import Edited, fire_changes
-from ...service.tasks.functions import Resolved
+from ...service.tasks.edits import EditResult, fire_changes
+from ...service.tasks.functions import ResolvedRequest
 from ...service.tasks.quotas import used_up_advisories
-from ...service.tasks.task_request import Wish
+from ...service.tasks.task_request import TaskRequest
 from ...wire.previews import warnings_json
 from ...wire.tasks import read_task, task_json
 from ..command import Said, command
@@ -57,8 +57,8 @@ class Made(NamedTuple):
     now: datetime
     dry_run: bool
     readiness: Readiness | None = None
-    edited: Edited | None = None
-    resolved: Resolved | None = None
+    edited: EditResult | None = None
+    resolved: ResolvedRequest | None = None
     warnings: tuple[ScheduleWarning | Advisory, ...] = ()
     reference: str = ""
 
@@ -142,7 +142,7 @@ def _read(
     return answer.schedule, [each for each in answer.warnings if each.code not in _NOT_SAID]
 
 
-async def _make(app: Workplace, wish: Wish, *, paused: bool) -> Made:
+async def _make(app: Workplace, wish: TaskRequest, *, paused: bool) -> Made:
     before = None if wish.key is None else (await app.service.tasks.preview_declaration(app.who, wish))[0]
     task = await app.service.tasks.create(app.who, wish, paused="" if paused else None)
     facts, now = await app.service.tasks.get(app.who, task.id), app.clock.now()
@@ -150,13 +150,13 @@ async def _make(app: Workplace, wish: Wish, *, paused: bool) -> Made:
     return Made(facts, now, dry_run=False, readiness=readiness, edited=_edited(before, facts.task, now))
 
 
-def _edited(before: Facts | None, after: Task, now: datetime) -> Edited | None:
+def _edited(before: Facts | None, after: Task, now: datetime) -> EditResult | None:
     if before is None:
         return None
-    return Edited(before.task, after, fire_changes(before.task, after, before.status, now))
+    return EditResult(before.task, after, fire_changes(before.task, after, before.status, now))
 
 
-async def _rehearsed(app: Workplace, wish: Wish) -> Made:
+async def _rehearsed(app: Workplace, wish: TaskRequest) -> Made:
     """What would become of the task that has the key already, or of a new one: every check is the real one, and
     nothing is written."""
     before, after = (None, None) if wish.key is None else await app.service.tasks.preview_declaration(app.who, wish)

@@ -13,7 +13,7 @@ from ...model.entry import EntryKind
 from ...model.policy import MISSED_MODES, MissedMode
 from ...model.task import Task, TaskState, past_of
 from ...schedule import count
-from ...service.query.instants import coming_moment
+from ...service.query.instants import parse_future_instant
 from ...wire.tasks import task_json
 from ..command import Said, command
 from ..messages import messages
@@ -145,7 +145,7 @@ async def _on_one(app: Workplace, name: str, deed: Callable[[Workplace, Task], A
 
 
 def _moment(app: Workplace, task: Task, text: str) -> datetime:
-    return coming_moment(text, task.schedule.zone or app.zone, app.clock.now())
+    return parse_future_instant(text, task.schedule.zone or app.zone, app.clock.now())
 
 
 def missed_while_away(facts: Facts, now: datetime) -> int:

@@ -11,7 +11,7 @@ from ...app import Horae
 from ...errors import Refusal
 from ...model.policy import Retry
 from ...model.task import Target
-from ...service.tasks.task_request import Options, Wish
+from ...service.tasks.task_request import Options, TaskRequest
 from ...targets.function.context import Context
 from ...targets.function.registry import function_spec
 
@@ -44,13 +44,13 @@ async def put_demo(app: Horae) -> int:
     return put
 
 
-def _wishes() -> Iterator[Wish]:
-    yield Wish("demo-tick", "every 5s", _event("tick"))
-    yield Wish("demo-weekday", "every weekday at 9am", _event("good morning"))
-    yield Wish("demo-演示", "每周一早上9点 北京时间", _event("新的一周"))
+def _wishes() -> Iterator[TaskRequest]:
+    yield TaskRequest("demo-tick", "every 5s", _event("tick"))
+    yield TaskRequest("demo-weekday", "every weekday at 9am", _event("good morning"))
+    yield TaskRequest("demo-演示", "每周一早上9点 北京时间", _event("新的一周"))
     again = Options(retry=Retry(backoff=timedelta(seconds=2)))
-    yield Wish("demo-flaky", "every 20s", Target("function", function_spec(FLAKY)), options=again)
-    yield Wish("demo-date", "every 1m", Target("command", json.dumps({"argv": ["date"]})))
+    yield TaskRequest("demo-flaky", "every 20s", Target("function", function_spec(FLAKY)), options=again)
+    yield TaskRequest("demo-date", "every 1m", Target("command", json.dumps({"argv": ["date"]})))
 
 
 def _event(say: str) -> Target:

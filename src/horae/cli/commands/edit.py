@@ -9,10 +9,10 @@ import typer
 
 from ...model.change import Facts
 from ...schedule import Once, to_json
-from ...schedule.describe import sentence
-from ...schedule.preview import fires_in
+from ...schedule.describe import describe_schedule
+from ...schedule.preview import make_fires
 from ...service.tasks.advisories import Advisory
-from ...service.tasks.edits import Edited
+from ...service.tasks.edits import EditResult
 from ...wire.instants import local, utc
 from ...wire.previews import warnings_json
 from ...wire.tasks import definition_json, read_edits, task_json
@@ -51,7 +51,7 @@ def edit(
     if not shape:
         raise refuse("nothing_to_change")
 
-    async def work(app: Workplace) -> tuple[Edited, Facts, datetime, tuple[Advisory, ...]]:
+    async def work(app: Workplace) -> tuple[EditResult, Facts, datetime, tuple[Advisory, ...]]:
         found = await app.service.tasks.find_by_name(app.who, task)
         if when is not None:
             # Read here first, so that a refusal can point into what was typed.
@@ -76,7 +76,7 @@ def edit(
         show_warnings(out, warnings)
 
 
-def _json(out: Out, done: Edited, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
+def _json(out: Out, done: EditResult, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
     return {
         "task": task_json(facts, out.language),
         "changed": changed_fields(done),
@@ -85,7 +85,7 @@ def _json(out: Out, done: Edited, facts: Facts, *, dry_run: bool) -> dict[str, A
     }
 
 
-def fires_changed_json(done: Edited) -> dict[str, Any]:
+def fires_changed_json(done: EditResult) -> dict[str, Any]:
     before, after = done.before.schedule.zone, done.after.schedule.zone
     return {
         "removed": [{"at": utc(at), "at_local": local(at, before)} for at in done.fires.removed],
@@ -93,7 +93,7 @@ def fires_changed_json(done: Edited) -> dict[str, Any]:
     }
 
 
-def changed_fields(done: Edited) -> dict[str, Any]:
+def changed_fields(done: EditResult) -> dict[str, Any]:
     """By name: what it was, and what it is; of the policies, one by one."""
     before, after = _flat(definition_json(done.before)), _flat(definition_json(done.after))
     return {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
@@ -104,7 +104,7 @@ def _flat(definition: dict[str, Any]) -> dict[str, Any]:
     return definition | {f"policies.{name}": value for name, value in policies.items()}
 
 
-def _tell(out: Out, done: Edited, now: datetime, *, dry_run: bool) -> None:
+def _tell(out: Out, done: EditResult, now: datetime, *, dry_run: bool) -> None:
     changed = changed_fields(done)
     if not changed:
         out.line(out.told(messages.UNCHANGED, name=done.after.name))
@@ -114,16 +114,16 @@ def _tell(out: Out, done: Edited, now: datetime, *, dry_run: bool) -> None:
     show_changes(out, done, now)
 
 
-def show_changes(out: Out, done: Edited, now: datetime) -> None:
+def show_changes(out: Out, done: EditResult, now: datetime) -> None:
     """Field by field, and the fires that go and come."""
     for name, change in changed_fields(done).items():
         before, after = json_text(change["from"]), json_text(change["to"])
         if name == "when":
-            before, after = (sentence(each.schedule, out.language) for each in (done.before, done.after))
+            before, after = (describe_schedule(each.schedule, out.language) for each in (done.before, done.after))
         out.line(("  ~ ", f"{name}: ", Piece(before, "dim"), " → ", after))
     lines = ((messages.GONE, "-", done.fires.removed, done.before), (messages.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:
-        fires = [whole_seconds(fire) for fire in fires_in(task.schedule.zone or "UTC", instants[:5])]
+        fires = [whole_seconds(fire) for fire in make_fires(task.schedule.zone or "UTC", instants[:5])]
         for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out, indent=2)):
             out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
     if done.fires.removed or done.fires.added:

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from ...client.connection import Connection, checked_address, is_encrypted, is_loopback, refuse_plain_http
-from ...client.service import RemoteService, Self
+from ...client.connection import Connection, check_address, is_encrypted, is_loopback, refuse_plain_http
+from ...client.service import RemoteService, TokenIdentity
 from ...clock import SystemClock
 from ...errors import NotAuthenticated
 from ...version import __version__
@@ -56,7 +56,7 @@ def login(
     ),
 ) -> None:
     """Log in to a server; commands go there from now on."""
-    server = checked_address(url)
+    server = check_address(url)
     if not (plain_http or plain_http_allowed()):
         refuse_plain_http(server)
     chosen = _checked_name(_usual_name(server) if name is None else name)
@@ -77,7 +77,7 @@ def login(
         out.note(words.OTHER_VERSION, theirs=theirs, ours=__version__)
 
 
-def _authenticated(out: Out, server: str, *, piped: bool) -> tuple[FoundToken, Self, str | None]:
+def _authenticated(out: Out, server: str, *, piped: bool) -> tuple[FoundToken, TokenIdentity, str | None]:
     """The first token that the server accepts: from a pipe; else the kept one of a local server, or a typed one."""
     kept = None if piped else kept_token_for(server)
     if kept is not None:
@@ -92,7 +92,7 @@ def _authenticated(out: Out, server: str, *, piped: bool) -> tuple[FoundToken, S
     return token, *asyncio.run(_asked(out, token))
 
 
-async def _asked(out: Out, token: FoundToken) -> tuple[Self, str | None]:
+async def _asked(out: Out, token: FoundToken) -> tuple[TokenIdentity, str | None]:
     """Who the server takes us for: a token that opens nothing is not kept."""
     clock = SystemClock()
     connection = Connection(token.url, token.text, clock, out.language, plain_http=True)  # it was looked at before
@@ -124,7 +124,7 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _shape(name: str, server: str, found: Self) -> dict[str, Any]:
+def _shape(name: str, server: str, found: TokenIdentity) -> dict[str, Any]:
     return {
         "name": name,
         "server": server,

@@ -13,9 +13,9 @@ from ...errors import NotAllowed
 from ...model.change import Facts
 from ...model.events.delivery_count import reached_no_listener
 from ...model.ids import EPOCH, SHORT_TASK_DIGITS
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.run import Run, RunState
-from ...model.task import FINISHED, TaskState
+from ...model.task import FINISHED_STATES, TaskState
 from ...ports.store import RunFilter, TaskFilter
 from ...service.runs.overview import Overview
 from ...wire.tasks import next_due, task_json
@@ -33,7 +33,7 @@ from ..task_filter import FILTERS, task_filter
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
 PAGE: Final = 100
-_UNFINISHED: Final = frozenset(TaskState) - FINISHED
+_UNFINISHED: Final = frozenset(TaskState) - FINISHED_STATES
 _MOST_SORTED: Final = 10_000
 _MISSED: Final = ("skipped:missed_skipped", "skipped:merged", "skipped:stale")
 
@@ -71,7 +71,7 @@ def ls(
     *,
     wanted: Said,
     sort: Sort = typer.Option("created", "--sort", help="In order of creation, or of what comes next."),
-    limit: int = typer.Option(PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page."),
+    limit: int = typer.Option(PAGE, "--limit", "-n", min=1, max=MAX_PAGE_SIZE, help="So many on a page."),
     after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
     everything: bool = typer.Option(False, "--all", "-a", help="Also what is finished, and all pages at once."),
 ) -> None:
@@ -97,7 +97,7 @@ def ls(
 async def _listed(app: Workplace, asking: _Asking) -> Listed:
     query, hidden = asking.query, 0
     if asking.hides:
-        hidden = (await app.service.tasks.count(app.who, query._replace(states=FINISHED))).number
+        hidden = (await app.service.tasks.count(app.who, query._replace(states=FINISHED_STATES))).number
         # Without anything to hide, the plain filter is the cheaper one.
         query = query._replace(states=_UNFINISHED) if hidden else query
     tasks, following = await _tasks(app, query, asking.sort, asking.limit, asking.after)
@@ -143,7 +143,7 @@ async def _every(app: Workplace, query: TaskFilter, most: int | None) -> tuple[F
     found: list[Facts] = []
     after: str | None = None
     while most is None or len(found) < most:
-        page = await app.service.tasks.page(app.who, query, after, LARGEST_PAGE)
+        page = await app.service.tasks.page(app.who, query, after, MAX_PAGE_SIZE)
         found += page.items
         after = page.after
         if after is None:
@@ -165,7 +165,7 @@ async def _missed(app: Workplace, now: datetime) -> tuple[Counter[str], bool]:
     there was something."""
     found = Counter[str]()
     rows = RunFilter(states=frozenset({RunState.SKIPPED}), since=now - _DAY)
-    page = await app.service.runs.page(app.who, rows, limit=LARGEST_PAGE)
+    page = await app.service.runs.page(app.who, rows, limit=MAX_PAGE_SIZE)
     for run in page.items:
         if was_missed(run):
             found[run.task_id] += count_of(run)
@@ -256,7 +256,7 @@ def _rows(out: Out, listed: Listed) -> list[dict[str, Cell]]:
 
 def _footer(out: Out, listed: Listed) -> str:
     counts = listed.overview
-    total = sum(counts[state] for state in TaskState if not listed.hidden or state not in FINISHED)
+    total = sum(counts[state] for state in TaskState if not listed.hidden or state not in FINISHED_STATES)
     failing = sum(1 for facts in listed.tasks if _is_failing(facts))
     troubles = {
         "failing": failing,

@@ -33,7 +33,7 @@ def mcp(
     """Serve an assistant over standard input and output (MCP)."""
     try:
         from ...mcp_server import local  # noqa: PLC0415 - an extra, and slow to load
-        from ...mcp_server.call import House  # noqa: PLC0415
+        from ...mcp_server.call import ToolContext  # noqa: PLC0415
         from ..schedule_question import zone_of_process  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise refuse("missing_part", library=error.name or "mcp", extra="mcp") from None
@@ -45,9 +45,9 @@ def mcp(
         owned = await owner_zone(desk)
         here = zone_of_process(desk.default_zone)
         zone = (owned or here).name
-        who = local.trusted(zone) if trusted else local.local_agent(agent, zone)
+        who = local.local_owner(zone) if trusted else local.local_agent(agent, zone)
         complete = partial(complete_commands, out)
-        house = House(desk.service, desk.clock, desk.anybody, None if owned else here, complete)
+        house = ToolContext(desk.service, desk.clock, desk.anybody, None if owned else here, complete)
         await local.serve(house, who, out.language, states_language=typed_option(sys.argv, "--lang") is not None)
 
     if sys.stdin.isatty():

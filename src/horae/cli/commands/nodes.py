@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import typer
 
 from ...ports.store import Node
-from ...service.runs.nodes import NodeSeen, NodeState, find_node
+from ...service.runs.nodes import NodeState, NodeStatus, find_node
 from ...service.tasks.task_request import read_duration
 from ...wire.overview import node_seen_json
 from ..command import command
@@ -106,13 +106,13 @@ def _show(out: Out, name: str) -> None:
             out.aside(Piece(out.told(messages.TIMES_IN, zone=zone), "dim"))
 
 
-async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:
+async def _seen(app: Workplace) -> tuple[tuple[NodeStatus, ...], datetime | None, str]:
     from ...engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
     return await app.service.nodes.all(app.who, is_gone), app.clock.now(), app.zone
 
 
-def _table(out: Out, found: Sequence[NodeSeen], now: datetime, zone: str) -> list[list[Cell]]:
+def _table(out: Out, found: Sequence[NodeStatus], now: datetime, zone: str) -> list[list[Cell]]:
     names = out.short_ids(seen.node.id for seen in found)
     joined = time_cells(out, [seen.node.joined for seen in found], zone, now)
     return [
@@ -121,7 +121,7 @@ def _table(out: Out, found: Sequence[NodeSeen], now: datetime, zone: str) -> lis
     ]
 
 
-def _row(out: Out, seen: NodeSeen, name: str, since: str, renewed: str) -> list[Cell]:
+def _row(out: Out, seen: NodeStatus, name: str, since: str, renewed: str) -> list[Cell]:
     node = seen.node
     return [
         name,

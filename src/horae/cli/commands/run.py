@@ -14,14 +14,14 @@ from ...model.change import Facts
 from ...model.entry import Entry, EntryKind
 from ...model.ids import run_id
 from ...model.page import Page
-from ...model.reason import sentence
+from ...model.reason import describe_reason
 from ...model.run import Origin, Run, RunState
-from ...model.state_names import state_word
+from ...model.state_names import state_name
 from ...model.task import Task, past_of
 from ...ports.store import RunFilter
 from ...schedule import count
-from ...service.query.instants import asked_stretch
-from ...service.runs.ledger import occurrence_meant
+from ...service.query.instants import parse_span
+from ...service.runs.ledger import find_occurrence
 from ...service.tasks.task_request import read_duration
 from ...wire.runs import run_json
 from ...wire.tasks import task_json
@@ -95,7 +95,7 @@ async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
     if as_of is None:
         name = await app.service.tasks.run_now(app.who, facts.task.id)
         return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
-    at = occurrence_meant(facts, as_of, app.zone, app.clock.now())
+    at = find_occurrence(facts, as_of, app.zone, app.clock.now())
     after = await app.service.tasks.backfill(app.who, facts.task.id, at, at, again=True)
     name = _backfilled(after, at, at)
     return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
@@ -124,9 +124,9 @@ async def _until_over(app: Workplace, out: Out, queued: Queued, seconds: float |
 
 
 async def _ended(app: Workplace, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
-    from ...app.wait import Waiting  # noqa: PLC0415 - the library knows how to wait; most commands do not
+    from ...app.wait import RunWaiters  # noqa: PLC0415 - the library knows how to wait; most commands do not
 
-    return await Waiting().wait_for_end(lambda: _Rows(app), task_id, app.who.owner_filter, occurrence)
+    return await RunWaiters().wait_for_end(lambda: _Rows(app), task_id, app.who.owner_filter, occurrence)
 
 
 class _Rows:
@@ -172,12 +172,12 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
     else:
         took = "–" if ended.started is None or ended.ended is None else in_sentence(fine(ended.ended - ended.started))
         out.line(
-            (sign_of(ended), f" {out.told(messages.ENDED, state=state_word(ended.state, out.language), took=took)}")
+            (sign_of(ended), f" {out.told(messages.ENDED, state=state_name(ended.state, out.language), took=took)}")
         )
         show_whole(out, "", error_text(ended, out.language), "bad")
     if ended.state is RunState.SKIPPED:
         because, because_zh = (
-            ("", "") if ended.reason is None else (sentence(ended.reason), sentence(ended.reason, "zh"))
+            ("", "") if ended.reason is None else (describe_reason(ended.reason), describe_reason(ended.reason, "zh"))
         )
         raise refuse("awaited_run_skipped", id=ended.id, because=because, because_zh=because_zh)
     if ended.state is not RunState.SUCCEEDED:
@@ -217,7 +217,7 @@ def stop(out: Out, *, run: str = _RUN) -> None:
         said = messages.STOPPING if ended.live else messages.STOPPED
         if ended.state is RunState.SKIPPED:
             said = messages.STOPPED_BEFORE_START
-        out.line(out.told(said, id=ended.id, state=state_word(ended.state, out.language)))
+        out.line(out.told(said, id=ended.id, state=state_name(ended.state, out.language)))
 
 
 async def _stoppable(app: Workplace, name: str) -> str:
@@ -246,7 +246,7 @@ def backfill(
     async def ranged(app: Workplace) -> tuple[Facts, datetime, datetime, int]:
         facts = await app.service.tasks.find_by_name(app.who, task)
         now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
-        begin, end = asked_stretch(first, zone, now).first, min(asked_stretch(last, zone, now).last, now)
+        begin, end = parse_span(first, zone, now).first, min(parse_span(last, zone, now).last, now)
         plan_backfill(facts, begin, end, now)  # refuses what could not be done
         return facts, begin, end, _counted(facts, begin, end)
 

@@ -9,15 +9,15 @@ from typing import Final, NamedTuple
 
 import typer
 
-from ...model.events.event import Numbered, Sequenced
+from ...model.events.event import NumberedEvent, SequencedEvent
 from ...model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
-from ...model.page import LARGEST_PAGE, Page
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run, RunState
 from ...model.task import Task
 from ...ports.store import RunFilter
-from ...service.query.filters import narrowed_runs
-from ...service.query.instants import asked_stretch
+from ...service.query.filters import narrow_run_filter
+from ...service.query.instants import parse_span
 from ...wire.overview import event_json
 from ...wire.runs import line_json, run_json
 from ..command import command
@@ -48,7 +48,7 @@ _PAGE: Final = 100
 _TRY, _ERROR = 5, 7
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(wrap=14), Fit(2), Fit(4), Fit(5), Fit(), Fit(3, cut=20))
 _EVENT_FITS: Final = (Fit(), Fit(), Fit(), Fit(), Fit(2, cut=12))
-_LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
+_LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=MAX_PAGE_SIZE, help="So many on a page.")
 
 
 class Rows(NamedTuple):
@@ -133,11 +133,11 @@ async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) 
     wanted = RunFilter(
         task_id=None if facts is None else facts.task.id,
         states=asking.states,
-        since=None if asking.since is None else asked_stretch(asking.since, zone, now).first,
-        until=None if asking.until is None else asked_stretch(asking.until, zone, now).last,
+        since=None if asking.since is None else parse_span(asking.since, zone, now).first,
+        until=None if asking.until is None else parse_span(asking.until, zone, now).last,
     )
     if asking.query is not None:
-        wanted = narrowed_runs(wanted, asking.query, zone, now)
+        wanted = narrow_run_filter(wanted, asking.query, zone, now)
         if facts is None and wanted.task_id is not None:
             wanted = wanted._replace(task_id=(await app.service.tasks.find_by_name(app.who, wanted.task_id)).task.id)
     page = await app.service.runs.page(app.who, wanted, after, limit)
@@ -249,7 +249,7 @@ def events(
         return
     found, zone, now = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC", EPOCH)
     if out.json:
-        out.data([event_json(Numbered(each.cursor, each.event)) for each in found])
+        out.data([event_json(NumberedEvent(each.cursor, each.event)) for each in found])
     elif found and out.on_terminal and not out.quiet:
         _show_events(out, found, zone, now)
     else:
@@ -261,13 +261,13 @@ def events(
         offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].cursor)
 
 
-async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[Sequenced, ...], str, datetime]:
+async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[SequencedEvent, ...], str, datetime]:
     """Without a number, the last ones."""
     number = max(0, await app.service.events.last(app.who) - limit) if after is None else after
     return await app.service.events.after(app.who, number, limit), app.zone, app.clock.now()
 
 
-def _show_events(out: Out, found: Sequence[Sequenced], zone: str, now: datetime) -> None:
+def _show_events(out: Out, found: Sequence[SequencedEvent], zone: str, now: datetime) -> None:
     """On a terminal: the run, or else the task, by a short id."""
     names = _short_names(out, found)
     times = time_cells(out, [each.event.at for each in found], zone, now)
@@ -285,7 +285,7 @@ def _show_events(out: Out, found: Sequence[Sequenced], zone: str, now: datetime)
     out.aside(Piece(out.told(messages.TIMES_IN, zone=zone), "dim"))
 
 
-def _short_names(out: Out, found: Sequence[Sequenced]) -> dict[str, str]:
+def _short_names(out: Out, found: Sequence[SequencedEvent]) -> dict[str, str]:
     tasks = out.short_ids((each.event.task_id for each in found), SHORT_TASK_DIGITS)
     return tasks | out.short_ids((run for each in found if (run := each.event.run_id) is not None), SHORT_DIGITS)
 
@@ -299,10 +299,10 @@ async def follow_events(app: Workplace, out: Out, after: int | None, task_id: st
             show_event(out, each, app.zone, app.clock.now())
 
 
-def show_event(out: Out, sequenced: Sequenced, zone: str, now: datetime) -> None:
+def show_event(out: Out, sequenced: SequencedEvent, zone: str, now: datetime) -> None:
     number, _, event = sequenced
     if out.json:
-        out.each(event_json(Numbered(number, event)))
+        out.each(event_json(NumberedEvent(number, event)))
         return
     if out.quiet:
         out.line(str(number), flush=True)

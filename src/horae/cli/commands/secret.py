@@ -114,7 +114,7 @@ def _show_grants(out: Out, secret: SecretName, line: str) -> None:
 def rotate(out: Out) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ...encryption import KeyFile  # noqa: PLC0415
-    from ...service.accounts.secrets import renew_key  # noqa: PLC0415
+    from ...service.accounts.secrets import rotate_key  # noqa: PLC0415
     from ..session.open_store import look  # noqa: PLC0415
     from ..session.servers import refuse_server_for  # noqa: PLC0415
     from ..session.store_location import existing_place  # noqa: PLC0415
@@ -122,7 +122,7 @@ def rotate(out: Out) -> None:
     refuse_server_for(out, "horae secret rotate")
     here = existing_place(out)
     path = _key_of(out, here)
-    number = look(out.store, lambda app: renew_key(app.service.secrets, KeyFile(path)))
+    number = look(out.store, lambda app: rotate_key(app.service.secrets, KeyFile(path)))
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})
     else:
@@ -133,12 +133,12 @@ def rotate(out: Out) -> None:
 
 def _key_of(out: Out, here: Path | str) -> Path:
     """Beside a file, unless it is named; for a store on a server it has to be."""
-    from ...encryption.key_location import key_path, named_path  # noqa: PLC0415
+    from ...encryption.key_location import configured_path, key_path  # noqa: PLC0415
     from ...encryption.refusals import refuse as refuse_key  # noqa: PLC0415
     from ..session.open_store import settings_of  # noqa: PLC0415
 
     named = settings_of(out.store).value("key_file")
-    path = named_path(named) if isinstance(here, str) else key_path(str(here), named)
+    path = configured_path(named) if isinstance(here, str) else key_path(str(here), named)
     if path is None:
         raise refuse_key("key_file_not_named")
     return path

@@ -13,7 +13,7 @@ from ...model.ids import SHORT_DIGITS
 from ...model.invisible_characters import escape_hidden
 from ...model.pause_note import pause_note
 from ...model.run import Run
-from ...model.task import Standing, Task
+from ...model.task import Task, TaskStatus
 from ...ports.store import RunFilter
 from ...wire.review import review_of
 from ...wire.runs import run_json
@@ -180,7 +180,7 @@ def waiting_line(out: Out, facts: Facts) -> str | None:
     return out.told(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
 
 
-def _last_result(standing: Standing, language: Language) -> str:
+def _last_result(standing: TaskStatus, language: Language) -> str:
     """After a failure, it is the error of the run."""
     said = standing.last_result or ""
     return localized(said, language) if standing.failures else said

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from ...lifecycle.explain import is_requested
-from ...model.reason import sentence
+from ...model.reason import describe_reason
 from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...ports.store import RunFilter
@@ -74,7 +74,7 @@ def _tell(out: Out, shown: ShownRun) -> None:
     )
     out.row(out.told(messages.STATE), state)
     if run.reason is not None:
-        out.row("", sentence(run.reason, out.language))
+        out.row("", describe_reason(run.reason, out.language))
     out.row(out.told(messages.PLANNED), planned_text(run, shown.zone, out.language))
     _tell_times(out, run, shown.zone)
     show_whole(out, out.told(messages.ERROR), error_text(run, out.language), "bad")

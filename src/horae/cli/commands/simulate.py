@@ -50,7 +50,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
     from ...forecast import forecast  # noqa: PLC0415
     from ...forecast.candidate import LONGEST_SPAN  # noqa: PLC0415
     from ...model.field_checks import check_duration  # noqa: PLC0415
-    from ...service.query.instants import asked_stretch  # noqa: PLC0415
+    from ...service.query.instants import parse_span  # noqa: PLC0415
     from ...service.tasks.task_request import read_duration  # noqa: PLC0415
 
     length = read_duration("--for", span)
@@ -58,7 +58,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
     usual = read_duration("--takes", takes)
     candidates, lanes, home = _asked(out, file, zone)
     now = SystemClock().now()
-    begin = now if start is None else asked_stretch(start, home, now).first
+    begin = now if start is None else parse_span(start, home, now).first
     with out.progress(words.SIMULATING, 100) as bar:
         report = forecast(
             candidates,
@@ -96,7 +96,7 @@ def _asked(out: Out, file: Path | None, zone: str | None) -> tuple[list[Candidat
 async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, int]]:
     """What is active, as it stands; a run takes as long as the last one did."""
     from ...forecast import Candidate  # noqa: PLC0415
-    from ...model.page import LARGEST_PAGE  # noqa: PLC0415
+    from ...model.page import MAX_PAGE_SIZE  # noqa: PLC0415
     from ...model.task import TaskState  # noqa: PLC0415
     from ...ports.store import TaskFilter  # noqa: PLC0415
     from ...wire.tasks import read_task, task_json  # noqa: PLC0415
@@ -105,7 +105,7 @@ async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, 
     found: list[Candidate] = []
     idle, after = 0, None
     while True:
-        page = await app.service.tasks.page(app.who, TaskFilter(), after, LARGEST_PAGE)
+        page = await app.service.tasks.page(app.who, TaskFilter(), after, MAX_PAGE_SIZE)
         last = await app.service.tasks.latest(app.who, page.items)
         for facts in page.items:
             if facts.status.state is not TaskState.ACTIVE:
@@ -185,6 +185,6 @@ def _show_busiest(out: Out, said: Words, busiest: Busiest | None, zone: str) -> 
 
 
 def _at(moment: datetime | None, zone: str) -> str:
-    from ...schedule.preview import fires_in  # noqa: PLC0415
+    from ...schedule.preview import make_fires  # noqa: PLC0415
 
-    return "-" if moment is None else fires_in(zone, [moment])[0].local.strftime("%Y-%m-%d %H:%M:%S")
+    return "-" if moment is None else make_fires(zone, [moment])[0].local.strftime("%Y-%m-%d %H:%M:%S")

@@ -10,7 +10,7 @@ import typer
 from ...service.runs.overview import NeedKind, Overview
 from ...version import __version__
 from ...wire.overview import overview_json
-from ...wire.problems import Exit
+from ...wire.problems import ExitCode
 from ..command import command
 from ..messages import messages
 from ..messages.messages import Words
@@ -62,7 +62,7 @@ def status(out: Out) -> None:
         if not kept:
             out.note(messages.NO_TASKS_YET, path=place_of(out))
     if problems:
-        raise typer.Exit(Exit.FAILED)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 async def _look(app: Workplace) -> _Seen:

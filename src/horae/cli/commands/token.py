@@ -15,7 +15,7 @@ from ...model.accounts.principal import Scope
 from ...model.page import Page
 from ...model.refusals import refuse as refuse_task
 from ...service.accounts.refusals import refuse as refuse_account
-from ...service.query.instants import coming_moment
+from ...service.query.instants import parse_future_instant
 from ...wire.accounts import token_json
 from ..command import command
 from ..command_groups import AFTER, LIMIT, limit_said, new_family
@@ -65,7 +65,7 @@ def make(
     scopes = _scopes(scope)
 
     async def work(app: Workplace) -> tuple[Token, str]:
-        end = None if expires is None else coming_moment(expires, app.zone, app.clock.now())
+        end = None if expires is None else parse_future_instant(expires, app.zone, app.clock.now())
         return await app.service.tokens.make(app.who, owner=owner, name=name, scopes=scopes, expires=end, agent=agent)
 
     if output is not None:

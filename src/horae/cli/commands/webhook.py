@@ -11,10 +11,10 @@ import typer
 from ...choices import Language
 from ...encryption.refusals import refuse as refuse_key
 from ...errors import Refusal, Sentence
-from ...model.events.webhook import NO_KEY, Delivery, Disabled, Webhook
+from ...model.events.webhook import NO_KEY, Delivery, DisabledCause, Webhook
 from ...model.page import Page
 from ...outgoing.refusals import NOT_PUBLIC
-from ...runtime.process_settings import chosen_settings, store_url
+from ...runtime.process_settings import load_settings, store_url
 from ...runtime.url_schemes import is_on_server
 from ...service.tasks.advisories import Advisory
 from ...wire.webhooks import blocked_refusal, delivery_json, webhook_json
@@ -31,7 +31,7 @@ from ..session.servers import server_of
 from ..session.workplace import Workplace, at_work, is_there
 
 _ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
-_DISABLED = {Disabled.FAILING: "silent"}
+_DISABLED = {DisabledCause.FAILING: "silent"}
 """To go on failing, and to be disabled for it, are two things."""
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=20), Fit(3, wrap=8), Fit(1, wrap=8), Fit(2, cut=10))
 _DELIVERY_FITS: Final = (Fit(), Fit(1, wrap=12), Fit(1), Fit(1), Fit(3), Fit(2, cut=12))
@@ -81,7 +81,7 @@ def with_key_hint(out: Out, refusal: Refusal) -> Refusal:
     """A store on a database server also needs a key file for webhooks: said with the first refusal, not after it."""
     if refusal.code != NOT_PUBLIC or server_of(out) is not None:
         return refusal
-    settings = chosen_settings(os.environ)
+    settings = load_settings(os.environ)
     url = out.store or store_url(settings)
     if not is_on_server(url) or settings.value("key_file"):
         return refusal

@@ -14,7 +14,7 @@ from ...errors import NotFound
 from ...lifecycle.explain import Verdict
 from ...model.ids import SHORT_DIGITS
 from ...model.run import Run
-from ...service.runs.ledger import Why
+from ...service.runs.ledger import OccurrenceExplanation
 from ...service.runs.outages import Outage
 from ...service.tasks.functions import start_command
 from ...wire.instants import utc
@@ -69,7 +69,9 @@ def why(
         _tell(out, found, fixes, zone)
 
 
-async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str, bool]:
+async def _explained(
+    out: Out, app: Workplace, name: str, at: str | None
+) -> tuple[OccurrenceExplanation, str, str, bool]:
     if is_run(name):
         task_id, planned = await _occurrence(app, name)
         found = await app.service.ledger.explain(app.who, task_id, planned, app.zone)
@@ -92,7 +94,7 @@ async def _occurrence(app: Workplace, name: str) -> tuple[str, datetime]:
     return run.task_id, run.planned
 
 
-async def _has_lines(app: Workplace, found: Why) -> bool:
+async def _has_lines(app: Workplace, found: OccurrenceExplanation) -> bool:
     """Whether the newest run of the answer has log lines; a live one may write some."""
     run = found.explanation.run
     if run is None or run.live or run.started is None:
@@ -100,14 +102,14 @@ async def _has_lines(app: Workplace, found: Why) -> bool:
     return bool(await app.service.runs.lines(app.who, run.id, limit=1))
 
 
-def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:
+def _json(out: Out, found: OccurrenceExplanation, fixes: tuple[Fix, ...]) -> dict[str, Any]:
     task = found.facts.task
     shape = why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, out.language, found.outage)
     shape["sentence"] = complete_commands(out, shape["sentence"])
     return shape | {"fixes": [{"command": fix.command, "does": fix.does.told(out.language)} for fix in fixes]}
 
 
-def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
+def _tell(out: Out, found: OccurrenceExplanation, fixes: tuple[Fix, ...], zone: str) -> None:
     task, told = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
     out.line((_sign(found), " ", Piece(out.told(messages.AT, name=task.name, at=at), "bold")))
@@ -120,7 +122,7 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
     _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.told(out.language)) for fix in fixes])
 
 
-def _sentence(out: Out, found: Why) -> str:
+def _sentence(out: Out, found: OccurrenceExplanation) -> str:
     text = found.explanation.in_language(out.language)
     if found.missing is not None and found.missing.source is not None:
         source = found.missing.source
@@ -155,7 +157,7 @@ def _show_fixes(out: Out, fixes: Sequence[tuple[str, str]]) -> None:
             out.row(label, (padded(typed, widest), "   ", Piece(does, "dim")))
 
 
-def _sign(found: Why) -> Piece:
+def _sign(found: OccurrenceExplanation) -> Piece:
     told = found.explanation
     if told.run is not None:
         return sign_of(told.run)

@@ -45,7 +45,7 @@ def _examined(out: Out) -> list[Check]:
     from ...errors import HoraeError  # noqa: PLC0415
     from ...runtime.process_settings import store_url  # noqa: PLC0415
     from ...runtime.store_status import driver_of  # noqa: PLC0415
-    from ...runtime.unused_settings import unheard  # noqa: PLC0415
+    from ...runtime.unused_settings import find_unused_settings  # noqa: PLC0415
     from ...runtime.url_schemes import is_on_server  # noqa: PLC0415
     from ..session.open_store import home_zone, settings_of  # noqa: PLC0415
     from .machine_checks import (  # noqa: PLC0415
@@ -72,7 +72,7 @@ def _examined(out: Out) -> list[Check]:
     return [
         about_python(driver_of(url) if is_on_server(url) else None),
         about_settings(settings),
-        *about_unheard(unheard(settings, os.environ)),
+        *about_unheard(find_unused_settings(settings, os.environ)),
         *of_store,
         about_clock(before, Reading.of(clock)),
         about_zones(home_zone(None, settings)),
@@ -103,13 +103,13 @@ def _about_server(out: Out, url: str) -> list[Check]:
 
     from ...clock import SystemClock  # noqa: PLC0415
     from ...errors import StoreError  # noqa: PLC0415
-    from ...runtime.store_status import server_condition  # noqa: PLC0415
+    from ...runtime.store_status import read_server_status  # noqa: PLC0415
     from ..session.open_store import look, place_of, settings_of  # noqa: PLC0415
     from .server_checks import about_encryption, about_refusal, about_server  # noqa: PLC0415
     from .store_checks import about_store  # noqa: PLC0415
 
     try:
-        server = asyncio.run(server_condition(url, SystemClock()))
+        server = asyncio.run(read_server_status(url, SystemClock()))
         found = [] if server is None else [*about_server(server, settings_of(out.store)), *about_encryption(url)]
         if server is not None and server.schema:
             found += look(out.store, lambda app: about_store(app, None, server))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...choices import Language
 from ...client.connection import is_loopback
-from ...client.service import RemoteService, Self
+from ...client.service import RemoteService, TokenIdentity
 from ...clock import SystemClock
 from ...errors import HoraeError, Refusal
 from ...model.accounts.principal import LOCAL
@@ -32,7 +32,7 @@ def about_http(server: Server, language: Language) -> list[Check]:
     return [*checks, *about_webhooks(webhooks), *_about_address(server)]
 
 
-async def _asked(server: Server, language: Language) -> tuple[Self, Mapping[str, Any], tuple[Webhook, ...]]:
+async def _asked(server: Server, language: Language) -> tuple[TokenIdentity, Mapping[str, Any], tuple[Webhook, ...]]:
     clock = SystemClock()
     async with connected(server, clock, language) as connection:
         state = await connection.readiness()
@@ -58,7 +58,7 @@ def _about_version(server: Server, state: Mapping[str, Any]) -> Check:
     return check("server", "warning", words.SERVER_IS_OTHER, words.SAME_VERSION, ours=__version__, **facts)
 
 
-def _about_self(found: Self) -> Check:
+def _about_self(found: TokenIdentity) -> Check:
     agent = "" if found.agent is None else f" ({found.agent})"
     return check("token", "ok", words.TAKEN_FOR, owner=f"{found.owner}{agent}", scopes=", ".join(found.scopes))
 

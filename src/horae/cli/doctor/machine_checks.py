@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ...clock import Clock
 from ...errors import HoraeError, Refusal
 from ...runtime.store_status import library_versions
-from ...runtime.unused_settings import Unheard
+from ...runtime.unused_settings import UnusedSetting
 from ...schedule.zones import find_zone
 from ...settings import DefaultZone, Settings
 from ..messages import operating_messages as words
@@ -67,7 +67,7 @@ def about_settings(settings: Settings | HoraeError) -> Check:
     return check("settings", "ok", words.SETTINGS_FINE, number=len(settings.overrides))
 
 
-def about_unheard(found: Iterable[Unheard]) -> Iterator[Check]:
+def about_unheard(found: Iterable[UnusedSetting]) -> Iterator[Check]:
     """Each name that nothing here reads, with the one that was probably meant."""
     for name, place, nearest in found:
         said = words.UNHEARD_KEY if place else words.UNHEARD_VARIABLE

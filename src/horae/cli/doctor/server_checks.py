@@ -10,8 +10,8 @@ from ...engine.settings import EngineSettings
 from ...errors import Refusal, StoreError
 from ...ports.store import Node
 from ...runtime.plain_connection import plain_connection
-from ...runtime.process_settings import chosen_tolerance
-from ...runtime.store_status import ServerCondition
+from ...runtime.process_settings import read_clock_tolerance
+from ...runtime.store_status import ServerStatus
 from ...settings import Settings
 from ..commands.db import in_bytes
 from ..messages import operating_messages as words
@@ -29,7 +29,7 @@ def about_encryption(url: str) -> Iterator[Check]:
         yield check("encryption", "warning", words.PLAIN_CONNECTION, fix, host=found.host)
 
 
-def about_server(server: ServerCondition, settings: Settings) -> Iterator[Check]:
+def about_server(server: ServerStatus, settings: Settings) -> Iterator[Check]:
     """Before the store is opened: to open it would make its tables, or bring them up to date."""
     if server.schema == 0:
         yield check("store", "warning", words.NO_TABLES, words.NO_STORE_FIX, where=where(server))
@@ -37,7 +37,7 @@ def about_server(server: ServerCondition, settings: Settings) -> Iterator[Check]
         facts: dict[str, Any] = {"where": where(server), "schema": server.schema, "size": in_bytes(server.size)}
         yield check("store", "ok", words.SERVER_FINE, **facts)
     yield _about_durability(server)
-    yield _about_offset(server.clock_offset, chosen_tolerance(settings) or EngineSettings().clock_tolerance)
+    yield _about_offset(server.clock_offset, read_clock_tolerance(settings) or EngineSettings().clock_tolerance)
     yield check("backup", "ok", words.DUMPED, dump=server.dump_command)
 
 
@@ -59,7 +59,7 @@ def about_clocks(nodes: tuple[Node, ...]) -> Iterator[Check]:
         yield check("node_clocks", "warning", words.NODE_CLOCKS, words.CLOCK_FIX, names=names, by=most)
 
 
-def _about_durability(server: ServerCondition) -> Check:
+def _about_durability(server: ServerStatus) -> Check:
     listed = ", ".join(f"{name} {value}" for name, value in server.settings.items())
     if not server.unsafe_settings:
         return check("durability", "ok", words.DURABLE, settings=listed)

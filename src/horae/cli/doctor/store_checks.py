@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...app import Horae
-from ...encryption.key_location import key_path, named_path
-from ...engine.janitor import ZONE_DATA
+from ...encryption.key_location import configured_path, key_path
+from ...engine.janitor import ZONE_DATA_KEY
 from ...engine.process_identity import is_gone
 from ...errors import Refusal
 from ...lifecycle.resume import can_start_again
-from ...model.accounts.account import loses_right_to_run
+from ...model.accounts.account import is_blocked
 from ...model.accounts.principal import LOCAL_OWNER
 from ...model.change import Facts
 from ...model.events.webhook import NO_KEY, Webhook
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.reason import Reason
 from ...model.run import RunState
 from ...model.task import PauseCause, TaskState
 from ...outgoing.refusals import refuse_address
-from ...ports.clock_steps import clock_steps
-from ...ports.lease_terms import agreed_lease
+from ...ports.clock_steps import load_clock_steps
+from ...ports.lease_terms import load_agreed_lease
 from ...ports.store import RunFilter, TaskFilter
-from ...runtime.store_status import ServerCondition, store_condition
+from ...runtime.store_status import ServerStatus, read_file_status
 from ...schedule import TZDATA_VERSION
-from ...schedule.preview import in_words
+from ...schedule.preview import format_relative
 from ...service.events.listeners import topic_of
 from ...service.events.refusals import refuse as refuse_event
 from ...service.runs.overview import Overview
@@ -49,7 +49,7 @@ _LITTLE_BEHIND: Final = timedelta(seconds=2)
 
 def about_file(path: Path) -> Iterator[Check]:
     """Before it is opened: to open it would bring it up to date."""
-    found = store_condition(str(path))
+    found = read_file_status(str(path))
     size = in_bytes(found.size)
     yield check(
         "store", "ok", words.STORE_FINE, schema=found.schema, journal=found.journal.upper(), size=size, path=path
@@ -58,7 +58,7 @@ def about_file(path: Path) -> Iterator[Check]:
         yield check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=found.journal)
 
 
-async def about_store(app: Horae, path: Path | None, server: ServerCondition | None = None) -> list[Check]:
+async def about_store(app: Horae, path: Path | None, server: ServerStatus | None = None) -> list[Check]:
     overview = await app.service.overview.now(app.who)
     # What is on a server is told by the server's clock.
     now = overview.at if server is None else overview.at + server.clock_offset
@@ -66,12 +66,12 @@ async def about_store(app: Horae, path: Path | None, server: ServerCondition | N
     if server is None:
         found.append(await _about_backup(app, overview))
     found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
-    found += [*_about_nodes(overview, now, await agreed_lease(app.store)), *about_clocks(overview.nodes)]
+    found += [*_about_nodes(overview, now, await load_agreed_lease(app.store)), *about_clocks(overview.nodes)]
     found += [
         *_about_lanes(overview),
         *await _about_functions(app),
         *await _about_listeners(app),
-        *about_webhooks((await app.service.webhooks.page(app.who, limit=LARGEST_PAGE)).items),
+        *about_webhooks((await app.service.webhooks.page(app.who, limit=MAX_PAGE_SIZE)).items),
         *await _about_refused_targets(app, overview),
         *await _about_tasks(app, overview),
         *await _about_owners(app),
@@ -92,8 +92,8 @@ async def _about_owners(app: Horae) -> list[Check]:
 
 async def _about_secrets(app: Horae, path: Path | None) -> Check:
     named = settings_of(None).value("key_file")
-    secrets = len((await app.service.secrets.names(app.who, limit=LARGEST_PAGE)).items)
-    return about_key(named_path(named) if path is None else key_path(str(path), named), secrets)
+    secrets = len((await app.service.secrets.names(app.who, limit=MAX_PAGE_SIZE)).items)
+    return about_key(configured_path(named) if path is None else key_path(str(path), named), secrets)
 
 
 async def _about_integrity(app: Horae) -> Check:
@@ -118,7 +118,7 @@ async def _about_backup(app: Horae, overview: Overview) -> Check:
 async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
     """What has happened cannot lie ahead of us: where it does, the clock was set back."""
     found: list[Check] = []
-    seen = await app.store.read_metadata(ZONE_DATA)
+    seen = await app.store.read_metadata(ZONE_DATA_KEY)
     if seen is not None and seen > TZDATA_VERSION:
         facts: dict[str, Any] = {"version": TZDATA_VERSION, "seen": seen}
         found.append(check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
@@ -126,9 +126,9 @@ async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Che
     events = await app.store.events(max(0, last - 1), 1)
     newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=now)
     if newest - now > _LITTLE_BEHIND:
-        behind = Words(in_words(now - newest, "en"), in_words(now - newest, "zh"))
+        behind = Words(format_relative(now - newest, "en"), format_relative(now - newest, "zh"))
         found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
-    steps = await clock_steps(app.store, now)
+    steps = await load_clock_steps(app.store, now)
     warned = [check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, **step_facts(step)) for step in steps]
     return found + warned
 
@@ -198,7 +198,7 @@ async def _about_functions(app: Horae) -> list[Check]:
 
 async def _about_listeners(app: Horae) -> list[Check]:
     """Of the first page of active events: those that no listener would receive now."""
-    events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=LARGEST_PAGE)
+    events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=MAX_PAGE_SIZE)
     unheard = []
     for each in events.items:
         reach = await app.service.listeners.reach(each.task.owner, each.task.id, topic_of(each.task.target))
@@ -229,7 +229,7 @@ def _about_blocked(webhooks: list[Webhook], said: Words, refusal: Refusal) -> Ch
 async def _about_refused_targets(app: Horae, overview: Overview) -> list[Check]:
     """Tasks whose last run of the day failed because a node allows neither its network nor its program."""
     wanted = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
-    runs = (await app.service.runs.page(app.who, wanted, limit=LARGEST_PAGE)).items
+    runs = (await app.service.runs.page(app.who, wanted, limit=MAX_PAGE_SIZE)).items
     found: list[str] = []
     for name in dict.fromkeys(run.task_id for run in runs if run.reason is Reason.TARGET_NOT_ALLOWED):
         facts = await app.store.facts(name, app.who.owner_filter)
@@ -250,7 +250,7 @@ async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
         names = _few([each.task.name for each in page.items], failed)
         fix = _fix_of_failed(page.items, app.clock.now())
         found.append(check("failed", "error", words.TASKS_FAILED, fix, number=failed, names=names))
-    paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=LARGEST_PAGE)
+    paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=MAX_PAGE_SIZE)
     lost = [each.task.name for each in paused.items if each.status.pause and _orphaned(each.status.pause.cause)]
     if lost:
         facts: dict[str, Any] = {"number": len(lost), "names": _few(lost)}
@@ -272,12 +272,12 @@ def _fix_of_failed(failed: Sequence[Facts], now: datetime) -> Words:
 
 async def _barred_owners(app: Horae) -> list[str]:
     """Owners that have active tasks and may run nothing; of the accounts the first page is looked at."""
-    accounts = (await app.service.accounts.page(app.who, limit=LARGEST_PAGE)).items
+    accounts = (await app.service.accounts.page(app.who, limit=MAX_PAGE_SIZE)).items
     active = frozenset({TaskState.ACTIVE})
     return [
         owner.name
         for owner in accounts
-        if loses_right_to_run(owner) and (await app.store.tasks(TaskFilter(owner.name, active), limit=1)).items
+        if is_blocked(owner) and (await app.store.tasks(TaskFilter(owner.name, active), limit=1)).items
     ]
 
 
@@ -291,7 +291,7 @@ def _few(names: list[str], number: int | None = None) -> str:
 
 
 def _ago(length: timedelta) -> Words:
-    return Words(in_words(length, "en"), in_words(length, "zh"))
+    return Words(format_relative(length, "en"), format_relative(length, "zh"))
 
 
 def _filled(found: Check, said: Words, place: str = "{ago}") -> Check:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple, Self
 
 from ...choices import Language
-from ...model.state_names import CHINESE
-from ...plural import agree
+from ...model.state_names import CHINESE_STATE_NAMES
+from ...plural import apply_number_agreement
 from ...typography import full_width
 
 
@@ -25,7 +25,7 @@ class Words(_Pair):
 
     def told(self, language: Language, **facts: object) -> str:
         said = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        return (agree(self.en, said) if language == "en" else self.zh).format(**said)
+        return (apply_number_agreement(self.en, said) if language == "en" else self.zh).format(**said)
 
 
 # --- questions ---------------------------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ WATCHING_FROM: Final = Words(
     "watching from event {number} on; Ctrl-C ends it", "从事件 {number} 之后开始;按 Ctrl-C 结束"
 )
 WATCHING: Final = Words("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
-STATES: Final[dict[str, Words]] = {state: Words(state, chinese) for state, chinese in CHINESE.items()}
+STATES: Final[dict[str, Words]] = {state: Words(state, chinese) for state, chinese in CHINESE_STATE_NAMES.items()}
 PAUSE_CAUSES: Final[dict[str, Words]] = {
     "awaiting_approval": Words("needs approval", "待批准"),
     "agent_stopped": Words("agent stopped", "智能体已停止"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import InvalidTask, NotFound, Refusal, StoreUnavailable
-from ...model.refusals import Entry, refusal
+from ...model.refusals import RefusalEntry, build_refusal
 
 
 class BadUsage(Refusal):
@@ -24,204 +24,204 @@ class AwaitedRunFailed(Refusal):
     """The run that was waited for did not succeed."""
 
 
-CATALOGUE: Final[dict[str, Entry]] = {
-    "no_store_yet": Entry(
+CATALOGUE: Final[dict[str, RefusalEntry]] = {
+    "no_store_yet": RefusalEntry(
         NotFound,
         "There are no tasks yet: {path} does not exist.",
         'Try: horae add "every 10s" --say tick',
         "还没有任务:{path} 不存在。",
         '可以试试:horae add "every 10s" --say tick',
     ),
-    "nothing_would_be_kept": Entry(
+    "nothing_would_be_kept": RefusalEntry(
         InvalidTask,
         "The store {url} ends with this command: nothing would be kept.",
         "Use a file: --store sqlite:///horae.db",
         "存储 {url} 会随本命令结束而消失:什么都不会保留。",
         "请使用文件:--store sqlite:///horae.db",
     ),
-    "no_such_store": Entry(
+    "no_such_store": RefusalEntry(
         NotFound,
         "There is no store to move from: {path} does not exist.",
         "Check FROM_URL; it names the store that holds the deployment, for example sqlite:////var/lib/horae/horae.db.",
         "没有可供迁移的存储:{path} 不存在。",
         "请检查 FROM_URL;它是保存现有部署的存储,例如 sqlite:////var/lib/horae/horae.db。",
     ),
-    "no_such_folder": Entry(
+    "no_such_folder": RefusalEntry(
         NotFound,
         "There is no folder {folder}, so there is no store in it.",
         "Check the path of --store or HORAE_STORE; a folder is not made by itself.",
         "没有目录 {folder},其中也就没有存储。",
         "请检查 --store 或 HORAE_STORE 的路径;目录不会自动创建。",
     ),
-    "store_not_reached": Entry(
+    "store_not_reached": RefusalEntry(
         StoreNotReached,
         "{path} cannot be opened for {use}: {reason}.",
         "A store is read and written by whoever uses it: make the file and its folder writable, or use a copy of it.",
         "无法打开 {path} 进行{use_zh}:{reason}。",
         "使用存储需要读写权限:请使该文件及其目录可写,或使用它的副本。",
     ),
-    "needs_yes": Entry(
+    "needs_yes": RefusalEntry(
         BadUsage,
         "{deed}: this needs a yes, and there is no terminal to ask on.",
         "Say it with --yes.",
         "{deed_zh}:需要确认,但没有可以询问的终端。",
         "请加上 --yes。",
     ),
-    "declined": Entry(
+    "declined": RefusalEntry(
         BadUsage,
         "Nothing was done.",
         "Answer with y, or say --yes, to do it.",
         "没有执行任何操作。",
         "回答 y 或使用 --yes 才会执行。",
     ),
-    "no_such_choice": Entry(
+    "no_such_choice": RefusalEntry(
         BadUsage,
         "'{answer}' is not one of the choices. Nothing was done.",
         "Answer with a number from 1 to {most} or with a word: {names}. Without a question: {option} WORD",
         "“{answer}”不在选项之中,没有执行任何操作。",
         "请回答 1 到 {most} 的数字,或这些词之一:{names}。也可以直接使用选项 {option} 词",
     ),
-    "unknown_output_field": Entry(
+    "unknown_output_field": RefusalEntry(
         BadUsage,
         "There is no field '{name}' in this answer.",
         "The fields are: {allowed}.",
         "结果中没有字段“{name}”。",
         "可用的字段:{allowed}。",
     ),
-    "text_or_task": Entry(
+    "text_or_task": RefusalEntry(
         BadUsage,
         "Say when, or name a task; one of them.",
         'Try: horae next "every weekday at 9am", or horae next --task NAME',
         "请给出时间文本或任务名,二者之一。",
         '例如:horae next "每天早上9点",或 horae next --task 名称',
     ),
-    "no_task_named": Entry(
+    "no_task_named": RefusalEntry(
         BadUsage,
         "Say which task: its name, its id, or a filter.",
         "Give a task, or --all, --label, --state or --text.",
         "请指明任务:名称、标识或筛选条件。",
         "请给出一个任务,或使用 --all、--label、--state、--text。",
     ),
-    "task_and_filter": Entry(
+    "task_and_filter": RefusalEntry(
         BadUsage,
         "A task and a filter were given; only one of them can be meant.",
         "Leave the name or the filter out.",
         "同时给出了任务和筛选条件,只能使用其中一种。",
         "请去掉任务名或筛选条件。",
     ),
-    "bad_label": Entry(
+    "bad_label": RefusalEntry(
         BadUsage,
         "'{value}' is no label.",
         "Labels are written as name=value.",
         "“{value}”不是标签。",
         "标签的写法是 名称=值。",
     ),
-    "bad_json_option": Entry(
+    "bad_json_option": RefusalEntry(
         BadUsage,
         "{option} is no JSON: {problem}.",
         "Give JSON, @file for a file, or - for what comes in.",
         "{option} 不是 JSON:{problem}。",
         "请给出 JSON、@文件,或用 - 表示标准输入。",
     ),
-    "bad_header": Entry(
+    "bad_header": RefusalEntry(
         BadUsage,
         "'{value}' is no header.",
         "Headers are written as 'Name: value'; 'Name: @secret:token' takes the value of a secret.",
         "“{value}”不是请求头。",
         "请求头的写法是“名称: 值”;“名称: @secret:token”会使用机密的值。",
     ),
-    "no_work": Entry(
+    "no_work": RefusalEntry(
         BadUsage,
         "It is not said what the task does.",
         "Choose one of --say, --http, --command, --function, --event or --target.",
         "没有说明任务要做什么。",
         "请选择 --say、--http、--command、--function、--event 或 --target 之一。",
     ),
-    "stray_words": Entry(
+    "stray_words": RefusalEntry(
         BadUsage,
         "'{words}' was not expected here.",
         "Words after the schedule belong to --http METHOD URL, or stand behind -- for --command.",
         "这里不应出现“{words}”。",
         "计划之后的内容属于 --http 方法 地址,或放在 -- 之后用于 --command。",
     ),
-    "no_method": Entry(
+    "no_method": RefusalEntry(
         BadUsage,
         "'{value}' is no method that an address could be called with.",
         "The methods are: {allowed}.",
         "“{value}”不是可用的请求方法。",
         "可用的方法:{allowed}。",
     ),
-    "no_address": Entry(
+    "no_address": RefusalEntry(
         BadUsage,
         "--http {method} says how to call, but not which address.",
         "Give the address behind the method: --http {method} https://example.org/path",
         "--http {method} 只说明了请求方法,没有说明地址。",
         "请在方法后面给出地址:--http {method} https://example.org/path",
     ),
-    "command_not_behind": Entry(
+    "command_not_behind": RefusalEntry(
         BadUsage,
         "It is not said which program --command runs.",
         "The program stands behind two dashes, after all options: --command -- ls -l",
         "没有说明 --command 要运行哪个程序。",
         "程序写在所有选项之后的两个短横线后面:--command -- ls -l",
     ),
-    "only_for_http": Entry(
+    "only_for_http": RefusalEntry(
         BadUsage,
         "{option} belongs to --http.",
         "Leave it out, or call an address with --http.",
         "{option} 只能与 --http 一起使用。",
         "请去掉它,或使用 --http。",
     ),
-    "nothing_to_change": Entry(
+    "nothing_to_change": RefusalEntry(
         BadUsage,
         "It is not said what is to change.",
         "Say it with an option, for example --when 'every day at 9am'.",
         "没有说明要修改什么。",
         "请用选项说明,例如 --when '每天早上9点'。",
     ),
-    "nothing_failed": Entry(
+    "nothing_failed": RefusalEntry(
         NotFound,
         "The task '{name}' has no failed run that could be tried again.",
         "Use 'horae run {id}' for one extra run.",
         "任务“{name}”没有可以重试的失败运行。",
         "如需额外运行一次,请使用“horae run {id}”。",
     ),
-    "no_runs_yet": Entry(
+    "no_runs_yet": RefusalEntry(
         NotFound,
         "The task '{name}' has not run yet.",
         "Start it now with 'horae run {id}'.",
         "任务“{name}”还没有运行过。",
         "可以用“horae run {id}”立即运行。",
     ),
-    "wait_timed_out": Entry(
+    "wait_timed_out": RefusalEntry(
         WaitTimedOut,
         "Nothing has ended within {seconds} s; it may still.",
         "Look at it with 'horae why {task}'. Without an engine nothing runs: 'horae up'.",
         "{seconds} 秒内没有结束;之后仍可能结束。",
         "可用“horae why {task}”查看。没有节点就不会运行:“horae up”。",
     ),
-    "drain_timed_out": Entry(
+    "drain_timed_out": RefusalEntry(
         WaitTimedOut,
         "Not gone within {seconds} s: {nodes}; it still claims nothing more.",
         "See what it carries with 'horae nodes'; 'horae nodes drain NODE --undo' takes it back.",
         "{seconds} 秒内尚未离开:{nodes};它不再领取任务。",
         "可用“horae nodes”查看其负载;“horae nodes drain 节点 --undo”可撤销。",
     ),
-    "nodes_usage": Entry(
+    "nodes_usage": RefusalEntry(
         BadUsage,
         "'{said}' does not say what to do with which node.",
         "horae nodes; horae nodes show NODE; horae nodes drain NODE; horae nodes drain --host NAME; with --undo, or with --wait.",
         "“{said}”没有说明对哪个节点做什么。",
         "horae nodes;horae nodes show 节点;horae nodes drain 节点;horae nodes drain --host 主机名;可加 --undo 或 --wait。",
     ),
-    "awaited_run_skipped": Entry(
+    "awaited_run_skipped": RefusalEntry(
         AwaitedRunFailed,
         "The run {id} was skipped. {because}",
         "See why, and what helps: horae why {id}",
         "运行 {id} 被跳过。{because_zh}",
         "查看原因和处理办法：horae why {id}",
     ),
-    "awaited_run_failed": Entry(
+    "awaited_run_failed": RefusalEntry(
         AwaitedRunFailed,
         "The run {id} ended as {state}. {error}",
         "Look at it with 'horae logs {id}', or try it again with 'horae retry {id}'.",
@@ -232,4 +232,4 @@ CATALOGUE: Final[dict[str, Entry]] = {
 
 
 def refuse(code: str, **facts: object) -> Refusal:
-    return refusal(code, CATALOGUE[code], facts)
+    return build_refusal(code, CATALOGUE[code], facts)

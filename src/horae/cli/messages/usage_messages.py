@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from ...model.sentence_patterns import SentencePattern, sentence_pattern, translated
+from ...model.sentence_patterns import SentencePattern, sentence_pattern, translate
 
 SENTENCES: Final[tuple[tuple[str, str], ...]] = (
     ("Missing argument {name}. Choose from:{choices}", "缺少参数 {name}。可选:{choices}"),
@@ -50,7 +50,7 @@ _FACTS: Final = {"number": r"-?[\d.]+", "given": r"\d+"}
 
 def usage_in_chinese(text: str) -> str:
     """A sentence that the table does not have stays in English."""
-    return translated(" ".join(text.split()), _patterns(), "cause", _CAUSES)
+    return translate(" ".join(text.split()), _patterns(), "cause", _CAUSES)
 
 
 @cache

@@ -12,7 +12,7 @@ from functools import partial
 from ...app.interpreter import interpreter
 from ...clock import SystemClock
 from ...errors import HoraeError
-from ...store_retry import keep_going
+from ...store_retry import restart_on_error
 from ..doctor.same_file import SameFile, stop_when_lost
 from ..output.failure import Manner, end_with, environment_language
 from ..output.streams import prepare_streams
@@ -42,10 +42,10 @@ def main() -> None:
 
 async def _serve(order: WorkOrder, line: socket.socket) -> int:
     """Until SIGTERM or SIGINT; requests that are under way may end first."""
-    from ...observe.metrics_server import Neighbour  # noqa: PLC0415 - its libraries are extras
-    from ...runtime.api_service import api_of, opened_service  # noqa: PLC0415
-    from ...runtime.http_server import serving  # noqa: PLC0415
-    from ...runtime.observability import looking_of, make_observer, watched  # noqa: PLC0415
+    from ...observe.metrics_server import EnginePeer  # noqa: PLC0415 - its libraries are extras
+    from ...runtime.api_service import open_api, open_service  # noqa: PLC0415
+    from ...runtime.http_server import serve_app  # noqa: PLC0415
+    from ...runtime.observability import make_observability, make_observer, run_observer  # noqa: PLC0415
     from ..output.terminal_log import begin_node_log  # noqa: PLC0415
     from .api_server import announced  # noqa: PLC0415
 
@@ -55,14 +55,14 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stop.set)
     observer = make_observer("api", SystemClock())
-    neighbour = Neighbour(order.look_host, order.look_port, order.look_key) if order.look_port else None
-    looking = looking_of(observer, settings, neighbour)
+    neighbour = EnginePeer(order.look_host, order.look_port, order.look_key) if order.look_port else None
+    looking = make_observability(observer, settings, neighbour)
     with socket.socket(fileno=order.door) as door:
         async with (
-            opened_service(url, order.zone or "UTC", settings, observer) as (service, clock),
-            watched(observer, clock),
-            api_of(service, clock, settings, engine=order.engine, observability=looking) as app,
-            serving(app, door) as address,
+            open_service(url, order.zone or "UTC", settings, observer) as (service, clock),
+            run_observer(observer, clock),
+            open_api(service, clock, settings, engine=order.engine, observability=looking) as app,
+            serve_app(app, door) as address,
             announced(order, service, url, address),
         ):
             interpreter.acquire()
@@ -73,7 +73,7 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
             losing = (
                 None
                 if order.engine
-                else asyncio.ensure_future(keep_going("watch over the store's file", watching, clock))
+                else asyncio.ensure_future(restart_on_error("watch over the store's file", watching, clock))
             )
             tell_ready(line)
             async with beating(line, order.beat, clock):

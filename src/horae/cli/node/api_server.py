@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...runtime.http_server import DEFAULT_PORT, check_parts, listening, serving
-from ...runtime.local_servers import LocalServer, registered
+from ...runtime.http_server import DEFAULT_PORT, check_libraries, open_listener, serve_app
+from ...runtime.local_servers import LocalServer, register_server
 from ...runtime.stores import has_secret, sqlite_path, without_password
-from ...runtime.tokens_file import is_temporary, keep_token, token_path
+from ...runtime.tokens_file import is_temporary, token_path, write_token
 from ...settings import Settings
 from ..messages import operating_messages as words
 from ..messages.messages import Words
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...app import Horae
-    from ...observe.scrape_settings import Looking
+    from ...observe.scrape_settings import Observability
     from ...service.service import Service
     from .work_order import WorkOrder
 
@@ -70,8 +70,8 @@ def _bound(out: Out, door: Door) -> socket.socket | None:
     from ...errors import InvalidTask  # noqa: PLC0415 - only what is missing here is forgiven
 
     try:
-        check_parts()
-        return listening(door.host, door.port)
+        check_libraries()
+        return open_listener(door.host, door.port)
     except InvalidTask:
         if door.chosen:
             raise
@@ -92,17 +92,17 @@ def tell_none(out: Out, because: str) -> None:
 
 
 @asynccontextmanager
-async def api_within(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIterator[None]:
+async def api_within(order: WorkOrder, app: Horae, looking: Observability) -> AsyncIterator[None]:
     """The API in the process of the engine itself, where no other one could reach the store."""
     if order.door is None:
         yield
         return
-    from ...runtime.api_service import api_of  # noqa: PLC0415 - its libraries are extras
+    from ...runtime.api_service import open_api  # noqa: PLC0415 - its libraries are extras
 
     with socket.socket(fileno=os.dup(order.door)) as line:
         async with (
-            api_of(app.service, app.clock, settings_of(order.store), engine=True, observability=looking) as api,
-            serving(api, line) as url,
+            open_api(app.service, app.clock, settings_of(order.store), engine=True, observability=looking) as api,
+            serve_app(api, line) as url,
             announced(order, app.service, app.url, url),
         ):
             yield
@@ -114,9 +114,9 @@ async def announced(order: WorkOrder, service: Service, store: str, url: str) ->
     path = token_path(store, settings_of(order.store).value("key_file"))
     text = await service.tokens.make_first()
     if text is not None:
-        keep_token(path, text)
+        write_token(path, text)
     try:
-        with registered(LocalServer(url, path, _store_argument(store))):
+        with register_server(LocalServer(url, path, _store_argument(store))):
             if order.number == 0:
                 _tell(order, store, url, path, text)
             yield

@@ -72,7 +72,9 @@ class Punctuality:
 
     def _could_claim(self) -> bool:
         engine = self._app.engine
-        return engine is not None and not engine.is_draining and engine.lease.is_held and engine.runner.free_capacity > 0
+        return (
+            engine is not None and not engine.is_draining and engine.lease.is_held and engine.runner.free_capacity > 0
+        )
 
     async def _overdue(self) -> Head:
         """What has waited longest, if that is too long."""

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
-from ...runtime.http_server import DEFAULT_HOST, address_of, listening
-from ...runtime.metrics_socket import chosen_line
+from ...runtime.http_server import DEFAULT_HOST, address_of, open_listener
+from ...runtime.metrics_socket import open_metrics_socket
 from ..messages import operating_messages as words
 from ..output.printer import START_LABEL, Out
 from ..session.open_store import MEMORY, settings_of
@@ -38,12 +38,12 @@ def looked_at(out: Out, order: WorkOrder, port: int | None) -> Iterator[WorkOrde
 def _opened(out: Out, order: WorkOrder, port: int | None) -> socket.socket | None:
     if not order.engine:
         return None
-    chosen = chosen_line(settings_of(order.store), port)
+    chosen = open_metrics_socket(settings_of(order.store), port)
     if chosen is not None:
         _tell(out, f"{address_of(chosen)}/metrics")
         return chosen
     beside = order.door is not None and order.store != MEMORY
-    return listening(DEFAULT_HOST, 0) if beside and find_spec("prometheus_client") is not None else None
+    return open_listener(DEFAULT_HOST, 0) if beside and find_spec("prometheus_client") is not None else None
 
 
 def _tell(out: Out, url: str) -> None:

@@ -16,10 +16,16 @@ from typing import Any, Final
 
 from ...app import Horae
 from ...engine.settings import EngineSettings
-from ...observe.scrape_settings import Looking
-from ...runtime.observability import looking_of, make_observer, node_door, tell_of_engine, watched
+from ...observe.scrape_settings import Observability
+from ...runtime.observability import (
+    make_observability,
+    make_observer,
+    register_engine_gauges,
+    run_metrics_server,
+    run_observer,
+)
 from ...service.tasks.default_zone import own_zone
-from ...store_retry import keep_going
+from ...store_retry import restart_on_error
 from ..app_loader import load_app
 from ..commands.demo_tasks import know_demo, put_demo
 from ..doctor.same_file import SameFile, stop_when_lost
@@ -56,7 +62,7 @@ async def work(
     out = _on_store_of(app, out)
     begin_node_log(out, settings, order.zone, failures=out.json)
     observer = make_observer("engine" if order.door is None else "both", app.clock)
-    sight = looking_of(observer, settings)
+    sight = make_observability(observer, settings)
     app.observe(observer)
     if line is not None:
         app.on_engine_start = partial(line.sendall, BEGUN)
@@ -80,7 +86,7 @@ async def work(
             "watch over a drain": partial(_stop_when_drained, out, app, stop),
             "sign of life": partial(_give_signs, order, app, line),
         }
-        jobs = [asyncio.ensure_future(keep_going(name, run, app.clock)) for name, run in beside.items()]
+        jobs = [asyncio.ensure_future(restart_on_error(name, run, app.clock)) for name, run in beside.items()]
         try:
             await _until(stop, None if order.supervised else order.seconds)
             app.is_stop_requested = orphaned is None or not orphaned.is_set()
@@ -107,12 +113,12 @@ async def _shown_zone(order: WorkOrder, app: Horae) -> str:
 
 
 @asynccontextmanager
-async def _looked_at(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIterator[None]:
+async def _looked_at(order: WorkOrder, app: Horae, looking: Observability) -> AsyncIterator[None]:
     if app.engine is not None:
-        tell_of_engine(looking.observer, app.engine, app.settings.capacity)
+        register_engine_gauges(looking.observer, app.engine, app.settings.capacity)
     async with (
-        watched(looking.observer, app.clock),
-        node_door(order.look, order.look_key, app.service, app.clock, looking),
+        run_observer(looking.observer, app.clock),
+        run_metrics_server(order.look, order.look_key, app.service, app.clock, looking),
     ):
         yield
 

@@ -14,11 +14,11 @@ from ...errors import StoreError
 from ...model.entry import EntryKind
 from ...model.events.event import EventKind
 from ...model.ids import SHORT_TASK_DIGITS, short_ids
-from ...model.reason import Reason, sentence
+from ...model.reason import Reason, describe_reason
 from ...model.run import Run
 from ...model.task import TaskState
-from ...schedule.preview import fires_in
-from ...store_retry import StoreRetry, repeat
+from ...schedule.preview import make_fires
+from ...store_retry import StoreRetry, repeat_with_backoff
 from ...wire.instants import milliseconds, utc
 from ..messages import operating_messages as words
 from ..messages.messages import Words
@@ -151,7 +151,7 @@ class Following:
         if reason in (None, Reason.TARGET_FAILED, Reason.NOT_CALLED):
             return ""
         english = self._out.language == "en"
-        text = sentence(reason, self._out.language).rstrip("." if english else "。")
+        text = describe_reason(reason, self._out.language).rstrip("." if english else "。")
         return f": {text}" if english else f"：{text}"
 
     def _remember(self, happening: Happening) -> None:
@@ -162,7 +162,7 @@ class Following:
 
     def _facts(self, happening: Happening, run: Run | None) -> dict[str, object]:
         reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
-        because = happening.detail or "" if reason is None else sentence(reason, self._out.language)
+        because = happening.detail or "" if reason is None else describe_reason(reason, self._out.language)
         # The first line says what went wrong, the others where.
         error = [] if run is None else error_text(run, self._out.language).strip().splitlines()[:1]
         return {
@@ -179,10 +179,10 @@ class Following:
             moment = datetime.fromisoformat(detail or "")
         except ValueError:
             return detail or ""
-        return fires_in(self.zone, [moment])[0].local.strftime("%H:%M:%S")
+        return make_fires(self.zone, [moment])[0].local.strftime("%H:%M:%S")
 
     def _line(self, at: datetime, symbol: tuple[str, Style], name: str, rest: tuple[str | Piece, ...]) -> None:
-        time = fires_in(self.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
+        time = make_fires(self.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
         sign, style = symbol
         cell: Cell = (Piece(time, "dim"), "  ", Piece(sign, style), " ", name, "  ", *rest)
         self._out.line(cell, flush=True, hang=_NAME_COLUMN)
@@ -200,7 +200,7 @@ class Following:
     async def watch_what_waits(self) -> None:
         """What nobody runs makes no event: it is looked for now and then, and told when it has become more."""
         clock = self._app.clock
-        await repeat(self._look_what_waits, StoreRetry("notice of waiting tasks", clock), clock)
+        await repeat_with_backoff(self._look_what_waits, StoreRetry("notice of waiting tasks", clock), clock)
 
     async def _look_what_waits(self) -> float:
         """One look; the seconds until the next."""

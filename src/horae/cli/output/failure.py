@@ -118,9 +118,9 @@ def _end(ending: _Ending, manner: Manner) -> int:
 
 
 def _end_with_ours(error: HoraeError, manner: Manner) -> int:
-    from ...wire.problems import answer_to, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
+    from ...wire.problems import mapping_of, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
 
-    answer, told = answer_to(error), sentence_of(error, manner.language)
+    answer, told = mapping_of(error), sentence_of(error, manner.language)
     exit_code = int(_own_exit(error) or answer.exit)
     if manner.as_json:
         _tell_json({**problem_json(error, manner.language), "hint": manner.complete(told.hint), "exit": exit_code})
@@ -135,10 +135,10 @@ def _end_with_ours(error: HoraeError, manner: Manner) -> int:
 
 def _own_exit(error: HoraeError) -> int | None:
     """The exit codes that only the command line has."""
-    from ...wire.problems import Exit  # noqa: PLC0415
+    from ...wire.problems import ExitCode  # noqa: PLC0415
     from ..messages.refusals import AwaitedRunFailed, BadUsage, WaitTimedOut  # noqa: PLC0415
 
-    kinds = {BadUsage: Exit.USAGE, WaitTimedOut: Exit.TIMED_OUT, AwaitedRunFailed: Exit.RUN_FAILED}
+    kinds = {BadUsage: ExitCode.USAGE, WaitTimedOut: ExitCode.TIMED_OUT, AwaitedRunFailed: ExitCode.RUN_FAILED}
     return next((code for kind, code in kinds.items() if isinstance(error, kind)), None)
 
 
@@ -249,9 +249,9 @@ def _says_json_in_a_file() -> bool:
     """The settings themselves may be what is wrong; then that is told, in whatever shape."""
     if os.environ.get("HORAE_OUTPUT", "").strip():
         return False
-    from ...runtime.process_settings import chosen_settings  # noqa: PLC0415 - `--help` does without
+    from ...runtime.process_settings import load_settings  # noqa: PLC0415 - `--help` does without
 
     try:
-        return bool(chosen_settings(os.environ).value("output") == "json")
+        return bool(load_settings(os.environ).value("output") == "json")
     except HoraeError:
         return False

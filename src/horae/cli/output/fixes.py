@@ -12,11 +12,11 @@ from ...lifecycle.explain import Explanation, RunningNodes, Verdict
 from ...lifecycle.resume import can_start_again
 from ...model.accounts.agent_label import agent_of
 from ...model.change import Facts
-from ...model.lane import agent_in, owner_lane
+from ...model.lane import agent_of_lane, owner_lane
 from ...model.reason import Reason
 from ...model.run import Run, RunState
 from ...model.task import PauseCause, TaskState
-from ...service.runs.ledger import Why, is_waiting_for_node
+from ...service.runs.ledger import OccurrenceExplanation, is_waiting_for_node
 from ...service.tasks.functions import function_of, start_command
 from ...wire.tasks import waiting_for
 from ..messages.messages import FIXES, Words
@@ -45,7 +45,7 @@ class Fix(NamedTuple):
 
 
 def fixes_for(
-    why: Why, name: str, start: Callable[[str | None], str] = start_command, *, has_lines: bool = True
+    why: OccurrenceExplanation, name: str, start: Callable[[str | None], str] = start_command, *, has_lines: bool = True
 ) -> tuple[Fix, ...]:
     """The most likely one first; none where nothing is wrong, and none that would be refused. `name` finds the task, and is
     quoted for a shell; `start` is the command that starts a node with the functions of a file or module.
@@ -75,19 +75,19 @@ def _ended(facts: Facts) -> datetime:
     return facts.status.ended or facts.task.created
 
 
-def _for_function(why: Why, name: str) -> Iterator[Fix]:
+def _for_function(why: OccurrenceExplanation, name: str) -> Iterator[Fix]:
     if why.near_function is not None:
         yield Fix(f"horae edit {name} --function {shlex.quote(why.near_function)}", FIXES["function"])
 
 
-def _for_orphan(why: Why, name: str, start: Callable[[str | None], str]) -> Iterator[Fix]:
+def _for_orphan(why: OccurrenceExplanation, name: str, start: Callable[[str | None], str]) -> Iterator[Fix]:
     """`resume` alone would only make the task wait for the function that its code no longer declares."""
     source = None if why.missing is None else why.missing.source
     yield Fix(start(source), FIXES["declare_again"])
     yield Fix(f"horae cancel {name}", FIXES["cancel_orphan"])
 
 
-def _for_node(why: Why, start: Callable[[str | None], str]) -> Iterator[Fix]:
+def _for_node(why: OccurrenceExplanation, start: Callable[[str | None], str]) -> Iterator[Fix]:
     """For what is due and not claimed: a node that starts it."""
     nodes = why.nodes or RunningNodes()
     is_function = function_of(why.facts.task.target) is not None
@@ -207,7 +207,7 @@ def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:
     kind, _, place = (waiting_for(facts) or "").partition(":")
     if kind == "lane":
         owner, limit = facts.task.owner, max((lane.limit for lane in facts.lanes if lane.name == place), default=1)
-        agent = agent_in(owner, place)
+        agent = agent_of_lane(owner, place)
         if (
             place == owner_lane(owner) or agent is not None
         ):  # the lane is a quota, which the lane command does not change

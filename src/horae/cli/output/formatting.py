@@ -13,11 +13,11 @@ from ...model.change import Facts
 from ...model.pause_note import pause_note
 from ...model.reason import Reason, reason_phrase
 from ...model.run import Run, RunState
-from ...model.state_names import state_word
+from ...model.state_names import state_name
 from ...model.task import TaskState, past_of
 from ...schedule import iterate
-from ...schedule.describe import core_sentence
-from ...schedule.preview import fires_in, in_words
+from ...schedule.describe import describe_core
+from ...schedule.preview import format_relative, make_fires
 from ...schedule.value import Schedule
 from ...truncation import truncate
 from ...wire.tasks import next_due, waiting_for
@@ -63,7 +63,7 @@ def state_of_run(run: Run, language: Language) -> str:
     if was_missed(run):
         return messages.MISSED.told(language, number=count_of(run))
     many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
-    state = state_word(run.state, language)
+    state = state_name(run.state, language)
     return f"{state}{_why(run, state, language)}{many}"
 
 
@@ -123,7 +123,7 @@ _LONGEST_NOTE: Final = 24
 def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell:
     """The state with its note; without `whole` the note is cut, and `horae show` has all of it."""
     standing = facts.status
-    state = state_word(standing.state, language)
+    state = state_name(standing.state, language)
     if standing.pause is not None:
         short = messages.PAUSE_CAUSES.get(standing.pause.cause.value)
         note = first_line(pause_note(standing.pause, language)) if short is None else short.told(language)
@@ -132,7 +132,11 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         return Piece(f"{state}{colon}{note}" if note else state, "odd")
     if standing.state is TaskState.FAILED:
         return Piece(state, "bad")
-    if standing.state is TaskState.ACTIVE and facts.block_reason is not None and facts.block_reason.value in messages.BARRED:
+    if (
+        standing.state is TaskState.ACTIVE
+        and facts.block_reason is not None
+        and facts.block_reason.value in messages.BARRED
+    ):
         return Piece(messages.BARRED[facts.block_reason.value].told(language), "bad")
     waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
     if waits is not None and waits.startswith("node:"):
@@ -165,7 +169,7 @@ def next_column(
 def next_times(due: Sequence[datetime], zone: str, now: datetime, language: Language) -> list[tuple[str, str]]:
     """Two columns for times ahead, `in 41 s` and `Wed 09:00`: each text is padded to the width of its column."""
     seconds = has_seconds(due)
-    relative = [in_words(each - now, language) for each in due]
+    relative = [format_relative(each - now, language) for each in due]
     clocks = [clock_time(each, zone, now, language, seconds=seconds) for each in due]
     widest, latest = (max(map(columns, texts), default=0) for texts in (relative, clocks))
     return [(padded(each, widest), padded(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
@@ -186,7 +190,7 @@ def has_seconds(instants: Iterable[datetime]) -> bool:
 
 def clock_time(at: datetime, zone: str, now: datetime, language: Language, *, seconds: bool = True) -> str:
     """The shortest that leaves no doubt: the time of day within a day, the weekday within six, else the date."""
-    (fire,) = fires_in(zone, [at.replace(microsecond=0)])
+    (fire,) = make_fires(zone, [at.replace(microsecond=0)])
     ahead = abs(at - now)
     clock = f"{fire.local:%H:%M:%S}" if seconds else f"{fire.local:%H:%M}"
     if ahead < timedelta(hours=20):
@@ -199,9 +203,9 @@ def clock_time(at: datetime, zone: str, now: datetime, language: Language, *, se
 def time_column(instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
     """`11-17 09:00:05`: a column of times to the second. A date or an offset is not repeated from the row above, and where
     all times are of today there is no date."""
-    fires = iter(fires_in(zone, [each.replace(microsecond=0) for each in instants if each is not None]))
+    fires = iter(make_fires(zone, [each.replace(microsecond=0) for each in instants if each is not None]))
     local = [None if each is None else next(fires).local for each in instants]
-    (today,) = fires_in(zone, [now.replace(microsecond=0)])
+    (today,) = make_fires(zone, [now.replace(microsecond=0)])
     days = {each.date() for each in local if each is not None}
     years = {day.year for day in days}
     offsets = {offset(each) for each in local if each is not None}
@@ -230,7 +234,7 @@ def time_cells(out: Out, instants: Sequence[datetime | None], zone: str, now: da
 
 def full_time(at: datetime, zone: str, language: Language, *, column: bool = False) -> str:
     """`Mon 2026-11-16 09:00 +08:00`; with seconds where there are any, and in every row of a column."""
-    (fire,) = fires_in(zone, [at])
+    (fire,) = make_fires(zone, [at])
     clock = "%H:%M:%S" if column or fire.local.second else "%H:%M"
     return f"{weekday(fire.local, language)} {fire.local:%Y-%m-%d} {fire.local.strftime(clock)} {offset(fire.local)}"
 
@@ -244,7 +248,7 @@ def planned_text(run: Run, zone: str, language: Language) -> str:
 
 
 def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
-    said = core_sentence(schedule, language)
+    said = describe_core(schedule, language)
     other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now")
     return f"{said}{', ' if language == 'en' else '，'}{schedule.zone}" if other else said
 

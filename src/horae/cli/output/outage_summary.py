@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from ...app import Horae
 from ...engine.process_identity import is_gone
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.reason import Reason
 from ...model.run import Origin, Run, RunState
 from ...ports.store import RunFilter
-from ...schedule.preview import fires_in
+from ...schedule.preview import make_fires
 from ...service.runs.outages import Outage
 from ...wire.runs import outage_json
 from ..messages import operating_messages as words
@@ -61,7 +61,7 @@ async def _rows(app: Horae, outage: Outage) -> Any:
     after: str | None = None
     wanted = RunFilter(since=outage.since, until=outage.until)
     for _ in range(_MOST_PAGES):
-        page = await app.store.runs(wanted, after, LARGEST_PAGE)
+        page = await app.store.runs(wanted, after, MAX_PAGE_SIZE)
         for run in page.items:
             # A node that died was last seen a little before it did: what it still ran was not missed.
             if run.started is None or run.started >= outage.until:
@@ -102,7 +102,7 @@ def gap_json(outage: Outage, account: Account) -> dict[str, Any]:
 
 
 def gap_sentence(out: Out, zone: str, outage: Outage, account: Account) -> str:
-    first, last = fires_in(zone, [outage.since, outage.until])
+    first, last = make_fires(zone, [outage.since, outage.until])
     same_day = first.local.date() == last.local.date()
     since = first.local.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S")
     until = last.local.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 from ...choices import Language
-from ...model.ids import MOMENT_DIGITS, short_ids
+from ...model.ids import TIMESTAMP_DIGITS, short_ids
 from ...model.invisible_characters import escape_hidden
-from ...plural import agree
+from ...plural import apply_number_agreement
 from ..messages import messages
 from ..messages.messages import Words
 from ..messages.refusals import refuse
@@ -80,7 +80,7 @@ class Out:
         """The sentence in this language; a `horae COMMAND` in it gets the program as it was called, and the store, server
         and owner of this command."""
         facts = {name: self.told(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        template = agree(said.en, facts) if self.language == "en" else said.zh
+        template = apply_number_agreement(said.en, facts) if self.language == "en" else said.zh
         if _COMMANDS not in template:
             return template.format(**facts)
         from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
@@ -114,7 +114,7 @@ class Out:
         """Whether a table is for a person at a terminal: then ids are short and dates are not repeated."""
         return not self.plain and sys.stdout.isatty()
 
-    def short_ids(self, ids: Iterable[str], digits: int = MOMENT_DIGITS) -> dict[str, str]:
+    def short_ids(self, ids: Iterable[str], digits: int = TIMESTAMP_DIGITS) -> dict[str, str]:
         """Ids as a table shows them: unique prefixes on a terminal, whole elsewhere."""
         return short_ids(ids, digits) if self.on_terminal else {each: each for each in ids}
 

@@ -12,10 +12,10 @@ from ...choices import Language
 from ...lifecycle.due_backlog import MICROSECOND
 from ...model.change import Facts
 from ...model.policy import Missed, Policies
-from ...model.task import GOING, Standing, Target, Task, past_of
+from ...model.task import OPEN_STATES, Target, Task, TaskStatus, past_of
 from ...schedule import Every, Schedule, iterate
-from ...schedule.describe import sentence
-from ...schedule.preview import Fire, fires_in
+from ...schedule.describe import describe_schedule
+from ...schedule.preview import Fire, make_fires
 from ...schedule.warnings import ScheduleWarning
 from ...service.tasks.advisories import Advisory
 from ...wire.instants import local, utc
@@ -30,10 +30,10 @@ FIRES: Final = 3
 _SECOND: Final = timedelta(seconds=1)
 
 
-def fires_of(task: Task, standing: Standing, now: datetime, number: int = FIRES) -> list[Fire]:
+def fires_of(task: Task, standing: TaskStatus, now: datetime, number: int = FIRES) -> list[Fire]:
     """The next so many; what was just made and is due at once has none before that."""
     instants = islice(iterate(task.schedule, now, past_of(task, standing)), number)
-    return fires_in(task.schedule.zone or "UTC", instants)
+    return make_fires(task.schedule.zone or "UTC", instants)
 
 
 def fires_if_resumed(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
@@ -47,7 +47,7 @@ def fires_to_come(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire
     """The next so many; none of a task that is over, or paused without an end."""
     standing = facts.status
     is_held = standing.pause is not None and standing.pause.until is None
-    return [] if is_held or standing.state not in GOING else fires_if_resumed(facts, now, number)
+    return [] if is_held or standing.state not in OPEN_STATES else fires_if_resumed(facts, now, number)
 
 
 def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ def show_schedule(out: Out, facts: Facts, now: datetime, number: int = FIRES, *,
     """What the schedule means and when it fires next, or would if the task were resumed. `made`: just now, so what is due
     at once may have run already."""
     task, standing = facts.task, facts.status
-    out.row(out.told(messages.WHEN), sentence(task.schedule, out.language))
+    out.row(out.told(messages.WHEN), describe_schedule(task.schedule, out.language))
     fires = fires_to_come(facts, now, number)
     heading = None
     if standing.pause is not None and standing.pause.until is not None:
@@ -69,7 +69,7 @@ def show_schedule(out: Out, facts: Facts, now: datetime, number: int = FIRES, *,
     elif not fires and facts.live and not made:
         heading = out.told(messages.RUNNING_NOW)
     elif not fires:
-        waits = made or (bool(facts.entries) and standing.state in GOING)
+        waits = made or (bool(facts.entries) and standing.state in OPEN_STATES)
         at_once = task.schedule.kind in ("now", "once") and waits
         heading = out.told(messages.AT_ONCE if at_once else messages.NOTHING_LEFT)
     now = now.replace(microsecond=0)

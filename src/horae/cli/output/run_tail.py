@@ -10,7 +10,7 @@ from ...errors import NotFound
 from ...model.refusals import refuse
 from ...model.run import Run
 from ...ports.journal import NumberedLine
-from ...schedule.preview import fires_in
+from ...schedule.preview import make_fires
 from ...wire.runs import line_json
 from ..session.workplace import Workplace
 from .printer import Out
@@ -87,7 +87,7 @@ class Tail:
         else:
             if self._bar is not None:
                 self._bar.clear()
-            (at,) = fires_in(self._zone, [line.at])
+            (at,) = make_fires(self._zone, [line.at])
             style = _STYLES.get(line.level, "")
             stamp = f"{at.local:%H:%M:%S}.{at.local.microsecond // 1000:03d}"
             cell = (Piece(stamp, "dim"), f" {line.level.upper():8} ", Piece(line.text, style))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ...choices import Language
-from ...schedule.describe import sentence
+from ...schedule.describe import describe_schedule
 from ...schedule.describe.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
 from ...schedule.describe.english_words import WEEKDAYS
 from ...schedule.preview import Fire
@@ -47,7 +47,7 @@ class Answer:
 
 
 def show_fires(answer: Answer, out: Out) -> None:
-    out.row(out.told(_MEANS), sentence(answer.schedule, answer.language))
+    out.row(out.told(_MEANS), describe_schedule(answer.schedule, answer.language))
     _show_next(answer, out)
     for warning in answer.warnings:
         if warning.code not in _ONLY_EXPLAINED:
@@ -55,7 +55,7 @@ def show_fires(answer: Answer, out: Out) -> None:
 
 
 def show_explanation(answer: Answer, out: Out) -> None:
-    out.row(out.told(_MEANS), sentence(answer.schedule, answer.language))
+    out.row(out.told(_MEANS), describe_schedule(answer.schedule, answer.language))
     out.row("JSON", json.dumps(answer.canonical, ensure_ascii=False))
     _show_next(answer, out)
     for number, warning in enumerate(answer.warnings):
@@ -65,7 +65,7 @@ def show_explanation(answer: Answer, out: Out) -> None:
 def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "text": answer.text,
-        "means": sentence(answer.schedule, answer.language),
+        "means": describe_schedule(answer.schedule, answer.language),
         "schedule": answer.canonical,
         "zone": answer.schedule.zone,
         "after": _utc(answer.after),

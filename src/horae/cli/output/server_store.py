@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
-from ...runtime.store_status import ServerCondition
+from ...runtime.store_status import ServerStatus
 from ..doctor.machine_checks import plain_words
 from ..messages import operating_messages as words
 from ..messages.messages import Words
@@ -16,12 +16,12 @@ NOTEWORTHY: Final = timedelta(seconds=1)
 """Nodes correct their clock to the server's; a person wonders only at what can be seen."""
 
 
-def server_line(out: Out, server: ServerCondition) -> str:
+def server_line(out: Out, server: ServerStatus) -> str:
     said = out.told(where(server))
     return said if abs(server.clock_offset) < NOTEWORTHY else f"{said}; {out.told(off_by(server.clock_offset))}"
 
 
-def where(server: ServerCondition) -> Words:
+def where(server: ServerStatus) -> Words:
     """Which server, which database, and where in it."""
     kept = filled(words.KEPT_IN[server.namespace_kind], named=server.namespace)
     facts = {"kind": server.kind, "version": server.version, "place": server.address, "database": server.database}
@@ -37,7 +37,7 @@ def filled(said: Words, **facts: object) -> Words:
     return plain_words(Words(said.told("en", **facts), said.told("zh", **facts)))
 
 
-def server_json(server: ServerCondition) -> dict[str, Any]:
+def server_json(server: ServerStatus) -> dict[str, Any]:
     return {
         "kind": server.kind,
         "version": server.version,

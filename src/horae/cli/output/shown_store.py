@@ -9,8 +9,8 @@ from shlex import join, quote
 from typing import Final
 
 from ...errors import HoraeError
-from ...runtime.process_settings import chosen_settings, store_url
-from ...runtime.stores import has_secret, masked, sqlite_path, without_password
+from ...runtime.process_settings import load_settings, store_url
+from ...runtime.stores import has_secret, mask_url, sqlite_path, without_password
 from ..command_table import ALIASES, COMMANDS
 from .printer import Out
 from .program_name import NAME, called_program
@@ -35,7 +35,7 @@ _COMMAND: Final = re.compile(
 
 def shown_url(url: str) -> str:
     """What stands before an `@` in the path of a file is no password."""
-    return url if sqlite_path(url) is not None else masked(url)
+    return url if sqlite_path(url) is not None else mask_url(url)
 
 
 def flag_for(url: str) -> str:
@@ -68,7 +68,7 @@ def is_found(url: str) -> bool:
     try:
         if server_of(Out()) is not None:
             return False
-        usual = store_url(chosen_settings(os.environ))
+        usual = store_url(load_settings(os.environ))
     except HoraeError:
         return False  # settings that cannot be read lead to no store
     paths = [sqlite_path(each) for each in (usual, url)]

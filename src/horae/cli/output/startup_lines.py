@@ -13,8 +13,8 @@ from ...engine.settings import EngineSettings
 from ...model.change import Facts
 from ...model.task import TaskState
 from ...runtime import sqlite_path
-from ...runtime.store_status import ServerCondition, server_condition
-from ...schedule.preview import fires_in
+from ...runtime.store_status import ServerStatus, read_server_status
+from ...schedule.preview import make_fires
 from ...version import __version__
 from ...wire.instants import local, utc
 from ...wire.tasks import next_due
@@ -39,7 +39,7 @@ class Start(NamedTuple):
     """How many workers went before this one."""
     tasks: Mapping[TaskState, int]
     upcoming: Facts | None
-    server: ServerCondition | None
+    server: ServerStatus | None
     zone: str
     """Of times for people."""
 
@@ -51,7 +51,7 @@ class Start(NamedTuple):
 async def gather(app: Horae, seconds: float, number: int, zone: str) -> Start:
     overview = await app.service.overview.now(app.who)
     upcoming = overview.upcoming[0] if overview.upcoming else None
-    server = await server_condition(app.url, app.clock)
+    server = await read_server_status(app.url, app.clock)
     return Start(app, overview.at, seconds, number, overview.tasks, upcoming, server, zone)
 
 
@@ -128,7 +128,7 @@ def _scheduler(out: Out, start: Start) -> list[str]:
     queued = out.told(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
     if start.upcoming is None or start.due is None:
         return [how, queued, out.told(words.NOTHING_NEXT)]
-    (fire,) = fires_in(start.zone, [start.due])
+    (fire,) = make_fires(start.zone, [start.due])
     at = fire.local.isoformat(" ", "seconds")
     ahead = fire.relative(start.at, out.language)
     return [how, queued, out.told(words.NEXT, at=at, ahead=ahead, name=start.upcoming.task.name)]

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final
 
 from ...choices import Language
-from ...observe.logs import TextLines
-from ...runtime.observability import begin_log
+from ...observe.logs import TextFormatter
+from ...runtime.observability import configure_log
 from ...settings import Settings
 from .line_breaks import broken
 from .printer import Out
@@ -23,10 +23,10 @@ TEXT_COLUMN: Final = 16
 
 def begin_node_log(out: Out, settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
     """The log of a process that a person may be looking at. Files, pipes and programs get the whole form."""
-    begin_log(settings, zone, failures=failures, on_terminal=None if out.json else partial(TerminalLines, out))
+    configure_log(settings, zone, failures=failures, on_terminal=None if out.json else partial(TerminalLines, out))
 
 
-class TerminalLines(TextLines):
+class TerminalLines(TextFormatter):
     """`11:04:27.345  ! this node claims nothing more`: the time of day, a sign for the level, the message."""
 
     def __init__(self, out: Out, zone: str) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from ...model.change import Facts
 from ...model.task import Task
 from ...service.tasks.advisories import Advisory
-from ...service.tasks.task_request import Wish
+from ...service.tasks.task_request import TaskRequest
 from .workplace import Workplace
 
 Turn: TypeAlias = Literal["new", "changed", "same"]
@@ -16,7 +16,7 @@ Turn: TypeAlias = Literal["new", "changed", "same"]
 class Planned(NamedTuple):
     """A wish, the task that it meets, and the task that it would leave."""
 
-    wish: Wish
+    wish: TaskRequest
     before: Facts | None
     after: Task
     warnings: tuple[Advisory, ...] = ()
@@ -28,7 +28,7 @@ class Planned(NamedTuple):
         return "same" if self.before.task == self.after else "changed"
 
 
-async def planned(app: Workplace, wish: Wish, *, paused: str | None = None) -> Planned:
+async def planned(app: Workplace, wish: TaskRequest, *, paused: str | None = None) -> Planned:
     """Everything that would refuse it refuses it now."""
     resolved = await app.resolve(wish)
     before, after = await app.service.tasks.preview_declaration(app.who, resolved.request, paused=paused)

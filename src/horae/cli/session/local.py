@@ -18,9 +18,9 @@ from ...errors import NotFound, Refusal
 from ...lifecycle.explain import RunningNodes
 from ...model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ...model.change import Facts
-from ...model.events.event import Sequenced
-from ...model.page import LARGEST_PAGE
-from ...model.record import Writing
+from ...model.events.event import SequencedEvent
+from ...model.page import MAX_PAGE_SIZE
+from ...model.record import RecordWrite
 from ...model.run import Run
 from ...model.task import Target, Task
 from ...outgoing.addresses import read_networks
@@ -28,21 +28,21 @@ from ...outgoing.guard import check_url
 from ...outgoing.refusals import refused_networks
 from ...ports.full_store import Keeping
 from ...ports.records import Record
-from ...runtime.default_quotas import usual_quotas
-from ...runtime.encryption_key import sealing_of
-from ...runtime.node_policy import node_networks, with_policy
-from ...runtime.process_settings import chosen_wake
+from ...runtime.default_quotas import read_default_quotas
+from ...runtime.encryption_key import make_sealing
+from ...runtime.node_policy import merge_policy, read_node_networks
+from ...runtime.process_settings import read_wake_mode
 from ...runtime.stores import make_store, make_wakeup
-from ...service.accounts.approval_policy import Gate, digest_of
-from ...service.accounts.secrets import SecretBox
-from ...service.events.listeners import Audience
+from ...service.accounts.approval_policy import ApprovalPolicy, digest_of
+from ...service.accounts.secrets import SecretVault
+from ...service.events.listeners import ListenerKind
 from ...service.events.webhook_signer import is_signer_without_key
 from ...service.service import Service
-from ...service.tasks.advisories import Advisory, advise, advise_each
+from ...service.tasks.advisories import Advisory, build_advisory, build_bilingual_advisory
 from ...service.tasks.default_zone import own_zone
-from ...service.tasks.edits import Edited, Edits
-from ...service.tasks.functions import Resolved
-from ...service.tasks.task_request import Wish
+from ...service.tasks.edits import EditResult, Edits
+from ...service.tasks.functions import ResolvedRequest
+from ...service.tasks.task_request import TaskRequest
 from ...settings import Settings
 from ..node.node_start import Readiness
 from .open_store import home_zone, opened_url, settings_of
@@ -65,9 +65,9 @@ class Desk:
         self.default_zone = home_zone(None, settings)
         self.zone = self.default_zone.name
         self.clock: Clock = SystemClock()
-        self._ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
+        self._ring = make_wakeup(url, precise=read_wake_mode(settings, os.environ))
         self._url, self._key_file = url, settings.value("key_file")
-        secrets = SecretBox(store, sealing_of(url, self._key_file), self.clock)
+        secrets = SecretVault(store, make_sealing(url, self._key_file), self.clock)
         self.service = Service(
             store,
             self.clock,
@@ -75,9 +75,9 @@ class Desk:
             secrets,
             check=partial(_checked, settings),
             on_write=self.told,
-            member_quotas=usual_quotas(settings),
+            member_quotas=read_default_quotas(settings),
             networks=read_networks(settings.value("outgoing_networks")),
-            approval_policy=Gate(frozenset(settings.value("agent_functions") or ())),
+            approval_policy=ApprovalPolicy(frozenset(settings.value("agent_functions") or ())),
         )
 
     def told(self, _due: datetime | None) -> None:
@@ -98,7 +98,7 @@ class Desk:
         )
         return Readiness(running, (await self.service.functions.load(fresh=True)).missing(target))
 
-    async def resolve(self, wish: Wish) -> Resolved:
+    async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
         resolved = await self.service.resolve(self.who, wish)
         if wish.target.kind != _HTTP:
             return resolved
@@ -110,32 +110,32 @@ class Desk:
         if not await self.anybody():
             return ()
         try:
-            check_url(url, await node_networks(self.store))
+            check_url(url, await read_node_networks(self.store))
         except Refusal as refusal:
             if not refused_networks(refusal):
                 return ()
             english, chinese = refusal.in_language("en").hint, refusal.in_language("zh").hint
-            return (advise_each("network_refused", {"hint": english}, {"hint": chinese}),)
+            return (build_bilingual_advisory("network_refused", {"hint": english}, {"hint": chinese}),)
         return ()
 
     async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warn where the running nodes may not call the address of a webhook, or cannot sign for it."""
         found = await self.network_advisories(url)
         if await is_signer_without_key(self.store) and await self.anybody():
-            return *found, advise("nodes_without_key")
+            return *found, build_advisory("nodes_without_key")
         return found
 
-    def advised(self, resolved: Resolved) -> Resolved:
+    def advised(self, resolved: ResolvedRequest) -> ResolvedRequest:
         return resolved
 
-    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+    async def review(self, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
         return await self.service.review(self.who, done, edits)
 
-    async def tried(self, wish: Wish) -> Facts:
+    async def tried(self, wish: TaskRequest) -> Facts:
         """The task that such a wish would make; nothing is written."""
         seen: list[Facts] = []
 
-        def keep(made: Sequence[Facts]) -> tuple[Writing, ...]:
+        def keep(made: Sequence[Facts]) -> tuple[RecordWrite, ...]:
             seen[:] = made
             return ()
 
@@ -160,7 +160,7 @@ class Desk:
         found: list[Any] = []
         after: str | None = None
         while True:
-            page = await self.store.records(GROUP, None, after, LARGEST_PAGE)
+            page = await self.store.records(GROUP, None, after, MAX_PAGE_SIZE)
             found += [json.loads(record.body) for record in page.items]
             after = page.after
             if after is None:
@@ -175,17 +175,17 @@ class Desk:
     async def check_key(self) -> None:
         """To set a secret may make the key. Of what is on a server, another machine may have made it already: two keys
         would be one too many."""
-        from ...runtime.encryption_key import key_is_elsewhere  # noqa: PLC0415 - few commands seal anything
+        from ...runtime.encryption_key import missing_key_refusal  # noqa: PLC0415 - few commands seal anything
 
-        missing = key_is_elsewhere(self._url, self._key_file)
+        missing = missing_key_refusal(self._url, self._key_file)
         if missing is not None and (await self.service.secrets.names(self.who, limit=1)).items:
             raise missing
 
-    async def news(self, number: int) -> AsyncIterator[Sequenced]:
+    async def news(self, number: int) -> AsyncIterator[SequencedEvent]:
         """Every event after this number, as it happens; for ever."""
-        async with self.service.listeners.announce(Audience("terminal")):
+        async with self.service.listeners.announce(ListenerKind("terminal")):
             while True:
-                found = await self.service.events.after(self.who, number, LARGEST_PAGE)
+                found = await self.service.events.after(self.who, number, MAX_PAGE_SIZE)
                 for each in found:
                     number = each.cursor
                     yield each
@@ -207,7 +207,7 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
     store = make_store(url)
     try:
         await store.open()
-        desk = Desk(url, store, await with_policy(store, settings))
+        desk = Desk(url, store, await merge_policy(store, settings))
         # Moments are read and shown in the zone of the person; the zone of this process is for those who have none.
         desk.zone = await own_zone(desk.service, desk.who) or desk.zone
         try:
@@ -225,6 +225,6 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
 
 
 def _checked(settings: Settings, target: Target, payload: str) -> Target:
-    from ...runtime.target_kinds import Kinds  # noqa: PLC0415 - only what makes or edits a task looks at targets
+    from ...runtime.target_kinds import TargetKinds  # noqa: PLC0415 - only what makes or edits a task looks at targets
 
-    return Kinds(settings).check(target, payload)
+    return TargetKinds(settings).check(target, payload)

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ...runtime.process_settings import check_output, chosen_settings, data_file, store_url
-from ...runtime.stores import masked, sqlite_path
+from ...runtime.process_settings import check_output, data_file, load_settings, store_url
+from ...runtime.stores import mask_url, sqlite_path
 from ...settings import DefaultZone, Settings, default_zone
 from ..messages.refusals import refuse
 
@@ -39,7 +39,7 @@ async def _within(url: str, zone: str, work: Callable[[Horae], Awaitable[T]]) ->
 
 
 def settings_of(store: str | None) -> Settings:
-    found = chosen_settings(os.environ, flags={"store": store})
+    found = load_settings(os.environ, flags={"store": store})
     check_output(found)
     return found
 
@@ -64,7 +64,7 @@ def place_of(store: str | None) -> str:
     """Where it is, as people would look for it."""
     url = store_url(settings_of(store))
     path = sqlite_path(url)
-    return masked(url) if path is None else str(Path(path).resolve())
+    return mask_url(url) if path is None else str(Path(path).resolve())
 
 
 def is_memory(store: str | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import Refusal
 from ...service.tasks.default_zone import AssumedZone, needs_zone, zone_of_owner
-from ...service.tasks.task_request import Wish
+from ...service.tasks.task_request import TaskRequest
 from ..schedule_question import zone_of_process
 from .open_store import home_zone, settings_of
 from .workplace import Workplace
@@ -21,7 +21,7 @@ async def owner_zone(app: Workplace, owner: str | None = None) -> AssumedZone | 
     return None if zone is None else zone_of_owner(name, zone, own=name == own)
 
 
-async def with_assumed_zone(app: Workplace, wish: Wish) -> tuple[Wish, AssumedZone | None]:
+async def with_assumed_zone(app: Workplace, wish: TaskRequest) -> tuple[TaskRequest, AssumedZone | None]:
     """The wish with the zone that `horae add` would take where neither the wish nor its function names one: that of its
     owner, else that of this process. The zone is returned too where the schedule means other instants in another one."""
     if (await app.resolve(wish)).request.zone is not None:

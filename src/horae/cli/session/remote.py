@@ -9,19 +9,19 @@ from typing import Any, Final, TypeVar
 from ...choices import Language
 from ...client.connection import Connection
 from ...client.refusals import refuse
-from ...client.service import RemoteService, Self
+from ...client.service import RemoteService, TokenIdentity
 from ...clock import Clock, SystemClock
 from ...errors import NotFound
 from ...lifecycle.explain import RunningNodes
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.events.event import Sequenced
+from ...model.events.event import SequencedEvent
 from ...model.run import Run
 from ...model.task import Target, Task
 from ...service.tasks.advisories import Advisory
-from ...service.tasks.edits import Edited, Edits
-from ...service.tasks.functions import Resolved, function_of
-from ...service.tasks.task_request import Wish
+from ...service.tasks.edits import EditResult, Edits
+from ...service.tasks.functions import ResolvedRequest, function_of
+from ...service.tasks.task_request import TaskRequest
 from ..node.node_start import Readiness
 from .open_store import home_zone, settings_of
 from .servers import Server, connected
@@ -38,9 +38,9 @@ class ServerDesk:
         self.clock = clock
         self.zone = zone
         self.service = RemoteService(connection, clock, zone)
-        self._self: Self | None = None
+        self._self: TokenIdentity | None = None
 
-    async def caller(self) -> Self:
+    async def caller(self) -> TokenIdentity:
         """As the server knows it; asked once for a command."""
         if self._self is None:
             self._self = await self.service.whoami()
@@ -63,21 +63,21 @@ class ServerDesk:
         del target
         return Readiness(RunningNodes(live=("",) if await self.anybody() else ()))
 
-    async def resolve(self, wish: Wish) -> Resolved:
+    async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
         """Only the zone: a schedule is read here, and the server applies the rest."""
         name = None if wish.zone is not None or "zone" in wish.cleared else function_of(wish.target)
         zone = None if name is None else await self.service.functions.zone(name)
-        return Resolved(wish) if zone is None else Resolved(wish._replace(zone=zone), ("zone",))
+        return ResolvedRequest(wish) if zone is None else ResolvedRequest(wish._replace(zone=zone), ("zone",))
 
-    def advised(self, resolved: Resolved) -> Resolved:
+    def advised(self, resolved: ResolvedRequest) -> ResolvedRequest:
         seen = self.service.tasks.receipt
         return resolved._replace(declared=(*resolved.declared, *seen.declared), warnings=seen.warnings)
 
-    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+    async def review(self, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
         del done, edits
         return self.service.tasks.receipt.warnings
 
-    async def tried(self, wish: Wish) -> Facts:
+    async def tried(self, wish: TaskRequest) -> Facts:
         return await self.service.tasks.tried(self.who, wish)
 
     def digest(self, task: Task) -> str:
@@ -109,7 +109,7 @@ class ServerDesk:
     async def check_key(self) -> None:
         """The server has its own."""
 
-    def news(self, number: int) -> AsyncIterator[Sequenced]:
+    def news(self, number: int) -> AsyncIterator[SequencedEvent]:
         return self.service.events.follow(self.who, number)
 
 

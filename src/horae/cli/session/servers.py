@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...choices import Language
-from ...client.connection import Connection, checked_address, is_loopback, refuse_plain_http
+from ...client.connection import Connection, check_address, is_loopback, refuse_plain_http
 from ...client.refusals import refuse as refuse_server
 from ...clock import Clock
 from ...errors import HoraeError, NotAuthenticated
@@ -60,7 +60,7 @@ def _named(said: str, origin: str) -> Server:
         if context is None:
             raise refuse("no_such_context", name=said)
         return Server(context.server, origin, context, by_name=True)
-    url = checked_address(said)
+    url = check_address(said)
     return Server(url, origin, contexts.at(url))
 
 

@@ -38,11 +38,11 @@ def schema_of(out: Out, here: Path | str) -> int:
     import asyncio  # noqa: PLC0415
 
     from ...clock import SystemClock  # noqa: PLC0415
-    from ...runtime.store_status import server_condition, store_condition  # noqa: PLC0415
+    from ...runtime.store_status import read_file_status, read_server_status  # noqa: PLC0415
 
     if isinstance(here, Path):
-        return store_condition(str(here)).schema
-    found = asyncio.run(server_condition(_url(out), SystemClock()))
+        return read_file_status(str(here)).schema
+    found = asyncio.run(read_server_status(_url(out), SystemClock()))
     return 0 if found is None else found.schema
 
 
@@ -56,9 +56,9 @@ def _url(out: Out) -> str:
 
 
 def _masked(url: str) -> str:
-    from ...runtime.stores import masked  # noqa: PLC0415
+    from ...runtime.stores import mask_url  # noqa: PLC0415
 
-    return masked(url)
+    return mask_url(url)
 
 
 def store_file(out: Out) -> Path:

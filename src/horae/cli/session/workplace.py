@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from ...clock import Clock
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.events.event import Sequenced
+from ...model.events.event import SequencedEvent
 from ...model.run import Run
 from ...model.task import Target, Task
 from ...service.service import Service
 from ...service.tasks.advisories import Advisory
-from ...service.tasks.edits import Edited, Edits
-from ...service.tasks.functions import Resolved
-from ...service.tasks.task_request import Wish
+from ...service.tasks.edits import EditResult, Edits
+from ...service.tasks.functions import ResolvedRequest
+from ...service.tasks.task_request import TaskRequest
 from ..node.node_start import Readiness
 from ..output.printer import Out
 from . import open_store
@@ -53,7 +53,7 @@ class Workplace(Protocol):
     async def readiness(self, target: Target) -> Readiness:
         """The nodes that run now, and what such a target lacks."""
 
-    async def resolve(self, wish: Wish) -> Resolved:
+    async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
         """The wish as its function's declaration completes it, as far as this side has to know that."""
 
     async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
@@ -62,13 +62,13 @@ class Workplace(Protocol):
     async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warnings about a webhook that the running nodes cannot deliver; a server checks that itself."""
 
-    def advised(self, resolved: Resolved) -> Resolved:
+    def advised(self, resolved: ResolvedRequest) -> ResolvedRequest:
         """The same with the warnings of the task that was just made or changed."""
 
-    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+    async def review(self, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
         """Warnings about a task that was just edited."""
 
-    async def tried(self, wish: Wish) -> Facts:
+    async def tried(self, wish: TaskRequest) -> Facts:
         """The task that such a wish would make; nothing is written."""
 
     def digest(self, task: Task) -> str:
@@ -89,7 +89,7 @@ class Workplace(Protocol):
     async def check_key(self) -> None:
         """Refuses where a secret would be sealed with a second key."""
 
-    def news(self, number: int) -> AsyncIterator[Sequenced]:
+    def news(self, number: int) -> AsyncIterator[SequencedEvent]:
         """Every event after this number, as it happens; for ever."""
 
 

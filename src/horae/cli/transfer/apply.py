@@ -122,10 +122,10 @@ def _show(out: Out, found: Differences, *, full: bool) -> None:
 
 
 def _show_one(out: Out, each: Difference, *, full: bool) -> None:
-    from ...schedule.describe import sentence  # noqa: PLC0415
+    from ...schedule.describe import describe_schedule  # noqa: PLC0415
 
     sign, style = _SIGNS[each.turn]
-    rest = f"  {sentence(each.task.schedule, out.language)}" if each.turn in ("new", "gone") else ""
+    rest = f"  {describe_schedule(each.task.schedule, out.language)}" if each.turn in ("new", "gone") else ""
     if each.turn == "changed":
         shown = each.fields if full else {name: each.fields[name] for name in each.fields if name == "when"}
         parts = [f"{name}: {_text(before)} → {_text(after)}" for name, (before, after) in shown.items()]

@@ -10,14 +10,14 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from ...choices import Language
 from ...errors import Refusal
 from ...model.change import Facts
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.task import Task, past_of
 from ...ports.store import TaskFilter
 from ...schedule import iterate
-from ...schedule.describe import sentence
+from ...schedule.describe import describe_schedule
 from ...service.tasks.advisories import Advisory
 from ...service.tasks.default_zone import AssumedZone
-from ...service.tasks.task_request import Wish
+from ...service.tasks.task_request import TaskRequest
 from ...wire.tasks import definition_json
 from ..messages.operating_refusals import placed
 from ..session.dry_run import Planned, planned
@@ -33,7 +33,7 @@ _MOST_FIRES: Final = 10_000
 class Difference(NamedTuple):
     turn: Turn
     task: Task
-    wish: Wish | None = None
+    wish: TaskRequest | None = None
     fields: Mapping[str, tuple[Any, Any]] = {}
     removed: int = 0
     added: int = 0
@@ -90,7 +90,7 @@ async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, st
     after: str | None = None
     owner = file.owner or await app.owner()
     while True:
-        page = await app.service.tasks.page(app.who, TaskFilter(owner, labels=labels), after, LARGEST_PAGE)
+        page = await app.service.tasks.page(app.who, TaskFilter(owner, labels=labels), after, MAX_PAGE_SIZE)
         found += [each for each in page.items if labels or (each.task.key or "").startswith(APPLIED)]
         after = page.after
         if after is None:
@@ -111,7 +111,7 @@ def _shown(task: Task, language: Language) -> dict[str, Any]:
     """The schedule as a sentence, policies one by one."""
     shape = definition_json(task)
     policies = {f"policies.{name}": value for name, value in shape.pop("policies").items()}
-    return {**shape, **policies, "when": sentence(task.schedule, language)}
+    return {**shape, **policies, "when": describe_schedule(task.schedule, language)}
 
 
 def _fires(before: Facts, after: Task, now: datetime) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...ports.store import RunFilter, TaskFilter
 from ...version import __version__
 from ...wire.instants import utc
@@ -26,7 +26,7 @@ async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any
         yield {"group": group}
     after: str | None = None
     while True:
-        page = await app.service.tasks.page(app.who, TaskFilter(), after, LARGEST_PAGE)
+        page = await app.service.tasks.page(app.who, TaskFilter(), after, MAX_PAGE_SIZE)
         for facts in page.items:
             yield {"task": task_json(facts)}
             if runs:
@@ -40,7 +40,7 @@ async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any
 async def _runs(app: Workplace, task_id: str, name: str, zone: str | None) -> AsyncIterator[dict[str, Any]]:
     after: str | None = None
     while True:
-        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, LARGEST_PAGE)
+        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, MAX_PAGE_SIZE)
         for run in page.items:
             if not run.live:
                 yield run_json(run, name, zone)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ...errors import Refusal
-from ...interchange import Found, Group, Harvest
-from ...interchange.fields import bad_field, needed_text
-from ...interchange.json_text import is_sound, read_json
+from ...interchange import AgentGroup, ImportedTask, ImportResult
+from ...interchange.fields import read_required_text, refuse_field
+from ...interchange.json_text import is_encodable, read_json
 from ...model.task import TaskState
 from ...schedule.durations import parse_duration
 from ...wire.instants import utc
@@ -55,13 +55,13 @@ class _Reading:
         self._begun = False
         self._over = 0
         self._keys: dict[str, tuple[str | None, str]] = {}
-        self._found: list[Found] = []
+        self._found: list[ImportedTask] = []
         self._runs: list[OldRun] = []
         self._lanes: list[tuple[str, int]] = []
-        self._groups: list[Group] = []
+        self._groups: list[AgentGroup] = []
 
     def done(self) -> Incoming:
-        harvest = Harvest(tuple(self._found), groups=tuple(self._groups))
+        harvest = ImportResult(tuple(self._found), groups=tuple(self._groups))
         return Incoming(harvest, tuple(self._runs), tuple(self._lanes), self._over, exact=True)
 
     def take(self, number: int, value: Any) -> None:
@@ -87,7 +87,7 @@ class _Reading:
         """One without a key of its own is known by what it was called there."""
         state = body.get("state", TaskState.ACTIVE)
         if not isinstance(state, str) or state not in {each.value for each in TaskState}:
-            raise bad_field("state", state, f"one of {', '.join(TaskState)}")
+            raise refuse_field("state", state, f"one of {', '.join(TaskState)}")
         key = _key(body)
         if state in _OVER or (state == TaskState.FAILED and _has_no_more(body)):
             self._over += 1
@@ -98,11 +98,11 @@ class _Reading:
         self._keys[str(body.get("id"))] = wish.owner, key
         gave_up = state == TaskState.FAILED
         origins = (str(body.get("id")), key.removeprefix(_IMPORTED))
-        self._found.append(Found(wish, state in _PAUSED, f"line {number}", origins=origins, gave_up=gave_up))
+        self._found.append(ImportedTask(wish, state in _PAUSED, f"line {number}", origins=origins, gave_up=gave_up))
 
 
 def _key(body: dict[str, Any]) -> str:
-    return needed_text(body, "key") if body.get("key") else f"{_IMPORTED}{body.get('id')}"
+    return read_required_text(body, "key") if body.get("key") else f"{_IMPORTED}{body.get('id')}"
 
 
 def _has_no_more(body: dict[str, Any]) -> bool:
@@ -129,7 +129,7 @@ def _only(path: str, number: int, value: Any) -> tuple[str, dict[str, Any]]:
     ((name, body),) = value.items()
     if not isinstance(body, dict):
         raise refuse("bad_export", path=path, line=number, problem=f"'{name}' is no object")
-    if not is_sound(value):
+    if not is_encodable(value):
         raise refuse("bad_export", path=path, line=number, problem="it has halves of letters")
     return name, body
 

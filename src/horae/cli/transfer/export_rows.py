@@ -8,25 +8,25 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ...app.horae import MOST_IN_LANE
-from ...interchange import Group, Past
-from ...interchange.fields import bad_field, folder_of, needed_text, optional_text
+from ...app.horae import MAX_LANE_LIMIT
+from ...interchange import AgentGroup, PastRun
+from ...interchange.fields import read_folder, read_optional_text, read_required_text, refuse_field
 from ...model.limits import KEY_CHARACTERS
 from ...model.run import Origin, RunState
 from .import_batch import OldRun
 
 _MOST_ATTEMPTS: Final = 1_000
 _LONGEST_MS: Final = 100 * 366 * 24 * 60 * 60 * 1000
-_GROUP: Final = frozenset(Group._fields)
+_GROUP: Final = frozenset(AgentGroup._fields)
 
 
 def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> OldRun:
     planned = instant(body, "planned")
-    owner, key = keys.get(needed_text(body, "task_id"), (None, ""))
+    owner, key = keys.get(read_required_text(body, "task_id"), (None, ""))
     result, error = body.get("result"), body.get("error")
     if error is not None and not isinstance(error, str):
-        raise bad_field("error", error, "a text")
-    past = Past(
+        raise refuse_field("error", error, "a text")
+    past = PastRun(
         key,
         instant(body, "started") if body.get("started") else planned,
         _length(body.get("duration_ms")),
@@ -39,40 +39,40 @@ def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]]
     return OldRun(key, past, planned, attempt, origin, owner, source)
 
 
-def read_group(body: Mapping[str, Any]) -> Group:
+def read_group(body: Mapping[str, Any]) -> AgentGroup:
     if unknown := body.keys() - _GROUP:
-        raise bad_field(min(unknown), body[min(unknown)], f"nothing; a group has {', '.join(Group._fields)}")
+        raise refuse_field(min(unknown), body[min(unknown)], f"nothing; a group has {', '.join(AgentGroup._fields)}")
     config = body.get("config")
     if config is not None and not isinstance(config, dict):
-        raise bad_field("config", config, "an object")
-    return Group(
-        folder_of("folder", body.get("folder")),
-        needed_text(body, "jid"),
-        needed_text(body, "name"),
-        optional_text(body, "trigger"),
+        raise refuse_field("config", config, "an object")
+    return AgentGroup(
+        read_folder("folder", body.get("folder")),
+        read_required_text(body, "jid"),
+        read_required_text(body, "name"),
+        read_optional_text(body, "trigger"),
         _flag(body, "requires_trigger", otherwise=True),
         _flag(body, "is_main", otherwise=False),
-        optional_text(body, "added"),
+        read_optional_text(body, "added"),
         config,
     )
 
 
 def read_lane(body: Mapping[str, Any]) -> tuple[str, int]:
-    name = needed_text(body, "name")
+    name = read_required_text(body, "name")
     if len(name) > KEY_CHARACTERS or not name.isprintable():
-        raise bad_field("name", name, f"at most {KEY_CHARACTERS} printable characters")
-    return name, _whole("limit", body.get("limit"), 0, MOST_IN_LANE)
+        raise refuse_field("name", name, f"at most {KEY_CHARACTERS} printable characters")
+    return name, _whole("limit", body.get("limit"), 0, MAX_LANE_LIMIT)
 
 
 def instant(body: Mapping[str, Any], key: str) -> datetime:
     """With a zone: without one it could be many instants."""
-    text = needed_text(body, key)
+    text = read_required_text(body, key)
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise bad_field(key, text, "an instant") from None
+        raise refuse_field(key, text, "an instant") from None
     if at.tzinfo is None:
-        raise bad_field(key, text, "an instant with a zone")
+        raise refuse_field(key, text, "an instant with a zone")
     return at
 
 
@@ -80,27 +80,27 @@ def _length(value: object) -> timedelta | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise bad_field("duration_ms", value, "a number")
+        raise refuse_field("duration_ms", value, "a number")
     if not 0 <= value <= _LONGEST_MS:
-        raise bad_field("duration_ms", value, f"a number from 0 to {_LONGEST_MS}")
+        raise refuse_field("duration_ms", value, f"a number from 0 to {_LONGEST_MS}")
     return timedelta(milliseconds=value)
 
 
 def _whole(key: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise bad_field(key, value, f"a whole number from {least} to {most}")
+        raise refuse_field(key, value, f"a whole number from {least} to {most}")
     return value
 
 
 def _choice(body: Mapping[str, Any], key: str, otherwise: str | None, known: type[RunState | Origin]) -> str:
     value = body.get(key, otherwise)
     if not isinstance(value, str) or value not in {each.value for each in known}:
-        raise bad_field(key, value, f"one of {', '.join(each.value for each in known)}")
+        raise refuse_field(key, value, f"one of {', '.join(each.value for each in known)}")
     return value
 
 
 def _flag(body: Mapping[str, Any], key: str, *, otherwise: bool) -> bool:
     value = body.get(key, otherwise)
     if not isinstance(value, bool):
-        raise bad_field(key, value, "true or false")
+        raise refuse_field(key, value, "true or false")
     return value

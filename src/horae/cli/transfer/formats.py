@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from ...interchange import Harvest, crontab, nanoclaw, openclaw
+from ...interchange import ImportResult, crontab, nanoclaw, openclaw
 from ...interchange.files import read_bytes
-from ...interchange.zone_evidence import Home, SeenZone, ZoneEvidence, choose_zone
+from ...interchange.zone_evidence import AssumedZone, ZoneChoice, ZoneEvidence, choose_zone
 from ..messages.operating_refusals import refuse
 from .export_reader import MOST_CHARACTERS, read_export
 from .import_batch import Incoming, OldRun
@@ -20,7 +20,7 @@ _SQLITE: Final = b"SQLite format 3\0"
 
 class Options(NamedTuple):
     format: Format
-    zone: Home
+    zone: AssumedZone
     owner: str | None = None
     system: bool = False
 
@@ -75,7 +75,7 @@ def _lines(path: Path) -> Iterator[str]:
         raise refuse("unreadable_file", path=path, problem=getattr(error, "strerror", None) or "no UTF-8") from None
 
 
-def _foreign(harvest: Harvest, seen: SeenZone) -> Incoming:
+def _foreign(harvest: ImportResult, seen: ZoneChoice) -> Incoming:
     if seen.note is not None and harvest.tasks:
         harvest = harvest._replace(notes=(seen.note, *harvest.notes))
     runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past_runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from ...interchange import Harvest, Past
+from ...interchange import ImportResult, PastRun
 from ...model.run import Origin
 
 
@@ -13,7 +13,7 @@ class OldRun(NamedTuple):
     """A run from before, of the task with this key; `owner` tells whose, where several have the same."""
 
     key: str
-    past: Past
+    past: PastRun
     planned: datetime
     attempt: int = 1
     origin: Origin = Origin.SCHEDULED
@@ -31,7 +31,7 @@ class OldRun(NamedTuple):
 
 
 class Incoming(NamedTuple):
-    harvest: Harvest
+    harvest: ImportResult
     runs: tuple[OldRun, ...] = ()
     lanes: tuple[tuple[str, int], ...] = ()
     over: int = 0

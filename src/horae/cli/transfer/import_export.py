@@ -18,7 +18,7 @@ from ..messages.operating_refusals import refuse
 from ..output.printer import Out, json_text, write
 
 if TYPE_CHECKING:
-    from ...interchange import Found
+    from ...interchange import ImportedTask
     from ...schedule.compat import Note
     from ...settings import DefaultZone
     from ..session.workplace import Workplace
@@ -120,7 +120,7 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
         raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
 
 
-def _pause_note(out: Out, found: Found) -> str:
+def _pause_note(out: Out, found: ImportedTask) -> str:
     return out.told(words.GAVE_UP_THERE if found.gave_up else words.PAUSED_THERE)
 
 
@@ -142,7 +142,7 @@ def at_work_or_in_memory(out: Out, work: Callable[[Workplace], Awaitable[T]], *,
 def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, system: bool) -> Incoming:
     from typing import get_args  # noqa: PLC0415
 
-    from ...interchange.zone_evidence import Home  # noqa: PLC0415
+    from ...interchange.zone_evidence import AssumedZone  # noqa: PLC0415
     from ...model.refusals import refuse as refuse_choice  # noqa: PLC0415
     from ..schedule_question import zone_of_process  # noqa: PLC0415
     from .formats import Format, Options, read_file  # noqa: PLC0415
@@ -154,7 +154,7 @@ def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, syst
     if file is not None and not file.exists():
         raise refuse("no_such_file", path=file)
     assumed = zone_of_process(default)
-    home = Home(assumed.name, assumed.because, default.origin == "flag", default.origin == "environment")
+    home = AssumedZone(assumed.name, assumed.because, default.origin == "flag", default.origin == "environment")
     return read_file(file, piped, Options(kind, home, owner, system))  # type: ignore[arg-type]  # it was looked at above
 
 

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from ...errors import Refusal
-from ...interchange import Found, Group, Unclear
-from ...interchange.import_result import excerpt, not_carried
-from ...interchange.notes import told
+from ...interchange import AgentGroup, ImportedTask, RejectedItem
+from ...interchange.import_result import make_excerpt, pause_unsupported
+from ...interchange.notes import refusal_note
 from ...model.change import Facts
 from ...model.ids import run_id
-from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
-from ...model.page import LARGEST_PAGE
-from ...model.refusals import NOT_CARRIED
+from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
+from ...model.page import MAX_PAGE_SIZE
+from ...model.refusals import TARGET_NOT_SUPPORTED
 from ...model.refusals import refuse as refuse_task
 from ...model.run import Run, RunState
 from ...model.task import Task, TaskState
@@ -38,9 +38,9 @@ _Made: TypeAlias = dict[_Key, Task]
 class Plan(NamedTuple):
     """`found` and `planned` go side by side."""
 
-    found: tuple[Found, ...]
+    found: tuple[ImportedTask, ...]
     planned: tuple[Planned, ...]
-    unclear: tuple[Unclear, ...]
+    unclear: tuple[RejectedItem, ...]
 
 
 class Taken(NamedTuple):
@@ -55,7 +55,7 @@ class Taken(NamedTuple):
 
 async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
     """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
-    found: list[Found] = []
+    found: list[ImportedTask] = []
     made: list[Planned] = []
     unclear = list(incoming.harvest.rejected)
     keys: set[tuple[str | None, str | None]] = set()
@@ -69,7 +69,7 @@ async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
         except Refusal as refused:
             if incoming.exact:
                 raise placed(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
-            unclear.append(Unclear(each.source, excerpt(each.request.name), told(refused)))
+            unclear.append(RejectedItem(each.source, make_excerpt(each.request.name), refusal_note(refused)))
         else:
             found.append(each)
             made.append(step)
@@ -78,7 +78,7 @@ async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
     return Plan(tuple(found), tuple(made), tuple(unclear))
 
 
-async def _planned(app: Workplace, each: Found) -> tuple[Found, Planned]:
+async def _planned(app: Workplace, each: ImportedTask) -> tuple[ImportedTask, Planned]:
     """What nothing here can run is taken over as paused, with a note that says what is missing. A task that is in this
     store already stays as it is."""
     there = await _present(app, each)
@@ -87,12 +87,12 @@ async def _planned(app: Workplace, each: Found) -> tuple[Found, Planned]:
     try:
         return each, await planned(app, each.request, paused=_ANY_NOTE if each.paused else None)
     except Refusal as refused:
-        if refused.code != NOT_CARRIED:
+        if refused.code != TARGET_NOT_SUPPORTED:
             raise
-        return not_carried(each), await planned(app, each.request, paused=_ANY_NOTE)
+        return pause_unsupported(each), await planned(app, each.request, paused=_ANY_NOTE)
 
 
-async def _present(app: Workplace, each: Found) -> Facts | None:
+async def _present(app: Workplace, each: ImportedTask) -> Facts | None:
     """The exported task itself, where the file is imported into the store that it came from."""
     for name in each.origins:
         facts = await app.facts(name) if name.startswith("tsk_") else None
@@ -118,7 +118,11 @@ def _is_past(run: OldRun, now: datetime) -> bool:
 
 
 async def take_over(
-    app: Workplace, incoming: Incoming, plan: Plan, note_of: Callable[[Found], str], progress: Callable[[int], None]
+    app: Workplace,
+    incoming: Incoming,
+    plan: Plan,
+    note_of: Callable[[ImportedTask], str],
+    progress: Callable[[int], None],
 ) -> Taken:
     tasks: _Made = {}
     stored: list[Task] = []
@@ -147,7 +151,7 @@ async def take_over(
     return _counted(incoming, history)._replace(tasks=tuple(stored))
 
 
-async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
+async def _keep_group(app: Workplace, group: AgentGroup, lanes: set[str]) -> None:
     """A lane that somebody has given another limit keeps it."""
     owner = f"group:{group.folder}"
     body = json.dumps(group.to_json(), ensure_ascii=False)
@@ -199,7 +203,7 @@ async def _known(app: Workplace, task_id: str) -> set[str]:
     found: set[str] = set()
     after: str | None = None
     while True:
-        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, LARGEST_PAGE)
+        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, MAX_PAGE_SIZE)
         found.update(run.id for run in page.items)
         after = page.after
         if after is None:
@@ -238,7 +242,7 @@ def _row(task: Task, old: OldRun) -> Run:
         started=past.started,
         ended=old.over_by,
         result_json=_as_json(result),
-        error=None if past.error is None else shortened(past.error, ERROR_CHARACTERS),
+        error=None if past.error is None else shorten(past.error, ERROR_CHARACTERS),
     )
 
 

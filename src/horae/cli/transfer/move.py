@@ -17,8 +17,8 @@ from ..output.printer import Out
 
 if TYPE_CHECKING:
     from ...ports.transfer import Part
-    from ...transfer import Begun, Carried, Side
-    from ...transfer.copy import Tell
+    from ...transfer import MoveProgress, NamedStore, PartDigest
+    from ...transfer.copy import ProgressCallback
 
 _MANY: Final = 1_000
 """Fewer are moved before a bar could be read."""
@@ -55,8 +55,8 @@ class _Told(NamedTuple):
     source: str
     target: str
     dry_run: bool
-    begun: Begun | None
-    parts: dict[Part, Carried]
+    begun: MoveProgress | None
+    parts: dict[Part, PartDigest]
     sealed: bool
 
 
@@ -70,37 +70,37 @@ def _refuse_memory(*urls: str) -> None:
 async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_run: bool) -> _Told:
     from ...clock import SystemClock  # noqa: PLC0415
     from ...service.accounts.secrets import KIND as SECRET  # noqa: PLC0415
-    from ...transfer import Carried, move, survey  # noqa: PLC0415
-    from ...transfer.idle_check import Watching, refuse_who_lives_here  # noqa: PLC0415
+    from ...transfer import PartDigest, move_store, plan_move  # noqa: PLC0415
+    from ...transfer.idle_check import LivenessCheck, refuse_local_nodes  # noqa: PLC0415
 
-    watching = Watching(SystemClock())
+    watching = LivenessCheck(SystemClock())
     async with _opened(here) as source:
-        await refuse_who_lives_here(source, watching)
+        await refuse_local_nodes(source, watching)
         sealed = bool((await source.store.records(SECRET, limit=1)).items)
         if there is None:
-            plan, name = await survey(source, None), _name_of(asked_for)
+            plan, name = await plan_move(source, None), _name_of(asked_for)
         else:
             async with _opened(there) as target:
-                plan, name = await survey(source, target), target.name
-                await refuse_who_lives_here(target, watching)
+                plan, name = await plan_move(source, target), target.name
+                await refuse_local_nodes(target, watching)
                 if not dry_run:
                     _tell_of(out, plan.progress)
                     with _bars(out, shown=sum(plan.stock.values()) >= _MANY) as tell:
-                        moved = await move(source, target, watching, tell)
+                        moved = await move_store(source, target, watching, tell)
                     return _Told(source.name, name, False, moved.resumed_from, moved.parts, sealed)
-        parts = {part: Carried(number) for part, number in plan.stock.items()}
+        parts = {part: PartDigest(number) for part, number in plan.stock.items()}
         return _Told(source.name, name, True, plan.progress, parts, sealed)
 
 
 @asynccontextmanager
-async def _opened(url: str) -> AsyncIterator[Side]:
+async def _opened(url: str) -> AsyncIterator[NamedStore]:
     from ...runtime import make_store  # noqa: PLC0415
-    from ...transfer import Side  # noqa: PLC0415
+    from ...transfer import NamedStore  # noqa: PLC0415
 
     store = make_store(url)
     try:
         await store.open()
-        yield Side(_name_of(url), store)
+        yield NamedStore(_name_of(url), store)
     finally:
         await store.close()
 
@@ -121,16 +121,20 @@ def _name_of(url: str) -> str:
 
 
 @contextmanager
-def _bars(out: Out, *, shown: bool) -> Iterator[Tell]:
+def _bars(out: Out, *, shown: bool) -> Iterator[ProgressCallback]:
     """One bar for each stage, as it comes."""
-    from ...transfer import Stage  # noqa: PLC0415
+    from ...transfer import MoveStage  # noqa: PLC0415
 
-    titles = {Stage.WATCHING: words.WATCHING, Stage.COPYING: words.COPYING, Stage.COMPARING: words.COMPARING}
+    titles = {
+        MoveStage.WATCHING: words.WATCHING,
+        MoveStage.COPYING: words.COPYING,
+        MoveStage.COMPARING: words.COMPARING,
+    }
     with ExitStack() as going:
-        bars: dict[Stage, Any] = {}
+        bars: dict[MoveStage, Any] = {}
 
-        def tell(stage: Stage, share: float) -> None:
-            if not shown and stage is not Stage.WATCHING:
+        def tell(stage: MoveStage, share: float) -> None:
+            if not shown and stage is not MoveStage.WATCHING:
                 return
             if stage not in bars:
                 going.close()
@@ -168,7 +172,7 @@ class _Keys(NamedTuple):
         return cls(here, there) if here.exists() and here != there else cls(None, None)
 
 
-def _tell_of(out: Out, begun: Begun | None) -> None:
+def _tell_of(out: Out, begun: MoveProgress | None) -> None:
     if begun is not None and begun.part is not None:
         out.note(words.GOES_ON, part=begun.part)
 

@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
-from ...interchange.files import as_text, read_bytes
+from ...interchange.files import decode_text, read_bytes
 from ...interchange.json_text import read_json
 from ...model.field_checks import check_number
 from ...model.refusals import refuse as refuse_task
-from ...service.tasks.task_request import Duration, Wish
+from ...service.tasks.task_request import Duration, TaskRequest
 from ...wire.fields import check_fields, text_or_none
-from ...wire.tasks import DEFINITION, SHORT_TARGETS, read_task
+from ...wire.tasks import DEFINITION_FIELDS, SHORT_TARGETS, read_task
 from ..messages.operating_refusals import placed, refuse
 
 APPLIED: Final = "apply:"
 """How the natural key of a task begins for which the file gives none."""
 _FIELDS: Final = ("zone", "owner", "defaults", "lanes", "tasks")
 _DEFAULTS: Final = ("policies", "labels", "lane", "zone")
-_TASK: Final = (*DEFINITION, *SHORT_TARGETS, "takes")
+_TASK: Final = (*DEFINITION_FIELDS, *SHORT_TARGETS, "takes")
 _MOST_IN_LANE: Final = 1_000_000
 
 
 class FileTask(NamedTuple):
     """`takes` is how long a run is expected to go on; only a simulation asks."""
 
-    wish: Wish
+    wish: TaskRequest
     takes: Duration | None = None
 
 
@@ -42,7 +42,7 @@ class TasksFile(NamedTuple):
 def read_tasks_file(path: Path) -> TasksFile:
     data = read_bytes(path)
     try:
-        value = read_json(data) if path.suffix == ".json" else _read_yaml(as_text(data))
+        value = read_json(data) if path.suffix == ".json" else _read_yaml(decode_text(data))
     except Refusal as refused:
         if refused.code == "missing_part":
             raise

@@ -18,8 +18,8 @@ ALL_AGENTS: Final = "*"
 """Agent name of the defaults for all agents of an owner; an agent's own settings override them."""
 OWNER_CHARACTERS: Final = 100
 AGENT_CHARACTERS: Final = 64
-RESERVED_OWNERS: Final = "horae:"
-KEPT_AFTER_ITS_END: Final = timedelta(days=90)
+RESERVED_OWNER_PREFIX: Final = "horae:"
+TOKEN_RETENTION: Final = timedelta(days=90)
 """Time for which a revoked or expired token is still listed."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]*")
 _NO_EXPIRY: Final = datetime(9999, 1, 1, tzinfo=UTC)
@@ -98,7 +98,7 @@ def is_owner_name(name: object) -> bool:
         isinstance(name, str)
         and len(name) <= OWNER_CHARACTERS
         and _NAME.fullmatch(name) is not None
-        and not name.startswith(RESERVED_OWNERS)
+        and not name.startswith(RESERVED_OWNER_PREFIX)
     )
 
 
@@ -109,7 +109,7 @@ def is_agent_name(name: object) -> bool:
 # --- quotas ------------------------------------------------------------------------------------------------------
 
 
-def loses_right_to_run(owner: Owner) -> bool:
+def is_blocked(owner: Owner) -> bool:
     """Return whether no run of the owner may start, because it was revoked or became a viewer."""
     return owner.revoked is not None or owner.is_demoted
 
@@ -120,7 +120,7 @@ def quotas_of(role: Role, chosen: Collection[tuple[str, Limit]], members: Quotas
     return (NO_QUOTAS if role is Role.ADMIN else members)._replace(**limits)
 
 
-def strictest(one: Quotas, other: Quotas) -> Quotas:
+def strictest_quotas(one: Quotas, other: Quotas) -> Quotas:
     """Return the stricter limit of each pair: the smaller one, and for intervals the longer one."""
     return Quotas(
         *(_stricter(name, *pair) for name, pair in zip(Quotas._fields, zip(one, other, strict=True), strict=True))
@@ -130,7 +130,7 @@ def strictest(one: Quotas, other: Quotas) -> Quotas:
 def agent_quotas(owner: Quotas, chosen: Collection[tuple[str, Limit]] = (), usual: Quotas = AGENT_QUOTAS) -> Quotas:
     """Return the quotas chosen for an agent, with the defaults of agents for the rest, and never more than its owner's."""
     limits: dict[str, Any] = dict(chosen)
-    return strictest(usual._replace(**limits), owner)
+    return strictest_quotas(usual._replace(**limits), owner)
 
 
 def _stricter(name: str, one: Any, other: Any) -> Any:
@@ -222,7 +222,7 @@ def token_record(token: Token) -> Record:
 
 def _expiry(token: Token) -> datetime | None:
     ends = [end for end in (token.expires, token.revoked) if end is not None and end < _NO_EXPIRY]
-    return min(ends) + KEPT_AFTER_ITS_END if ends else None
+    return min(ends) + TOKEN_RETENTION if ends else None
 
 
 def token_from(record: Record) -> Token:

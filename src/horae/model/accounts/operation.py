@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from ..ids import instant, microseconds
-from ..record import Record, Writing
+from ..ids import from_microseconds, to_microseconds
+from ..record import Record, RecordWrite
 
-OPERATION: Final = "operation"
-SEAT: Final = "operation.seat"
-KEPT: Final = timedelta(days=7)
+OPERATION_KIND: Final = "operation"
+SLOT_KIND: Final = "operation.seat"
+OPERATION_RETENTION: Final = timedelta(days=7)
 """Retention of the record after its last update."""
-SILENCE: Final = timedelta(seconds=15)
+HEARTBEAT_TIMEOUT: Final = timedelta(seconds=15)
 """Heartbeat timeout: the executing process updates the record every second; without an update for this long it is gone."""
-MOST_REFUSALS: Final = 100
+MAX_REFUSALS: Final = 100
 _INSTANTS: Final = ("created", "updated", "ended")
 _NOT_IN_BODY: Final = ("id", "owner", "version")
 
@@ -32,7 +32,7 @@ class OperationState(StrEnum):
     """The executing process stopped, or the caller lost the right; finished tasks stay as they are."""
 
 
-class TurnedDown(NamedTuple):
+class RefusedTask(NamedTuple):
     """Task for which the action was refused, with the code and both messages."""
 
     task_id: str
@@ -58,7 +58,7 @@ class Operation(NamedTuple):
     total: int | None = None
     done: int = 0
     refused: int = 0
-    refusals: tuple[TurnedDown, ...] = ()
+    refusals: tuple[RefusedTask, ...] = ()
     cancelling: bool = False
     ended: datetime | None = None
     problem: str | None = None
@@ -66,33 +66,41 @@ class Operation(NamedTuple):
 
     def as_of(self, now: datetime) -> Operation:
         """Return the operation as seen at `now`: interrupted where it is running but its heartbeat timed out."""
-        if self.state is not OperationState.RUNNING or now - self.updated <= SILENCE:
+        if self.state is not OperationState.RUNNING or now - self.updated <= HEARTBEAT_TIMEOUT:
             return self
         return self._replace(state=OperationState.INTERRUPTED, ended=self.updated)
 
 
 def operation_record(operation: Operation) -> Record:
     body = {name: value for name, value in operation._asdict().items() if name not in _NOT_IN_BODY}
-    body |= {name: None if body[name] is None else microseconds(body[name]) for name in _INSTANTS}
+    body |= {name: None if body[name] is None else to_microseconds(body[name]) for name in _INSTANTS}
     # ASCII JSON: a lone surrogate, which no store takes, stays an escape.
     text = json.dumps(body, separators=(",", ":"))
-    return Record(OPERATION, operation.id, operation.owner, text, operation.version, operation.updated + KEPT)
+    return Record(
+        OPERATION_KIND, operation.id, operation.owner, text, operation.version, operation.updated + OPERATION_RETENTION
+    )
 
 
 def operation_from(record: Record) -> Operation:
     body = json.loads(record.body)
-    body |= {name: None if body[name] is None else instant(body[name]) for name in _INSTANTS}
+    body |= {name: None if body[name] is None else from_microseconds(body[name]) for name in _INSTANTS}
     body |= {"state": OperationState(body["state"])}
-    body |= {"refusals": tuple(TurnedDown(*each) for each in body["refusals"])}
+    body |= {"refusals": tuple(RefusedTask(*each) for each in body["refusals"])}
     return Operation(id=record.key, owner=record.owner, version=record.version, **body)
 
 
-def seat_of(operation: Operation, before: Record | None) -> Writing:
+def take_slot(operation: Operation, before: Record | None) -> RecordWrite:
     """Return the write that takes the owner's single operation slot; of two writers with the same `before` one succeeds."""
-    record = Record(SEAT, operation.owner, operation.owner, json.dumps(operation.id), expires=operation.updated + KEPT)
-    return Writing(record, None if before is None else before.version)
+    record = Record(
+        SLOT_KIND,
+        operation.owner,
+        operation.owner,
+        json.dumps(operation.id),
+        expires=operation.updated + OPERATION_RETENTION,
+    )
+    return RecordWrite(record, None if before is None else before.version)
 
 
-def sitting(slot: Record) -> str:
+def operation_in_slot(slot: Record) -> str:
     """Return the id of the operation that holds, or held last, the slot of its owner."""
     return str(json.loads(slot.body))

@@ -139,4 +139,4 @@ AGENT_LABEL: Final = "horae/agent"
 """Label with the agent that created a task. Only the service writes labels with the prefix `horae/`."""
 VIA_LABEL: Final = "horae/via"
 TOKEN_LABEL: Final = "horae/token"  # noqa: S105 - the name of a label
-RESERVED_LABELS: Final = "horae/"
+RESERVED_LABEL_PREFIX: Final = "horae/"

@@ -22,6 +22,6 @@ def is_reserved(name: str) -> bool:
     return _RESERVED.fullmatch(name) is not None
 
 
-def is_own(name: str) -> bool:
+def is_set_by_horae(name: str) -> bool:
     """Return whether Horae itself sets the variable for every command; no setting lets a task override it."""
     return _OWN.fullmatch(name) is not None

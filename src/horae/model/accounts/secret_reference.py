@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-REFERENCE: Final = "secret"
+REFERENCE_KEY: Final = "secret"
 
 
 class SecretPlace(NamedTuple):
@@ -17,8 +17,8 @@ class SecretPlace(NamedTuple):
 
 def secret_name(value: Any) -> str | None:
     """Return the name in a reference; None for every other value."""
-    if isinstance(value, dict) and value.keys() == {REFERENCE} and isinstance(value[REFERENCE], str):
-        return str(value[REFERENCE])
+    if isinstance(value, dict) and value.keys() == {REFERENCE_KEY} and isinstance(value[REFERENCE_KEY], str):
+        return str(value[REFERENCE_KEY])
     return None
 
 

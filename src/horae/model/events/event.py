@@ -40,7 +40,7 @@ class EventKind(StrEnum):
     """Deliveries kept failing; the task is that of the last delivery, `detail` the webhook and the cause."""
 
 
-OF_BIRTH: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})
+RUN_CREATION_KINDS: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})
 """Kinds that announce a new run. The same change may also contain the event of its end."""
 
 
@@ -55,12 +55,12 @@ class Event(NamedTuple):
     detail: str | None = None
 
 
-class Numbered(NamedTuple):
+class NumberedEvent(NamedTuple):
     number: int
     event: Event
 
 
-class Sequenced(NamedTuple):
+class SequencedEvent(NamedTuple):
     """Event for an external reader. `cursor` is the position to resume from; `sequence` counts the events of its owner.
 
     For a reader of one owner both are the same number, so that it cannot see how many events other owners have.

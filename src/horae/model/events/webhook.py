@@ -7,24 +7,24 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from ..ids import microseconds, share_of
+from ..ids import hash_fraction, to_microseconds
 from .event import Event
 
-KEPT: Final = timedelta(days=7)
+DELIVERY_RETENTION: Final = timedelta(days=7)
 """Retention of a delivery, in which it can be read and sent again."""
-RETRIES: Final = tuple(
+RETRY_WAITS: Final = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 )
 """Waits between attempts, each with jitter: a bit more than three days in all."""
-GIVES_UP_AFTER: Final = timedelta(days=5)
+DISABLE_AFTER: Final = timedelta(days=5)
 """Time of uninterrupted failure after which a webhook is disabled."""
-ROTATION: Final = timedelta(hours=24)
+SECRET_OVERLAP: Final = timedelta(hours=24)
 """Time for which the former secret signs in addition to the new one."""
-MOST_ATTEMPTS_KEPT: Final = 20
+MAX_STORED_ATTEMPTS: Final = 20
 
 
-class Disabled(StrEnum):
+class DisabledCause(StrEnum):
     """Cause of a disabled webhook."""
 
     REQUESTED = "requested"
@@ -54,7 +54,7 @@ class Webhook(NamedTuple):
     since: int
     types: tuple[str, ...] = ()
     note: str = ""
-    disabled: Disabled | None = None
+    disabled: DisabledCause | None = None
     disabled_at: datetime | None = None
     failing_since: datetime | None = None
     secret: int = 1
@@ -126,11 +126,11 @@ class Delivery(NamedTuple):
 
 def delivery_id(event_at: datetime, number: int) -> str:
     """Return a delivery id that is the same for the same event, and sorts in event order."""
-    return f"dlv_{max(0, microseconds(event_at)):014x}{number:012x}"
+    return f"dlv_{max(0, to_microseconds(event_at)):014x}{number:012x}"
 
 
 def retry_at(delivery: Delivery, now: datetime) -> datetime | None:
     """Return the instant of the next attempt, with deterministic jitter of ±10 %; None after the last attempt."""
-    if delivery.tried > len(RETRIES):
+    if delivery.tried > len(RETRY_WAITS):
         return None
-    return now + RETRIES[delivery.tried - 1] * (0.9 + 0.2 * share_of(f"{delivery.id}/{delivery.tried}"))
+    return now + RETRY_WAITS[delivery.tried - 1] * (0.9 + 0.2 * hash_fraction(f"{delivery.id}/{delivery.tried}"))

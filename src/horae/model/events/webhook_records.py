@@ -7,26 +7,26 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from ..ids import instant, microseconds
-from ..record import Record, Writing
-from .webhook import KEPT, Attempt, Delivery, DeliveryState, Disabled, Webhook
+from ..ids import from_microseconds, to_microseconds
+from ..record import Record, RecordWrite
+from .webhook import DELIVERY_RETENTION, Attempt, Delivery, DeliveryState, DisabledCause, Webhook
 
-WEBHOOK: Final = "webhook"
-DELIVERY: Final = "delivery"
-DUE: Final = "delivery.due"
+WEBHOOK_KIND: Final = "webhook"
+DELIVERY_KIND: Final = "delivery"
+DUE_KIND: Final = "delivery.due"
 
 
 def webhook_record(webhook: Webhook) -> Record:
     body = {
         name: _to_json(value) for name, value in webhook._asdict().items() if name not in ("id", "owner", "version")
     }
-    return Record(WEBHOOK, webhook.id, webhook.owner, _text(body), webhook.version)
+    return Record(WEBHOOK_KIND, webhook.id, webhook.owner, _text(body), webhook.version)
 
 
 def webhook_from(record: Record) -> Webhook:
     body = json.loads(record.body)
     times = ("created", "disabled_at", "failing_since", "former_until")
-    disabled = None if body["disabled"] is None else Disabled(body["disabled"])
+    disabled = None if body["disabled"] is None else DisabledCause(body["disabled"])
     fields = (
         body | {name: _instant(body[name]) for name in times} | {"types": tuple(body["types"]), "disabled": disabled}
     )
@@ -46,7 +46,9 @@ def delivery_record(delivery: Delivery) -> Record:
         del body[name]
     plain = {name: _to_json(value) for name, value in body.items()}
     key = delivery_key(delivery.webhook, delivery.id)
-    return Record(DELIVERY, key, delivery.owner, _text(plain), delivery.version, delivery.created + KEPT)
+    return Record(
+        DELIVERY_KIND, key, delivery.owner, _text(plain), delivery.version, delivery.created + DELIVERY_RETENTION
+    )
 
 
 def delivery_from(record: Record) -> Delivery:
@@ -66,30 +68,30 @@ def due_record(delivery: Delivery) -> Record | None:
     """Return the queue record of a delivery, whose key sorts by due instant; None when no attempt is due."""
     if delivery.due is None:
         return None
-    key = f"{delivery.webhook}/{max(0, microseconds(delivery.due)):016d}/{delivery.id}"
-    return Record(DUE, key, delivery.owner, "{}", expires=delivery.created + KEPT)
+    key = f"{delivery.webhook}/{max(0, to_microseconds(delivery.due)):016d}/{delivery.id}"
+    return Record(DUE_KIND, key, delivery.owner, "{}", expires=delivery.created + DELIVERY_RETENTION)
 
 
-def due_of(key: str) -> tuple[datetime, str]:
+def parse_due_key(key: str) -> tuple[datetime, str]:
     """Parse the key of a queue record into the due instant and the delivery id."""
     _, number, name = key.split("/")
-    return instant(int(number)), name
+    return from_microseconds(int(number)), name
 
 
-def made(delivery: Delivery) -> Sequence[Writing]:
+def new_delivery_writes(delivery: Delivery) -> Sequence[RecordWrite]:
     """Return the writes of a new delivery and its queue record."""
     due = due_record(delivery)
-    return [Writing(delivery_record(delivery)), *([] if due is None else [Writing(due)])]
+    return [RecordWrite(delivery_record(delivery)), *([] if due is None else [RecordWrite(due)])]
 
 
-def rewritten(before: Delivery, after: Delivery) -> Sequence[Writing]:
+def changed_delivery_writes(before: Delivery, after: Delivery) -> Sequence[RecordWrite]:
     """Return the writes that update a delivery and move its queue record."""
-    writes = [Writing(delivery_record(after), before.version)]
+    writes = [RecordWrite(delivery_record(after), before.version)]
     old, new = due_record(before), due_record(after)
     if old is not None and old != new:
-        writes.append(Writing(old, 1, dropped=True))
+        writes.append(RecordWrite(old, 1, dropped=True))
     if new is not None and old != new:
-        writes.append(Writing(new))
+        writes.append(RecordWrite(new))
     return writes
 
 

@@ -8,17 +8,17 @@ from functools import partial
 from typing import Any, Final
 
 from ..calendar import Calendar
-from ..canonical import show_moment
+from ..canonical import format_moment
 from ..cron import Cron
 from ..once import Once
 from ..refusals import refuse
 from ..value import Schedule
 from ..zones import find_zone
-from .dailyuse_recurrence import KIND_OF_UNIT, SYSTEM, Recurrence
+from .dailyuse_recurrence import KINDS_BY_UNIT, SYSTEM, Recurrence
 from .fields import Fields
-from .moments import first_run_notes, is_second_pass, local_time, read_once, show_local
+from .moments import first_run_notes, format_local, is_second_pass, read_once, to_local_time
 from .notes import note
-from .render import lost, shown_time, unknown_kind, written
+from .render import format_time, refuse_kind, refuse_lossy, write_verified
 from .translation import Note, Translation
 
 _KEYS: Final = ("scheduledTime", "recurrence")
@@ -37,7 +37,7 @@ def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
 
 def write(translation: Translation, *, zone: str) -> dict[str, Any]:
     """Write a DailyUse schedule; refuses what it cannot express: intervals, several times of day, days from a month's end."""
-    return written(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
+    return write_verified(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
 
 
 def _make_schedule(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
@@ -57,7 +57,7 @@ def _make_cron(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedul
 
 def _make_calendar(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     start = at.replace(microsecond=0)
-    local = local_time(start, zone)
+    local = to_local_time(start, zone)
     is_second = is_second_pass(start, zone)
     schedule = Calendar(
         unit=recurrence.unit,
@@ -73,7 +73,7 @@ def _make_calendar(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Sch
     )
     notes = [note("compat_fraction_dropped", time=local.time())] if at.microsecond else []
     if is_second:
-        notes.append(note("compat_second_pass", local=show_local(start, zone), zone=zone))
+        notes.append(note("compat_second_pass", local=format_local(start, zone), zone=zone))
     return schedule, (*notes, *_day_notes(schedule, local), *first_run_notes(schedule, zone))
 
 
@@ -98,21 +98,21 @@ def _policies(recurrence: Recurrence) -> dict[str, Any]:
 def _write_schedule(translation: Translation) -> dict[str, Any]:
     schedule = translation.schedule
     if isinstance(schedule, Once):
-        return {"scheduledTime": show_moment(schedule.at), "recurrence": {"type": "NONE", "interval": 1}}
+        return {"scheduledTime": format_moment(schedule.at), "recurrence": {"type": "NONE", "interval": 1}}
     if not isinstance(schedule, Calendar | Cron):
-        raise unknown_kind(SYSTEM, translation, "once", "cron", "calendar")
+        raise refuse_kind(SYSTEM, translation, "once", "cron", "calendar")
     if schedule.start is None:
         raise refuse("compat_start_missing", system=SYSTEM)
     recurrence: dict[str, Any] = {"type": "CUSTOM", "interval": 1}
     if isinstance(schedule, Cron):
         recurrence["cronExpression"] = schedule.expression
     else:
-        recurrence = {"type": KIND_OF_UNIT[schedule.unit], "interval": schedule.every, **_write_days(schedule)}
+        recurrence = {"type": KINDS_BY_UNIT[schedule.unit], "interval": schedule.every, **_write_days(schedule)}
     if schedule.end is not None:
-        recurrence["endDate"] = show_moment(schedule.end)
+        recurrence["endDate"] = format_moment(schedule.end)
     if schedule.repeat is not None:
         recurrence["maxOccurrences"] = schedule.repeat
-    return {"scheduledTime": shown_time(SYSTEM, "start", schedule.start), "recurrence": recurrence}
+    return {"scheduledTime": format_time(SYSTEM, "start", schedule.start), "recurrence": recurrence}
 
 
 def _write_days(schedule: Calendar) -> dict[str, Any]:
@@ -122,5 +122,5 @@ def _write_days(schedule: Calendar) -> dict[str, Any]:
     if schedule.unit != "month":
         return {}
     if len(numbers) != 1 or len(schedule.on) != 1 or numbers[0] < 1:
-        raise lost(SYSTEM, "on")
+        raise refuse_lossy(SYSTEM, "on")
     return {"dayOfMonth": numbers[0]}

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from ..calendar import MOST_PERIODS
+from ..calendar import MAX_PERIODS
 from ..calendar_days import Unit
 from ..refusals import refuse
-from ..value import MOST_REPEATS, Moment
-from .fields import Fields, shown, whole_number, within
+from ..value import MAX_REPEATS, Moment
+from .fields import Fields, format_value, parse_integer, require_in_range
 from .notes import note
 from .translation import Note
 
 SYSTEM: Final = "DailyUse"
-KIND_OF_UNIT: Final[dict[Unit, str]] = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
-_UNIT_OF_KIND: Final = {kind: unit for unit, kind in KIND_OF_UNIT.items()}
-_KINDS: Final = ("NONE", *KIND_OF_UNIT.values(), "CUSTOM")
+KINDS_BY_UNIT: Final[dict[Unit, str]] = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
+_UNIT_OF_KIND: Final = {kind: unit for unit, kind in KINDS_BY_UNIT.items()}
+_KINDS: Final = ("NONE", *KINDS_BY_UNIT.values(), "CUSTOM")
 _KEYS: Final = ("type", "interval", "daysOfWeek", "dayOfMonth", "endDate", "maxOccurrences", "cronExpression")
 _END_FIELDS: Final = ("endDate", "maxOccurrences")
 _USED_FIELDS: Final = {
@@ -56,11 +56,11 @@ class Recurrence:
         return cls(
             fields,
             kind,
-            fields.read_integer("interval", 1, MOST_PERIODS) or 1,
+            fields.read_integer("interval", 1, MAX_PERIODS) or 1,
             _read_weekdays(fields.get("daysOfWeek")),
             fields.read_integer("dayOfMonth", 1, 31),
             fields.moment("endDate"),
-            fields.read_integer("maxOccurrences", 1, MOST_REPEATS),
+            fields.read_integer("maxOccurrences", 1, MAX_REPEATS),
             expression or "",
             _ignored_fields(value, kind),
         )
@@ -98,8 +98,8 @@ def _read_weekdays(value: object) -> tuple[int, ...]:
     if value is None:
         return ()
     if not isinstance(value, list | tuple) or len(value) > 7:
-        raise refuse("compat_bad_weekdays", key="daysOfWeek", value=shown(value))
-    return tuple((within("daysOfWeek", each, 0, 6) - 1) % 7 for each in value)
+        raise refuse("compat_bad_weekdays", key="daysOfWeek", value=format_value(value))
+    return tuple((require_in_range("daysOfWeek", each, 0, 6) - 1) % 7 for each in value)
 
 
 def _ignored_fields(value: object, kind: str) -> tuple[str, ...]:
@@ -108,5 +108,5 @@ def _ignored_fields(value: object, kind: str) -> tuple[str, ...]:
         return ()
     present = (key for key in value if isinstance(key, str) and value[key] is not None)
     unused = (key for key in present if key not in ("type", *_USED_FIELDS[kind]))
-    reported = (key for key in unused if key != "interval" or whole_number(value[key]) != 1)
+    reported = (key for key in unused if key != "interval" or parse_integer(value[key]) != 1)
     return tuple(key[:40] if key.isprintable() else "…" for key in reported)[:20]

@@ -13,7 +13,7 @@ from ..refusals import refuse
 from ..value import Moment, check_moment
 from .translation import Translation
 
-LONGEST_TEXT: Final = 1000
+MAX_TEXT_LENGTH: Final = 1000
 _WHOLE: Final = re.compile(r"\s*([+-]?[0-9]{1,18})\s*", re.ASCII)
 _FLAGS: Final[dict[str | int, bool]] = {"true": True, "1": True, 1: True, "false": False, "0": False, 0: False}
 
@@ -28,7 +28,7 @@ class Fields:
     @classmethod
     def of(cls, system: str, value: object, keys: tuple[str, ...]) -> Fields:
         if not isinstance(value, Mapping):
-            raise refuse("compat_not_a_mapping", system=system, value=shown(value))
+            raise refuse("compat_not_a_mapping", system=system, value=format_value(value))
         return cls(system, {key: value[key] for key in keys if key in value})
 
     def get(self, key: str) -> Any:
@@ -45,20 +45,20 @@ class Fields:
     def required_text(self, key: str) -> str:
         value = self.require(key)
         if not isinstance(value, str):
-            raise refuse("compat_not_text", key=key, value=shown(value))
-        if len(value) > LONGEST_TEXT:
-            raise refuse("too_long", length=len(value), most=LONGEST_TEXT)
+            raise refuse("compat_not_text", key=key, value=format_value(value))
+        if len(value) > MAX_TEXT_LENGTH:
+            raise refuse("too_long", length=len(value), most=MAX_TEXT_LENGTH)
         return value
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         value = self.require(key)
         if not isinstance(value, str) or value not in allowed:
-            raise refuse("compat_unknown_choice", key=key, value=shown(value), allowed=", ".join(allowed))
+            raise refuse("compat_unknown_choice", key=key, value=format_value(value), allowed=", ".join(allowed))
         return value
 
     def read_integer(self, key: str, lowest: int, highest: int) -> int | None:
         value = self.get(key)
-        return None if value is None else within(key, value, lowest, highest)
+        return None if value is None else require_in_range(key, value, lowest, highest)
 
     def flag(self, key: str) -> bool | None:
         """Read a boolean; web forms send text and C++ programs may send 1, so both are accepted."""
@@ -69,7 +69,7 @@ class Fields:
             _FLAGS.get(value.lower() if isinstance(value, str) else value) if isinstance(value, str | int) else None
         )
         if parsed is None:
-            raise refuse("compat_not_flag", key=key, value=shown(value))
+            raise refuse("compat_not_flag", key=key, value=format_value(value))
         return parsed
 
     def time(self, key: str) -> datetime | None:
@@ -78,19 +78,19 @@ class Fields:
     def required_time(self, key: str) -> datetime:
         """Read a wall time or an instant; a date alone is refused."""
         value = self.require(key)
-        moment = moment_of(key, value)
+        moment = parse_moment(key, value)
         if not isinstance(moment, datetime):
-            raise refuse("compat_not_a_time", key=key, value=shown(value))
+            raise refuse("compat_not_a_time", key=key, value=format_value(value))
         return moment
 
     def moment(self, key: str) -> Moment | None:
-        return None if self.get(key) is None else moment_of(key, self.get(key))
+        return None if self.get(key) is None else parse_moment(key, self.get(key))
 
     def remember(self, translation: Translation, zone: str | None = None) -> Translation:
         return translation.with_original(self.system, zone, self.values)
 
 
-def whole_number(value: object) -> int | None:
+def parse_integer(value: object) -> int | None:
     """A whole number, or text that is one; JavaScript has no integers, so 60.0 is 60. None for anything else."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value)
@@ -100,20 +100,20 @@ def whole_number(value: object) -> int | None:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def within(key: str, value: object, lowest: int, highest: int) -> int:
-    number = whole_number(value)
+def require_in_range(key: str, value: object, lowest: int, highest: int) -> int:
+    number = parse_integer(value)
     if number is None:
-        raise refuse("compat_not_whole", key=key, value=shown(value))
+        raise refuse("compat_not_whole", key=key, value=format_value(value))
     if not lowest <= number <= highest:
-        raise refuse("compat_out_of_range", key=key, value=shown(value), lowest=lowest, highest=highest)
+        raise refuse("compat_out_of_range", key=key, value=format_value(value), lowest=lowest, highest=highest)
     return number
 
 
-def moment_of(key: str, value: object) -> Moment:
+def parse_moment(key: str, value: object) -> Moment:
     """ISO text, or a Python date or datetime: a date, a wall time, or an instant (converted to UTC)."""
     moment = _to_utc(value) if isinstance(value, date) else read_moment(value) if isinstance(value, str) else None
     if moment is None:
-        raise refuse("compat_not_a_time", key=key, value=shown(value))
+        raise refuse("compat_not_a_time", key=key, value=format_value(value))
     check_moment(moment)
     return moment
 
@@ -127,10 +127,10 @@ def _to_utc(value: date) -> Moment | None:
         return None
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Format a value for a refusal; a number of thousands of digits could not be converted to text."""
     if isinstance(value, str):
-        return f'"{value[:LONGEST_TEXT]}"'
+        return f'"{value[:MAX_TEXT_LENGTH]}"'
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int) and value.bit_length() > 100:

@@ -7,21 +7,21 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
-from ..canonical import show_moment
+from ..canonical import format_moment
 from ..cron import Cron
-from ..every import LONGEST, Every
+from ..every import MAX_INTERVAL, Every
 from ..once import Once
 from ..refusals import refuse
 from ..value import Schedule
 from ..zones import find_zone
-from .fields import Fields, shown, whole_number
-from .moments import first_run_notes, show_local
+from .fields import Fields, format_value, parse_integer
+from .moments import first_run_notes, format_local
 from .notes import note
-from .render import shown_instant, unknown_kind, written
+from .render import format_instant, refuse_kind, write_verified
 from .translation import Note, Translation
 
 SYSTEM: Final = "fun-ai-station"
-MINIMUM_SECONDS: Final = 10
+MIN_INTERVAL_SECONDS: Final = 10
 _KEYS: Final = ("schedule_type", "schedule_expr", "timezone", "next_run_at", "enabled")
 _KINDS: Final = ("cron", "interval", "once")
 _SECOND: Final = timedelta(seconds=1)
@@ -29,7 +29,7 @@ _FALLBACK_SECONDS: Final = 60
 _FALLBACK_EXPRESSION: Final = "* * * * *"
 
 
-def read(mapping: Mapping[str, Any], *, zone: str = "UTC", minimum: int = MINIMUM_SECONDS) -> Translation:
+def read(mapping: Mapping[str, Any], *, zone: str = "UTC", minimum: int = MIN_INTERVAL_SECONDS) -> Translation:
     """Read a schedule; `zone` is the default for cron; an interval below `minimum` (a quota) is only noted."""
     fields = Fields.of(SYSTEM, mapping, _KEYS)
     find_zone(zone)
@@ -47,7 +47,7 @@ def read(mapping: Mapping[str, Any], *, zone: str = "UTC", minimum: int = MINIMU
 
 def write(translation: Translation, *, zone: str = "UTC") -> dict[str, Any]:
     """Write a schedule; refuses what fun-ai-station cannot express: a grid, a calendar, an end, other retries than its own."""
-    return written(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
+    return write_verified(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
 
 
 def _make_cron(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
@@ -62,12 +62,12 @@ def _make_cron(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedul
 
 def _make_interval(fields: Fields, own_zone: str | None, minimum: int) -> tuple[Schedule, tuple[Note, ...]]:
     value = fields.require("schedule_expr")
-    seconds = whole_number(value)
-    if seconds is None or seconds > LONGEST // _SECOND:
-        raise refuse("compat_bad_seconds", key="schedule_expr", value=shown(value))
+    seconds = parse_integer(value)
+    if seconds is None or seconds > MAX_INTERVAL // _SECOND:
+        raise refuse("compat_bad_seconds", key="schedule_expr", value=format_value(value))
     notes: tuple[Note, ...] = ()
     if seconds <= 0:
-        notes = (note("compat_interval_default", value=shown(seconds)),)
+        notes = (note("compat_interval_default", value=format_value(seconds)),)
         seconds = _FALLBACK_SECONDS
     elif seconds < minimum:
         notes = (note("compat_below_minimum", value=seconds, minimum=minimum),)
@@ -81,7 +81,7 @@ def _make_once(fields: Fields, own_zone: str | None, zone: str) -> tuple[Schedul
     code = "compat_naive_is_utc" if next_run.tzinfo is None else "compat_once_instant"
     shown_in = own_zone or zone
     schedule = Once(at, zone=own_zone)
-    return schedule, (note(code, instant=show_moment(at), local=show_local(at, shown_in), zone=shown_in),)
+    return schedule, (note(code, instant=format_moment(at), local=format_local(at, shown_in), zone=shown_in),)
 
 
 def _read_start(fields: Fields) -> datetime | None:
@@ -115,11 +115,11 @@ def _write_schedule(translation: Translation) -> dict[str, Any]:
         case Every(interval=interval):
             mapping = {"schedule_type": "interval", "schedule_expr": str(interval // _SECOND)}
         case Once(at=at):
-            mapping = {"schedule_type": "once", "next_run_at": shown_instant(SYSTEM, "at", at)}
+            mapping = {"schedule_type": "once", "next_run_at": format_instant(SYSTEM, "at", at)}
         case _:
-            raise unknown_kind(SYSTEM, translation, "cron", "every", "once")
+            raise refuse_kind(SYSTEM, translation, "cron", "every", "once")
     if schedule.zone is not None:
         mapping["timezone"] = schedule.zone
     if first is not None and not isinstance(schedule, Once):
-        mapping["next_run_at"] = shown_instant(SYSTEM, "start", first)
+        mapping["next_run_at"] = format_instant(SYSTEM, "start", first)
     return mapping | ({"enabled": False} if "paused" in translation.policies else {})

@@ -7,15 +7,15 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from ..canonical import show_moment
+from ..canonical import format_moment
 from ..cron import Cron
-from ..every import LONGEST, Every
+from ..every import MAX_INTERVAL, Every
 from ..once import Once
 from ..refusals import refuse
 from ..zones import find_zone
-from .fields import Fields, shown, whole_number
+from .fields import Fields, format_value, parse_integer
 from .moments import read_once
-from .render import unknown_kind, written
+from .render import refuse_kind, write_verified
 from .translation import Translation
 
 SYSTEM: Final = "NanoClaw"
@@ -41,13 +41,13 @@ def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
 
 def write(translation: Translation, *, zone: str) -> dict[str, Any]:
     """Write a schedule; refuses what NanoClaw cannot express: another zone, a window, a calendar, any policy."""
-    return written(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
+    return write_verified(SYSTEM, translation, zone, _write_schedule, partial(read, zone=zone))
 
 
 def _read_interval(value: object) -> timedelta:
-    number = whole_number(value)
-    if number is None or not 0 < number <= LONGEST // _MILLISECOND:
-        raise refuse("compat_bad_milliseconds", key="schedule_value", value=shown(value))
+    number = parse_integer(value)
+    if number is None or not 0 < number <= MAX_INTERVAL // _MILLISECOND:
+        raise refuse("compat_bad_milliseconds", key="schedule_value", value=format_value(value))
     return number * _MILLISECOND
 
 
@@ -64,6 +64,6 @@ def _write_schedule(translation: Translation) -> dict[str, Any]:
         case Every(interval=interval):
             return {"schedule_type": "interval", "schedule_value": str(interval // _MILLISECOND)}
         case Once(at=at):
-            return {"schedule_type": "once", "schedule_value": show_moment(at)}
+            return {"schedule_type": "once", "schedule_value": format_moment(at)}
         case _:
-            raise unknown_kind(SYSTEM, translation, "cron", "every", "once")
+            raise refuse_kind(SYSTEM, translation, "cron", "every", "once")

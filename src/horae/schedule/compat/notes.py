@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...plural import agree
+from ...plural import apply_number_agreement
 from .translation import Note
 
 # code: (English, Chinese). Facts in braces are filled in by `note`.
@@ -130,8 +130,8 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
 
 def note(code: str, **facts: object) -> Note:
     english, chinese = _CATALOGUE[code]
-    return Note(code, agree(english, facts).format_map(facts), chinese.format_map(facts))
+    return Note(code, apply_number_agreement(english, facts).format_map(facts), chinese.format_map(facts))
 
 
-def codes() -> frozenset[str]:
+def note_codes() -> frozenset[str]:
     return frozenset(_CATALOGUE)

@@ -7,16 +7,18 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import InvalidSchedule
-from ..canonical import show_moment, to_json
+from ..canonical import format_moment, to_json
 from ..refusals import refuse
 from ..value import Moment, is_wall
 from .translation import Translation
 
-Spell = Callable[[Translation], dict[str, Any]]
-Read = Callable[[Mapping[str, Any]], Translation]
+Writer = Callable[[Translation], dict[str, Any]]
+Reader = Callable[[Mapping[str, Any]], Translation]
 
 
-def written(system: str, translation: Translation, zone: str | None, spell: Spell, read: Read) -> dict[str, Any]:
+def write_verified(
+    system: str, translation: Translation, zone: str | None, spell: Writer, read: Reader
+) -> dict[str, Any]:
     """Write a translation with `spell`; refuses a result that does not read back as the same translation."""
     original = translation.original_spelling(system, zone)
     if original is not None:
@@ -24,7 +26,7 @@ def written(system: str, translation: Translation, zone: str | None, spell: Spel
     mapping = spell(translation)
     parts = _lost_parts(translation, read(mapping), zone)
     if parts:
-        raise lost(system, *parts)
+        raise refuse_lossy(system, *parts)
     return mapping
 
 
@@ -39,23 +41,23 @@ def _lost_parts(expected: Translation, actual: Translation, zone: str | None) ->
     return parts + [key for key in expected.state if expected.state[key] != actual.state.get(key)]
 
 
-def lost(system: str, *parts: str) -> InvalidSchedule:
+def refuse_lossy(system: str, *parts: str) -> InvalidSchedule:
     return refuse("compat_lost", system=system, parts=", ".join(parts))
 
 
-def unknown_kind(system: str, translation: Translation, *known: str) -> InvalidSchedule:
+def refuse_kind(system: str, translation: Translation, *known: str) -> InvalidSchedule:
     return refuse("compat_no_kind", system=system, kind=translation.schedule.kind, known=", ".join(known))
 
 
-def shown_time(system: str, key: str, moment: Moment) -> str:
+def format_time(system: str, key: str, moment: Moment) -> str:
     """A wall time or instant as text; refuses a date where the dialect needs a time."""
     if not isinstance(moment, datetime):
-        raise lost(system, key)
-    return show_moment(moment)
+        raise refuse_lossy(system, key)
+    return format_moment(moment)
 
 
-def shown_instant(system: str, key: str, moment: Moment) -> str:
+def format_instant(system: str, key: str, moment: Moment) -> str:
     """An instant as text; refuses wall time, which would shift when a zone changes its rules."""
     if is_wall(moment):
-        raise lost(system, key)
-    return show_moment(moment)
+        raise refuse_lossy(system, key)
+    return format_moment(moment)

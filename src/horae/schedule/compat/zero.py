@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from ..calendar import Calendar
-from ..canonical import show_moment
+from ..canonical import format_moment
 from ..every import Every
 from ..instants import EPOCH, SECOND, to_datetime, to_instant
 from ..now import Now
@@ -17,12 +17,12 @@ from ..once import Once
 from ..value import Schedule
 from ..zones import find_zone
 from .fields import Fields
-from .moments import local_time
+from .moments import to_local_time
 from .notes import note
-from .render import written
+from .render import write_verified
 from .translation import Note, Translation
-from .zero_plan import KEYS, RETRYING, SECONDS_OF, SYSTEM, Plan
-from .zero_spelling import spell
+from .zero_plan import KEYS, RETRYING, SECONDS_BY_UNIT, SYSTEM, Plan
+from .zero_spelling import write_plan
 
 _SECOND: Final = timedelta(seconds=1)
 
@@ -42,7 +42,7 @@ def read(mapping: Mapping[str, Any], *, now: datetime, zone: str = "UTC") -> Tra
 def write(translation: Translation, *, zone: str = "UTC", numbers: bool = False) -> dict[str, Any]:
     """Write a plan; refuses what Zero cannot express. `numbers` writes the plan type as a number, as Zero's programs do."""
     read_again = partial(read, now=_verification_time(translation.schedule), zone=zone)
-    return written(SYSTEM, translation, zone, partial(spell, zone=zone, numbers=numbers), read_again)
+    return write_verified(SYSTEM, translation, zone, partial(write_plan, zone=zone, numbers=numbers), read_again)
 
 
 def _verification_time(schedule: Schedule) -> datetime:
@@ -71,12 +71,12 @@ def _make_time(plan: Plan, now: datetime) -> tuple[Schedule, tuple[Note, ...]]:
     at = to_datetime(plan.time * SECOND)
     if plan.keep or at >= now:
         return Once(at), ()
-    return Once(at, end=at), (note("compat_time_passed", instant=show_moment(at)),)
+    return Once(at, end=at), (note("compat_time_passed", instant=format_moment(at)),)
 
 
 def _make_every(plan: Plan) -> Every:
     """The first run comes one interval after plan_time or receipt, which is how `every` begins without a start."""
-    interval = plan.value * SECONDS_OF[plan.type] * _SECOND
+    interval = plan.value * SECONDS_BY_UNIT[plan.type] * _SECOND
     start = None if plan.time is None else to_datetime(plan.time * SECOND) + interval
     return Every(interval, start=start, **_repeat_fields(plan))
 
@@ -84,7 +84,7 @@ def _make_every(plan: Plan) -> Every:
 def _make_calendar(plan: Plan, now: datetime, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
     """Only the time of day of plan_time is used, in the zone."""
     moment = now if plan.time is None else to_datetime(plan.time * SECOND)
-    at = local_time(moment, zone).time().replace(microsecond=0)
+    at = to_local_time(moment, zone).time().replace(microsecond=0)
     notes = () if plan.time is not None else (note("compat_time_of_day_now", time=at, zone=zone),)
     if plan.type == "week":
         return Calendar(unit="week", on=((plan.value - 1) % 7,), at=(at,), zone=zone, **_repeat_fields(plan)), notes
@@ -112,6 +112,6 @@ def _count_past(plan: Plan, schedule: Schedule, now: datetime) -> tuple[Plan, tu
     passed = -((start - now) // schedule.interval)
     passed = passed if plan.repeat is None else min(passed, plan.repeat)
     if plan.keep:
-        return plan, (note("compat_past_kept", count=passed, first=show_moment(start)),)
+        return plan, (note("compat_past_kept", count=passed, first=format_moment(start)),)
     skip_num = plan.skip_num if plan.skip_set == RETRYING else (plan.skip_num or 0) + passed
     return replace(plan, counted=passed, skip_num=skip_num), (note("compat_past_skipped", count=passed),)

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from ..instants import LAST_INSTANT, SECOND
 from ..refusals import refuse
-from .fields import Fields, shown, whole_number, within
+from .fields import Fields, format_value, parse_integer, require_in_range
 from .notes import note
 from .translation import Note
 
 SYSTEM: Final = "Zero"
 # Zero numbers its types in this order, from 0.
 TYPES: Final = ("none", "time", "second", "minute", "hour", "day", "week", "month")
-SINGLE: Final = ("none", "time")
-SECONDS_OF: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+SINGLE_TIME_TYPES: Final = ("none", "time")
+SECONDS_BY_UNIT: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 PAUSED: Final = -1
 RETRYING: Final = -2
 KEYS: Final = (
@@ -24,7 +24,7 @@ KEYS: Final = (
 )
 _MAX_INT32: Final = 2**31 - 1
 _MAX_DELAY: Final = 32_767
-_VALUE_RANGES: Final = {**dict.fromkeys(SECONDS_OF, (1, _MAX_DELAY)), "week": (0, 6), "month": (-31, 31)}
+_VALUE_RANGES: Final = {**dict.fromkeys(SECONDS_BY_UNIT, (1, _MAX_DELAY)), "week": (0, 6), "month": (-31, 31)}
 _LATEST_TIME: Final = LAST_INSTANT // SECOND - 2 * 86_400
 
 
@@ -49,7 +49,7 @@ class Plan:
             plan_type,
             value,
             fields.read_integer("plan_repet", -1, _MAX_INT32) or 0,
-            _read_time(fields, value * SECONDS_OF.get(plan_type, 0)),
+            _read_time(fields, value * SECONDS_BY_UNIT.get(plan_type, 0)),
             _read_keep(fields),
             fields.read_integer("skip_set", RETRYING, _MAX_INT32) or 0,
             fields.read_integer("real_repet", 0, _MAX_INT32),
@@ -62,7 +62,7 @@ class Plan:
     @property
     def repeat(self) -> int | None:
         """How often it runs: -1 means without end, 0 once; types with a single time always run once."""
-        if self.type in SINGLE:
+        if self.type in SINGLE_TIME_TYPES:
             return 1
         return None if self.repet < 0 else max(self.repet, 1)
 
@@ -95,7 +95,7 @@ class Plan:
 
     def notes(self) -> tuple[Note, ...]:
         notes = []
-        if self.repet == 0 and self.type not in SINGLE:
+        if self.repet == 0 and self.type not in SINGLE_TIME_TYPES:
             notes.append(note("compat_runs_once"))
         if self.skip_set == PAUSED:
             notes.append(note("compat_paused_counting"))
@@ -108,18 +108,18 @@ class Plan:
 
 def _read_type(value: object) -> str:
     """The plan type, by name or by Zero's number."""
-    number = whole_number(value)
+    number = parse_integer(value)
     if number is not None and 0 <= number < len(TYPES):
         return TYPES[number]
     if isinstance(value, str) and value.lower() in TYPES:
         return value.lower()
-    raise refuse("compat_unknown_choice", key="plan_type", value=shown(value), allowed=", ".join(TYPES))
+    raise refuse("compat_unknown_choice", key="plan_type", value=format_value(value), allowed=", ".join(TYPES))
 
 
 def _read_value(plan_type: str, fields: Fields) -> int:
-    if plan_type in SINGLE:
+    if plan_type in SINGLE_TIME_TYPES:
         return fields.read_integer("plan_value", -_MAX_INT32, _MAX_INT32) or 0
-    return within("plan_value", fields.require("plan_value"), *_VALUE_RANGES[plan_type])
+    return require_in_range("plan_value", fields.require("plan_value"), *_VALUE_RANGES[plan_type])
 
 
 def _read_time(fields: Fields, delay: int) -> int | None:

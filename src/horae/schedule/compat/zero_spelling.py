@@ -12,15 +12,15 @@ from ..now import Now
 from ..once import Once
 from ..value import Moment
 from ..zones import find_zone
-from .render import lost, unknown_kind
+from .render import refuse_kind, refuse_lossy
 from .translation import Translation
-from .zero_plan import PAUSED, RETRYING, SECONDS_OF, SYSTEM, TYPES
+from .zero_plan import PAUSED, RETRYING, SECONDS_BY_UNIT, SYSTEM, TYPES
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-_MICROSECONDS_OF: Final = {unit: seconds * SECOND for unit, seconds in reversed(SECONDS_OF.items())}
+_MICROSECONDS_OF: Final = {unit: seconds * SECOND for unit, seconds in reversed(SECONDS_BY_UNIT.items())}
 
 
-def spell(translation: Translation, *, zone: str, numbers: bool) -> dict[str, Any]:
+def write_plan(translation: Translation, *, zone: str, numbers: bool) -> dict[str, Any]:
     schedule = translation.schedule
     match schedule:
         case Now():
@@ -32,7 +32,7 @@ def spell(translation: Translation, *, zone: str, numbers: bool) -> dict[str, An
         case Calendar():
             plan = _write_calendar(schedule, schedule.zone or zone)
         case _:
-            raise unknown_kind(SYSTEM, translation, "now", "once", "every", "calendar")
+            raise refuse_kind(SYSTEM, translation, "now", "once", "every", "calendar")
     if not isinstance(schedule, Now | Once):
         plan["plan_repet"] = -1 if schedule.repeat is None else schedule.repeat
     if numbers:
@@ -49,23 +49,23 @@ def _write_every(schedule: Every) -> dict[str, Any]:
     interval = schedule.interval // _MICROSECOND
     unit = next((unit for unit, length in _MICROSECONDS_OF.items() if interval % length == 0), None)
     if unit is None:
-        raise lost(SYSTEM, "interval")
+        raise refuse_lossy(SYSTEM, "interval")
     if schedule.start is None:
         return _make_plan(unit, interval // _MICROSECONDS_OF[unit])
     time = _to_seconds("start", schedule.start) - interval // SECOND
     if time <= 0:
-        raise lost(SYSTEM, "start")
+        raise refuse_lossy(SYSTEM, "start")
     return _make_plan(unit, interval // _MICROSECONDS_OF[unit], time)
 
 
 def _write_calendar(schedule: Calendar, zone: str) -> dict[str, Any]:
     day = schedule.on[0] if len(schedule.on) == 1 else None
     if schedule.unit not in ("week", "month"):
-        raise lost(SYSTEM, "unit")
+        raise refuse_lossy(SYSTEM, "unit")
     if not isinstance(day, int):
-        raise lost(SYSTEM, "on")
+        raise refuse_lossy(SYSTEM, "on")
     if not schedule.at:
-        raise lost(SYSTEM, "hours")
+        raise refuse_lossy(SYSTEM, "hours")
     at = schedule.at[0].hour * 3600 + schedule.at[0].minute * 60 + schedule.at[0].second
     if schedule.unit == "week":
         return _make_plan("week", (day + 1) % 7, _some_instant(at, zone))
@@ -84,7 +84,7 @@ def _some_instant(second_of_day: int, zone: str) -> int:
 
 def _to_seconds(key: str, moment: Moment) -> int:
     if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise lost(SYSTEM, key)
+        raise refuse_lossy(SYSTEM, key)
     return to_instant(moment) // SECOND
 
 

@@ -20,17 +20,17 @@ from ..rrule import RRule
 from ..value import Schedule
 from .chinese import Chinese
 from .english import English
-from .moments import moment, wall_start, zone_word
-from .words import Words
+from .moments import describe_moment, describe_zone, wall_start
+from .words import DescriptionLanguage
 
-_LANGUAGES: Final[dict[Language, Words]] = {"en": English(), "zh": Chinese()}
+_LANGUAGES: Final[dict[Language, DescriptionLanguage]] = {"en": English(), "zh": Chinese()}
 
 
 @lru_cache(maxsize=1_024)
-def sentence(schedule: Schedule, language: Language) -> str:
+def describe_schedule(schedule: Schedule, language: Language) -> str:
     """Describe exactly when a schedule fires (cached); the result parses back to the same schedule."""
     words = _LANGUAGES[language]
-    described = words.separator.join([core_sentence(schedule, language), *_describe_modifiers(schedule, words)])
+    described = words.separator.join([describe_core(schedule, language), *_describe_modifiers(schedule, words)])
     match schedule:
         case Cron(expression=expression):
             return f"{described} (cron {expression})"
@@ -40,7 +40,7 @@ def sentence(schedule: Schedule, language: Language) -> str:
             return described
 
 
-def core_sentence(schedule: Schedule, language: Language) -> str:
+def describe_core(schedule: Schedule, language: Language) -> str:
     """Describe a schedule without its modifiers and source."""
     words = _LANGUAGES[language]
     typed = cast("Now | Once | Every | Cron | Calendar | RRule", schedule)
@@ -48,7 +48,7 @@ def core_sentence(schedule: Schedule, language: Language) -> str:
         case Now():
             return words.now
         case Once():
-            return words.once(moment(typed.at, typed.zone))
+            return words.once(describe_moment(typed.at, typed.zone))
         case Every():
             return words.every(typed.interval, typed.since)
         case Cron():
@@ -61,13 +61,13 @@ def core_sentence(schedule: Schedule, language: Language) -> str:
             assert_never(typed)
 
 
-def _describe_modifiers(schedule: Schedule, words: Words) -> Iterator[str]:
+def _describe_modifiers(schedule: Schedule, words: DescriptionLanguage) -> Iterator[str]:
     if isinstance(schedule, Calendar | RRule) and schedule.exclude:
-        yield words.exclude([moment(each, schedule.zone) for each in schedule.exclude])
+        yield words.exclude([describe_moment(each, schedule.zone) for each in schedule.exclude])
     if schedule.start is not None:
-        yield words.start(moment(schedule.start, schedule.zone))
+        yield words.start(describe_moment(schedule.start, schedule.zone))
     if schedule.end is not None:
-        yield words.end(moment(schedule.end, schedule.zone), whole_day=not isinstance(schedule.end, datetime))
+        yield words.end(describe_moment(schedule.end, schedule.zone), whole_day=not isinstance(schedule.end, datetime))
     if schedule.repeat is not None:
         yield words.repeat(schedule.repeat)
     if schedule.counting == "planned":
@@ -79,4 +79,4 @@ def _describe_modifiers(schedule: Schedule, words: Words) -> Iterator[str]:
     if schedule.fold is not None:
         yield words.fold(schedule.fold)
     if schedule.zone is not None:
-        yield zone_word(schedule.zone)
+        yield describe_zone(schedule.zone)

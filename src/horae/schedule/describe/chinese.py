@@ -12,9 +12,9 @@ from ..cron_fields import CronFields
 from ..every import From
 from ..recurrence import Rule
 from .chinese_words import WEEKDAYS
-from .cron_chinese import cron_core
-from .moments import clock, duration_parts, runs
-from .recurrence import rule_sentence
+from .cron_chinese import describe_cron
+from .moments import describe_clock, duration_parts, group_ranges
+from .recurrence import describe_rule
 
 _GAPS: Final[dict[Gap, str]] = {"next": "跳变时顺延", "shift": "跳变时平移", "skip": "跳变时跳过"}
 _FOLDS: Final[dict[Fold, str]] = {"first": "重复时取首次", "last": "重复时取末次", "both": "重复时取两次"}
@@ -32,13 +32,13 @@ class Chinese:
         return ("上次结束后" if since == "end" else "") + _describe_interval(interval)
 
     def cron(self, fields: CronFields) -> str:
-        return cron_core(fields)
+        return describe_cron(fields)
 
     def calendar(self, calendar: Calendar) -> str:
-        return calendar_core(calendar)
+        return describe_calendar(calendar)
 
     def rule(self, rule: Rule, start: datetime | None) -> str:
-        return rule_sentence(rule, start, "zh")
+        return describe_rule(rule, start, "zh")
 
     def exclude(self, moments: Sequence[str]) -> str:
         return f"除 {'、'.join(moments)} 外"
@@ -53,7 +53,7 @@ class Chinese:
         return f"共 {times} 次"
 
     def jitter(self, length: timedelta) -> str:
-        return f"抖动不超过 {duration(length)}"
+        return f"抖动不超过 {describe_duration(length)}"
 
     def gap(self, gap: Gap) -> str:
         return _GAPS[gap]
@@ -62,24 +62,24 @@ class Chinese:
         return _FOLDS[fold]
 
 
-def duration(length: timedelta) -> str:
+def describe_duration(length: timedelta) -> str:
     units = ("小时", "分钟", "秒", "毫秒")
     return " ".join(f"{amount} {units[unit]}" for amount, unit in duration_parts(length))
 
 
 def _describe_interval(length: timedelta) -> str:
-    text = duration(length)
+    text = describe_duration(length)
     return f"每{text[2:]}" if text in ("1 小时", "1 分钟", "1 秒", "1 毫秒") else f"每 {text}"
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------
 
 
-def calendar_core(calendar: Calendar) -> str:
+def describe_calendar(calendar: Calendar) -> str:
     days = _describe_days(calendar)
     if calendar.hours is None or calendar.step is None:
-        return f"{days} {'、'.join(clock(each) for each in calendar.at)}"
-    window = f"{clock(calendar.hours.opens)} 至 {clock(calendar.hours.closes)} {_describe_interval(calendar.step)}"
+        return f"{days} {'、'.join(describe_clock(each) for each in calendar.at)}"
+    window = f"{describe_clock(calendar.hours.opens)} 至 {describe_clock(calendar.hours.closes)} {_describe_interval(calendar.step)}"
     if calendar.hours.days and calendar.unit == "day" and calendar.every == 1:
         # The window's days are the days of the schedule.
         return f"{_describe_month_limit(calendar)}{_describe_each_weekday(calendar.hours.days)} {window}"
@@ -128,7 +128,7 @@ def _describe_each_weekday(weekdays: Sequence[int]) -> str:
 
 def _describe_weekdays(weekdays: Sequence[int]) -> str:
     parts = []
-    for first, last in runs(list(weekdays)):
+    for first, last in group_ranges(list(weekdays)):
         if last - first >= 2:
             parts.append(f"{WEEKDAYS[first]}至{WEEKDAYS[last]}")
         else:

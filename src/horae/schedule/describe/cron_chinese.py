@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
 from .chinese_words import WEEKDAYS
-from .moments import even_step, is_listed, runs, whole_step
+from .moments import even_step, group_ranges, is_listed, whole_step
 
 
-def cron_core(fields: CronFields) -> str:
+def describe_cron(fields: CronFields) -> str:
     times, days, months = _describe_times(fields), _describe_days(fields), _describe_months(fields.month)
     if fields.is_one_date:
         return f"每年 {months} {min(fields.day.values)} 日 {times}"
@@ -63,7 +63,7 @@ def _format_clock(hour: int, minute: int, second: int) -> str:
 def _list_numbers(values: list[int]) -> str:
     if even_step(values):
         return f"{values[0]}、{values[1]}、{values[2]}…{values[-1]}"
-    return "、".join(str(first) if first == last else f"{first} 至 {last}" for first, last in runs(values))
+    return "、".join(str(first) if first == last else f"{first} 至 {last}" for first, last in group_ranges(values))
 
 
 def _describe_days(fields: CronFields) -> str:
@@ -93,7 +93,7 @@ def _describe_month_days(field: Field) -> str:
 
 def _describe_weekdays(field: Field) -> str:
     parts: list[str] = []
-    for first, last in runs(sorted((weekday - 1) % 7 for weekday in field.values)):
+    for first, last in group_ranges(sorted((weekday - 1) % 7 for weekday in field.values)):
         is_range = last - first >= 2
         parts += [f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"] if is_range else list(WEEKDAYS[first : last + 1])
     counted = [f"第 {nth} 个{WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
@@ -108,5 +108,6 @@ def _describe_months(field: Field) -> str:
     if len(field.values) == 12:
         return ""
     return "、".join(
-        f"{first} 月" if first == last else f"{first} 至 {last} 月" for first, last in runs(sorted(field.values))
+        f"{first} 月" if first == last else f"{first} 至 {last} 月"
+        for first, last in group_ranges(sorted(field.values))
     )

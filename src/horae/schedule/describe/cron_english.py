@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
-from .english_words import MONTHS, WEEKDAYS, joined, ordinal
-from .moments import even_step, is_listed, runs, whole_step
+from .english_words import MONTHS, WEEKDAYS, join_with_and, ordinal
+from .moments import even_step, group_ranges, is_listed, whole_step
 
 
-def cron_core(fields: CronFields) -> str:
+def describe_cron(fields: CronFields) -> str:
     times, days, months = _describe_times(fields), _describe_days(fields), _describe_months(fields.month)
     if fields.is_one_date:
         day, month = min(fields.day.values), min(fields.month.values)
@@ -22,7 +22,7 @@ def cron_core(fields: CronFields) -> str:
 def _describe_times(fields: CronFields) -> str:
     seconds, minutes, hours = (sorted(each.values) for each in (fields.second, fields.minute, fields.hour))
     if is_listed(fields):
-        return f"at {joined([_format_clock(h, m, s) for h in hours for m in minutes for s in seconds])}"
+        return f"at {join_with_and([_format_clock(h, m, s) for h in hours for m in minutes for s in seconds])}"
     if seconds == [0]:
         return _describe_minutes(minutes, hours)
     step = whole_step(seconds, 60)
@@ -64,9 +64,9 @@ def _list_numbers(values: list[int]) -> str:
     if even_step(values):
         return f"{values[0]}, {values[1]}, {values[2]}, …, {values[-1]}"
     parts: list[str] = []
-    for first, last in runs(values):
+    for first, last in group_ranges(values):
         parts += [f"{first} to {last}"] if last - first > 1 else [str(each) for each in range(first, last + 1)]
-    return joined(parts)
+    return join_with_and(parts)
 
 
 # --- days --------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _describe_month_days(field: Field) -> str:
         parts.append("the last weekday")
     if field.last:
         parts.append("the last day")
-    return f"on {joined(parts)} of the month"
+    return f"on {join_with_and(parts)} of the month"
 
 
 def _describe_before_last(days: int) -> str:
@@ -100,19 +100,19 @@ def _describe_before_last(days: int) -> str:
 
 def _describe_weekdays(field: Field) -> str:
     parts: list[str] = []
-    for first, last in runs(sorted((weekday - 1) % 7 for weekday in field.values)):
+    for first, last in group_ranges(sorted((weekday - 1) % 7 for weekday in field.values)):
         is_range = last - first >= 2
         parts += [f"{WEEKDAYS[first]} to {WEEKDAYS[last]}"] if is_range else list(WEEKDAYS[first : last + 1])
     counted = [f"the {ordinal(nth)} {WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
     counted += [f"the last {WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
-    return f"on {joined(parts + counted)}" + (" of the month" if counted else "")
+    return f"on {join_with_and(parts + counted)}" + (" of the month" if counted else "")
 
 
 def _describe_months(field: Field) -> str:
     if len(field.values) == 12:
         return ""
     parts: list[str] = []
-    for first, last in runs(sorted(field.values)):
+    for first, last in group_ranges(sorted(field.values)):
         is_range = last - first >= 2
         parts += [f"{MONTHS[first - 1]} to {MONTHS[last - 1]}"] if is_range else list(MONTHS[first - 1 : last])
-    return f"in {joined(parts)}"
+    return f"in {join_with_and(parts)}"

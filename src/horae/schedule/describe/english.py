@@ -11,10 +11,10 @@ from ..calendar import Calendar, NthWeekday, On
 from ..cron_fields import CronFields
 from ..every import From
 from ..recurrence import Rule
-from .cron_english import cron_core
-from .english_words import MONTHS, WEEKDAYS, joined, ordinal
-from .moments import clock, duration_parts, runs
-from .recurrence import rule_sentence
+from .cron_english import describe_cron
+from .english_words import MONTHS, WEEKDAYS, join_with_and, ordinal
+from .moments import describe_clock, duration_parts, group_ranges
+from .recurrence import describe_rule
 
 
 class English:
@@ -29,16 +29,16 @@ class English:
         return f"every {_describe_interval(interval)}" + (" after end" if since == "end" else "")
 
     def cron(self, fields: CronFields) -> str:
-        return cron_core(fields)
+        return describe_cron(fields)
 
     def calendar(self, calendar: Calendar) -> str:
-        return calendar_core(calendar)
+        return describe_calendar(calendar)
 
     def rule(self, rule: Rule, start: datetime | None) -> str:
-        return rule_sentence(rule, start, "en")
+        return describe_rule(rule, start, "en")
 
     def exclude(self, moments: Sequence[str]) -> str:
-        return f"except {joined(moments)}"
+        return f"except {join_with_and(moments)}"
 
     def start(self, moment: str) -> str:
         return f"from {moment}"
@@ -50,7 +50,7 @@ class English:
         return f"{times} time{'s' if times > 1 else ''}"
 
     def jitter(self, length: timedelta) -> str:
-        return f"with jitter up to {duration(length)}"
+        return f"with jitter up to {describe_duration(length)}"
 
     def gap(self, gap: Gap) -> str:
         return f"gap {gap}"
@@ -59,25 +59,25 @@ class English:
         return f"fold {fold}"
 
 
-def duration(length: timedelta) -> str:
+def describe_duration(length: timedelta) -> str:
     units = ("hour", "minute", "second", "millisecond")
     parts = [f"{amount} {units[unit]}{'' if amount == '1' else 's'}" for amount, unit in duration_parts(length)]
     return " ".join(parts)
 
 
 def _describe_interval(length: timedelta) -> str:
-    text = duration(length)
+    text = describe_duration(length)
     return text.removeprefix("1 ") if text in ("1 hour", "1 minute", "1 second", "1 millisecond") else text
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------
 
 
-def calendar_core(calendar: Calendar) -> str:
+def describe_calendar(calendar: Calendar) -> str:
     days = _describe_days(calendar)
     if calendar.hours is None or calendar.step is None:
-        return f"{days} at {joined([clock(each) for each in calendar.at])}"
-    window = f"every {_describe_interval(calendar.step)} between {clock(calendar.hours.opens)} and {clock(calendar.hours.closes)}"
+        return f"{days} at {join_with_and([describe_clock(each) for each in calendar.at])}"
+    window = f"every {_describe_interval(calendar.step)} between {describe_clock(calendar.hours.opens)} and {describe_clock(calendar.hours.closes)}"
     if calendar.hours.days:
         window += f" on {_describe_weekdays(calendar.hours.days)}"
     return window if days == "every day" else f"{days}, {window}"
@@ -113,7 +113,7 @@ def _describe_on_days(on: Sequence[On]) -> str:
     numbers = sorted((each for each in on if isinstance(each, int)), key=lambda each: (each < 0, each))
     parts = [f"the {_describe_on_day(each, mixed=mixed)}" for each in numbers]
     parts += [f"the {_describe_nth(each.nth)} {WEEKDAYS[each.weekday]}" for each in on if isinstance(each, NthWeekday)]
-    return joined(parts)
+    return join_with_and(parts)
 
 
 def _describe_on_day(each: int, *, mixed: bool) -> str:
@@ -130,13 +130,13 @@ def _describe_nth(number: int) -> str:
 
 def _describe_weekdays(weekdays: Sequence[int]) -> str:
     parts = []
-    for first, last in runs(list(weekdays)):
+    for first, last in group_ranges(list(weekdays)):
         if last - first >= 2:
             parts.append(f"{WEEKDAYS[first]} to {WEEKDAYS[last]}")
         else:
             parts.extend(WEEKDAYS[day] for day in range(first, last + 1))
-    return joined(parts)
+    return join_with_and(parts)
 
 
 def _describe_months(months: Sequence[int]) -> str:
-    return joined([MONTHS[month - 1] for month in months])
+    return join_with_and([MONTHS[month - 1] for month in months])

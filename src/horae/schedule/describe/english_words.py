@@ -22,7 +22,7 @@ MONTHS: Final = (
 )
 
 
-def joined(parts: Sequence[str]) -> str:
+def join_with_and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

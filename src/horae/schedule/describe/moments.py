@@ -15,11 +15,11 @@ _SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-def clock(at: time) -> str:
+def describe_clock(at: time) -> str:
     return at.isoformat("seconds" if at.second else "minutes")
 
 
-def moment(value: Moment, zone: str | None) -> str:
+def describe_moment(value: Moment, zone: str | None) -> str:
     """Format as `2026-03-01`, `2026-03-01 15:00`, or with the zone's offset for an instant."""
     if not isinstance(value, datetime):
         return value.isoformat()
@@ -50,12 +50,12 @@ def _format_wall_time(value: datetime) -> str:
     return value.isoformat(" ", "seconds" if value.second else "minutes")
 
 
-MOST_LISTED: Final = 6
+MAX_LISTED: Final = 6
 
 
 def is_listed(fields: CronFields) -> bool:
     """Whether the times are few enough to be listed one by one."""
-    return len(fields.second.values) * len(fields.minute.values) * len(fields.hour.values) <= MOST_LISTED
+    return len(fields.second.values) * len(fields.minute.values) * len(fields.hour.values) <= MAX_LISTED
 
 
 def even_step(values: list[int]) -> int | None:
@@ -91,12 +91,12 @@ def duration_parts(length: timedelta) -> list[tuple[str, int]]:
     return [(amount, unit) for amount, unit in parts if amount != "0"]
 
 
-def zone_word(zone: str) -> str:
+def describe_zone(zone: str) -> str:
     """The zone's name; one that could be an abbreviation is marked with @ as an exact name."""
     return zone if "/" in zone or zone == "UTC" else f"@{zone}"
 
 
-def runs(values: list[int]) -> list[tuple[int, int]]:
+def group_ranges(values: list[int]) -> list[tuple[int, int]]:
     """Group consecutive numbers into ranges: 1, 2, 3, 7 becomes (1, 3), (7, 7)."""
     ranges: list[tuple[int, int]] = []
     for value in values:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..recurrence import Frequency
 from .chinese_words import WEEKDAYS
-from .recurrence_parts import Told, runs, until_text
+from .recurrence_parts import RuleParts, describe_ranges, format_until
 
 _EVERY: Final = {
     Frequency.YEARLY: ("每年", "年"),
@@ -22,13 +22,13 @@ _EVERY: Final = {
 _NUMERALS: Final = {1: "一", 2: "二", 3: "三", 4: "四", 5: "五"}
 
 
-def sentence(parts: Told) -> str:
+def describe_rule(parts: RuleParts) -> str:
     days, limits = _DAYS.get(parts.rule.freq, _describe_daily_or_finer)(parts)
     main = _join_spaced(_describe_interval(parts, days), days, _describe_times(parts, after=bool(days)))
     return "，".join([main, *(_join_spaced("仅限", limit) for limit in limits), *_describe_endings(parts)])
 
 
-def _describe_interval(parts: Told, days: str) -> str:
+def _describe_interval(parts: RuleParts, days: str) -> str:
     """每 2 周的周一, but 每周一, and 每 2 年 3 月的所有周一: one 的 is enough."""
     single, unit = _EVERY[parts.rule.freq]
     if parts.rule.interval == 1:
@@ -36,7 +36,7 @@ def _describe_interval(parts: Told, days: str) -> str:
     return f"每 {parts.rule.interval} {unit}{'的' if days and '的' not in days else ''}"
 
 
-def _describe_daily_or_finer(parts: Told) -> tuple[str, list[str]]:
+def _describe_daily_or_finer(parts: RuleParts) -> tuple[str, list[str]]:
     """DAILY and finer: the parts about days, and the coarser times, are limits."""
     rule, limits = parts.rule, []
     if rule.flowing and rule.by_hour:
@@ -55,26 +55,26 @@ def _describe_daily_or_finer(parts: Told) -> tuple[str, list[str]]:
     ]
 
 
-def _describe_weekly(parts: Told) -> tuple[str, list[str]]:
+def _describe_weekly(parts: RuleParts) -> tuple[str, list[str]]:
     names = _list_weekdays(parts.plain_weekdays)
     if names and parts.rule.interval == 1:
         names = [names[0].removeprefix("周"), *names[1:]]  # 每周 + 一、周四
     return "、".join(names), _describe_month_limit(parts)
 
 
-def _describe_monthly(parts: Told) -> tuple[str, list[str]]:
+def _describe_monthly(parts: RuleParts) -> tuple[str, list[str]]:
     rule = parts.rule
     if rule.by_month_day:
         return _list_month_days(rule.by_month_day), [*_describe_weekday_limit(parts), *_describe_month_limit(parts)]
     return _describe_weekdays(parts), _describe_month_limit(parts)
 
 
-def _describe_yearly(parts: Told) -> tuple[str, list[str]]:
+def _describe_yearly(parts: RuleParts) -> tuple[str, list[str]]:
     rule = parts.rule
     days, limits = _describe_year_days(parts)
     period = ""
     if rule.by_week_number:
-        period = "、".join(runs(rule.by_week_number, _format_week_number, lambda a, b: f"第 {a} 至 {b} 周"))
+        period = "、".join(describe_ranges(rule.by_week_number, _format_week_number, lambda a, b: f"第 {a} 至 {b} 周"))
         limits = [*limits, *_describe_month_limit(parts)]
     elif rule.by_month:
         period = _list_months(rule.by_month)
@@ -85,7 +85,7 @@ def _describe_yearly(parts: Told) -> tuple[str, list[str]]:
     return _join_spaced(period, "" if plain else "的", days), limits
 
 
-def _describe_year_days(parts: Told) -> tuple[str, list[str]]:
+def _describe_year_days(parts: RuleParts) -> tuple[str, list[str]]:
     rule = parts.rule
     if rule.by_year_day:
         named = "全年" if rule.by_month or rule.by_week_number else ""
@@ -99,21 +99,21 @@ def _describe_year_days(parts: Told) -> tuple[str, list[str]]:
     return _describe_weekdays(parts), []
 
 
-def _describe_month_day_limit(parts: Told) -> list[str]:
+def _describe_month_day_limit(parts: RuleParts) -> list[str]:
     days = parts.rule.by_month_day
     return [_join_spaced("每月", _list_month_days(days))] if days else []
 
 
-def _describe_weekday_limit(parts: Told) -> list[str]:
+def _describe_weekday_limit(parts: RuleParts) -> list[str]:
     names = [*_list_weekdays(parts.plain_weekdays), *_list_nth_weekdays(parts)]
     return ["、".join(names)] if names else []
 
 
-def _describe_month_limit(parts: Told) -> list[str]:
+def _describe_month_limit(parts: RuleParts) -> list[str]:
     return [_list_months(parts.rule.by_month)] if parts.rule.by_month else []
 
 
-def _describe_times(parts: Told, *, after: bool) -> str:
+def _describe_times(parts: RuleParts, *, after: bool) -> str:
     """Clock times are written alone; hours, minutes and seconds are attached to the phrase before them."""
     rule = parts.rule
     if parts.times:
@@ -130,10 +130,10 @@ def _describe_times(parts: Told, *, after: bool) -> str:
     return _join_spaced(" " if after else "的", "的 ".join(phrases))
 
 
-def _describe_endings(parts: Told) -> list[str]:
+def _describe_endings(parts: RuleParts) -> list[str]:
     rule, phrases = parts.rule, []
     if rule.by_set_position:
-        positions = runs(rule.by_set_position, _format_position, lambda a, b: f"第 {a} 至 {b} 次")
+        positions = describe_ranges(rule.by_set_position, _format_position, lambda a, b: f"第 {a} 至 {b} 次")
         phrases.append(_join_spaced(f"{_EVERY[rule.freq][0]}只取其中", "、".join(positions)))
     if parts.week_start_matters:
         phrases.append(f"一周从{WEEKDAYS[rule.wkst]}开始")
@@ -141,36 +141,38 @@ def _describe_endings(parts: Told) -> list[str]:
         phrases.append(f"共 {rule.count} 次")
     if rule.until is not None:
         whole_day = "" if isinstance(rule.until, datetime) else " 当天"
-        phrases.append(f"直到 {until_text(rule.until)}{whole_day}")
+        phrases.append(f"直到 {format_until(rule.until)}{whole_day}")
     return phrases
 
 
-def _describe_weekdays(parts: Told) -> str:
+def _describe_weekdays(parts: RuleParts) -> str:
     """Describe weekdays of a month or year: all of them, or the nth."""
     plain = "、".join(_list_weekdays(parts.plain_weekdays))
     return "、".join([*([f"所有{plain}"] if plain else []), *_list_nth_weekdays(parts)])
 
 
 def _list_weekdays(weekdays: Iterable[int]) -> list[str]:
-    return runs(weekdays, lambda day: WEEKDAYS[day], lambda a, b: f"{WEEKDAYS[a]}至{WEEKDAYS[b]}")
+    return describe_ranges(weekdays, lambda day: WEEKDAYS[day], lambda a, b: f"{WEEKDAYS[a]}至{WEEKDAYS[b]}")
 
 
-def _list_nth_weekdays(parts: Told) -> list[str]:
+def _list_nth_weekdays(parts: RuleParts) -> list[str]:
     return [_format_ordinal(nth, f"个{WEEKDAYS[weekday]}") for nth, weekday in parts.numbered_weekdays]
 
 
 def _list_months(months: Iterable[int]) -> str:
-    return "、".join(runs(months, lambda month: f"{month} 月", lambda a, b: f"{a} 月至 {b} 月"))
+    return "、".join(describe_ranges(months, lambda month: f"{month} 月", lambda a, b: f"{a} 月至 {b} 月"))
 
 
 def _list_month_days(days: Iterable[int]) -> str:
     return "、".join(
-        runs(days, lambda day: f"{day} 日" if day > 0 else _format_ordinal(day, "天"), lambda a, b: f"{a} 日至 {b} 日")
+        describe_ranges(
+            days, lambda day: f"{day} 日" if day > 0 else _format_ordinal(day, "天"), lambda a, b: f"{a} 日至 {b} 日"
+        )
     )
 
 
 def _list_numbered_days(days: Iterable[int]) -> str:
-    return "、".join(runs(days, lambda day: _format_ordinal(day, "天"), lambda a, b: f"第 {a} 至 {b} 天"))
+    return "、".join(describe_ranges(days, lambda day: _format_ordinal(day, "天"), lambda a, b: f"第 {a} 至 {b} 天"))
 
 
 def _format_week_number(week: int) -> str:
@@ -189,7 +191,7 @@ def _format_ordinal(nth: int, noun: str) -> str:
 
 
 def _list_numbers(numbers: tuple[int, ...], noun: str) -> str:
-    return "、".join(runs(numbers, str, lambda a, b: f"{a} 至 {b}")) + f" {noun}"
+    return "、".join(describe_ranges(numbers, str, lambda a, b: f"{a} 至 {b}")) + f" {noun}"
 
 
 def _join_spaced(*pieces: str) -> str:

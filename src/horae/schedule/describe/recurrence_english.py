@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from ..recurrence import Frequency
-from .english_words import MONTHS, WEEKDAYS, joined, ordinal
-from .recurrence_parts import Told, runs, until_text
+from .english_words import MONTHS, WEEKDAYS, join_with_and, ordinal
+from .recurrence_parts import RuleParts, describe_ranges, format_until
 
 _UNITS: Final = {
     Frequency.YEARLY: "year",
@@ -22,19 +22,19 @@ _UNITS: Final = {
 _WORDS: Final = {1: "first", 2: "second", 3: "third"}
 
 
-def sentence(parts: Told) -> str:
+def describe_rule(parts: RuleParts) -> str:
     main, limits = _DAYS.get(parts.rule.freq, _describe_daily_or_finer)(parts)
     return ", ".join(
         [f"{main}{_describe_times(parts)}", *(f"only {limit}" for limit in limits), *_describe_endings(parts)]
     )
 
 
-def _describe_interval(parts: Told) -> str:
+def _describe_interval(parts: RuleParts) -> str:
     unit = _UNITS[parts.rule.freq]
     return f"every {unit}" if parts.rule.interval == 1 else f"every {parts.rule.interval} {unit}s"
 
 
-def _describe_daily_or_finer(parts: Told) -> tuple[str, list[str]]:
+def _describe_daily_or_finer(parts: RuleParts) -> tuple[str, list[str]]:
     """DAILY and finer: the parts about days, and the coarser times, are limits."""
     rule, limits = parts.rule, []
     if rule.flowing and rule.by_hour:
@@ -46,16 +46,16 @@ def _describe_daily_or_finer(parts: Told) -> tuple[str, list[str]]:
     return _describe_interval(parts), [*limits, *_describe_day_limits(parts), *_describe_month_limit(parts)]
 
 
-def _describe_weekly(parts: Told) -> tuple[str, list[str]]:
-    days = f" on {joined(_list_weekdays(parts.plain_weekdays))}" if parts.rule.by_day else ""
+def _describe_weekly(parts: RuleParts) -> tuple[str, list[str]]:
+    days = f" on {join_with_and(_list_weekdays(parts.plain_weekdays))}" if parts.rule.by_day else ""
     return f"{_describe_interval(parts)}{days}", _describe_month_limit(parts)
 
 
-def _describe_monthly(parts: Told) -> tuple[str, list[str]]:
+def _describe_monthly(parts: RuleParts) -> tuple[str, list[str]]:
     rule = parts.rule
     limits = _describe_month_limit(parts)
     if rule.by_month_day:
-        days = joined(_list_month_days(rule.by_month_day))
+        days = join_with_and(_list_month_days(rule.by_month_day))
         limits = [*_describe_weekday_limit(parts), *limits]
     elif rule.by_day:
         days = _describe_weekdays(parts)
@@ -64,7 +64,7 @@ def _describe_monthly(parts: Told) -> tuple[str, list[str]]:
     return (f"on {days} of every month" if rule.interval == 1 else f"{_describe_interval(parts)} on {days}"), limits
 
 
-def _describe_yearly(parts: Told) -> tuple[str, list[str]]:
+def _describe_yearly(parts: RuleParts) -> tuple[str, list[str]]:
     rule = parts.rule
     if not rule.by_week_number and not rule.by_year_day and len(rule.by_month) == len(rule.by_month_day) == 1:
         (month,), (day,) = rule.by_month, rule.by_month_day
@@ -73,51 +73,51 @@ def _describe_yearly(parts: Told) -> tuple[str, list[str]]:
     days, limits = _describe_year_days(parts)
     period = ""
     if rule.by_week_number:
-        period = f" in {joined(runs(rule.by_week_number, _format_week_number, lambda a, b: f'weeks {a} to {b}'))}"
+        period = f" in {join_with_and(describe_ranges(rule.by_week_number, _format_week_number, lambda a, b: f'weeks {a} to {b}'))}"
         limits = [*limits, *_describe_month_limit(parts)]
     elif rule.by_month:
-        period = f" in {joined(_list_months(rule.by_month))}"
+        period = f" in {join_with_and(_list_months(rule.by_month))}"
     return f"{_describe_interval(parts)}{period}{days}", limits
 
 
-def _describe_year_days(parts: Told) -> tuple[str, list[str]]:
+def _describe_year_days(parts: RuleParts) -> tuple[str, list[str]]:
     rule = parts.rule
     if rule.by_year_day:
-        days = f" on {joined(_list_year_days(rule.by_year_day))} of the year"
+        days = f" on {join_with_and(_list_year_days(rule.by_year_day))} of the year"
         return days, [*_describe_month_day_limit(parts), *_describe_weekday_limit(parts)]
     if rule.by_month_day:
         each = "" if rule.by_month else " of every month"
-        return f" on {joined(_list_month_days(rule.by_month_day))}{each}", _describe_weekday_limit(parts)
+        return f" on {join_with_and(_list_month_days(rule.by_month_day))}{each}", _describe_weekday_limit(parts)
     if rule.by_week_number and rule.by_day:
-        return f" on {joined(_list_weekdays(parts.plain_weekdays))}", []
+        return f" on {join_with_and(_list_weekdays(parts.plain_weekdays))}", []
     return (f" on {_describe_weekdays(parts)}" if rule.by_day else ""), []
 
 
-def _describe_day_limits(parts: Told) -> list[str]:
+def _describe_day_limits(parts: RuleParts) -> list[str]:
     days = parts.rule.by_year_day
-    on_year_days = [f"on {joined(_list_year_days(days))} of the year"] if days else []
+    on_year_days = [f"on {join_with_and(_list_year_days(days))} of the year"] if days else []
     return [*on_year_days, *_describe_month_day_limit(parts), *_describe_weekday_limit(parts)]
 
 
-def _describe_month_day_limit(parts: Told) -> list[str]:
+def _describe_month_day_limit(parts: RuleParts) -> list[str]:
     days = parts.rule.by_month_day
-    return [f"on {joined(_list_month_days(days))} of the month"] if days else []
+    return [f"on {join_with_and(_list_month_days(days))} of the month"] if days else []
 
 
-def _describe_weekday_limit(parts: Told) -> list[str]:
+def _describe_weekday_limit(parts: RuleParts) -> list[str]:
     if not parts.rule.by_day:
         return []
-    return [f"on {joined([*_list_weekdays(parts.plain_weekdays), *_list_nth_weekdays(parts)])}"]
+    return [f"on {join_with_and([*_list_weekdays(parts.plain_weekdays), *_list_nth_weekdays(parts)])}"]
 
 
-def _describe_month_limit(parts: Told) -> list[str]:
-    return [f"in {joined(_list_months(parts.rule.by_month))}"] if parts.rule.by_month else []
+def _describe_month_limit(parts: RuleParts) -> list[str]:
+    return [f"in {join_with_and(_list_months(parts.rule.by_month))}"] if parts.rule.by_month else []
 
 
-def _describe_times(parts: Told) -> str:
+def _describe_times(parts: RuleParts) -> str:
     rule = parts.rule
     if parts.times:
-        return f" at {joined(parts.times)}"
+        return f" at {join_with_and(parts.times)}"
     phrases = []
     if rule.by_hour and not rule.flowing:
         phrases.append(_list_numbers("hour", rule.by_hour))
@@ -128,50 +128,52 @@ def _describe_times(parts: Told) -> str:
     return f" at {', '.join(phrases)}" if phrases else ""
 
 
-def _describe_endings(parts: Told) -> list[str]:
+def _describe_endings(parts: RuleParts) -> list[str]:
     rule, phrases = parts.rule, []
     if rule.by_set_position:
-        phrases.append(f"of these only {joined(_list_positions(rule.by_set_position))} in each {_UNITS[rule.freq]}")
+        phrases.append(
+            f"of these only {join_with_and(_list_positions(rule.by_set_position))} in each {_UNITS[rule.freq]}"
+        )
     if parts.week_start_matters:
         phrases.append(f"with weeks starting on {WEEKDAYS[rule.wkst]}")
     if rule.count is not None:
         phrases.append("once" if rule.count == 1 else f"{rule.count} times")
     if rule.until is not None:
         word = "until" if isinstance(rule.until, datetime) else "through"
-        phrases.append(f"{word} {until_text(rule.until)}")
+        phrases.append(f"{word} {format_until(rule.until)}")
     return phrases
 
 
 def _list_positions(positions: Iterable[int]) -> list[str]:
-    return runs(
+    return describe_ranges(
         positions, lambda nth: f"the {_format_ordinal(nth)}", lambda a, b: f"the {ordinal(a)} to the {ordinal(b)}"
     )
 
 
-def _describe_weekdays(parts: Told) -> str:
+def _describe_weekdays(parts: RuleParts) -> str:
     """Describe weekdays of a month or year: all of them, or the nth."""
     plain = _list_weekdays(parts.plain_weekdays)
     of_year = " of the year" if parts.rule.freq is Frequency.YEARLY and not parts.rule.by_month else ""
     numbered = [f"{each}{of_year}" for each in _list_nth_weekdays(parts)]
     if len(plain) == 1 and " to " in plain[0]:
-        return joined([f"every day from {plain[0]}", *numbered])
-    return joined([*(f"every {each}" for each in plain), *numbered])
+        return join_with_and([f"every day from {plain[0]}", *numbered])
+    return join_with_and([*(f"every {each}" for each in plain), *numbered])
 
 
 def _list_weekdays(weekdays: Iterable[int]) -> list[str]:
-    return runs(weekdays, lambda day: WEEKDAYS[day], lambda a, b: f"{WEEKDAYS[a]} to {WEEKDAYS[b]}")
+    return describe_ranges(weekdays, lambda day: WEEKDAYS[day], lambda a, b: f"{WEEKDAYS[a]} to {WEEKDAYS[b]}")
 
 
-def _list_nth_weekdays(parts: Told) -> list[str]:
+def _list_nth_weekdays(parts: RuleParts) -> list[str]:
     return [f"the {_format_ordinal(nth)} {WEEKDAYS[weekday]}" for nth, weekday in parts.numbered_weekdays]
 
 
 def _list_months(months: Iterable[int]) -> list[str]:
-    return runs(months, lambda month: MONTHS[month - 1], lambda a, b: f"{MONTHS[a - 1]} to {MONTHS[b - 1]}")
+    return describe_ranges(months, lambda month: MONTHS[month - 1], lambda a, b: f"{MONTHS[a - 1]} to {MONTHS[b - 1]}")
 
 
 def _list_month_days(days: Iterable[int]) -> list[str]:
-    return runs(
+    return describe_ranges(
         days,
         lambda day: f"the {ordinal(day)}" if day > 0 else f"the {_format_ordinal(day)} day",
         lambda a, b: f"the {ordinal(a)} to the {ordinal(b)}",
@@ -179,7 +181,7 @@ def _list_month_days(days: Iterable[int]) -> list[str]:
 
 
 def _list_year_days(days: Iterable[int]) -> list[str]:
-    return runs(
+    return describe_ranges(
         days,
         lambda day: f"day {day}" if day > 0 else f"the {_format_ordinal(day)} day",
         lambda a, b: f"days {a} to {b}",
@@ -192,7 +194,7 @@ def _format_week_number(week: int) -> str:
 
 def _list_numbers(noun: str, numbers: tuple[int, ...]) -> str:
     plural = "s" if len(numbers) > 1 else ""
-    return f"{noun}{plural} {joined(runs(numbers, str, lambda a, b: f'{a} to {b}'))}"
+    return f"{noun}{plural} {join_with_and(describe_ranges(numbers, str, lambda a, b: f'{a} to {b}'))}"
 
 
 def _format_ordinal(nth: int) -> str:

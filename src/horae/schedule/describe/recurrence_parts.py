@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Final
 
-from ..recurrence import Frequency, Rule, completed
+from ..recurrence import Frequency, Rule, complete_rule
 
 _MAX_LISTED_TIMES: Final = 12
 _MIN_RANGE_LENGTH: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RuleParts:
     """A rule to describe, completed from its start if that is known."""
 
     rule: Rule
     complete: bool
 
     @classmethod
-    def of(cls, rule: Rule, start: date | datetime | None) -> Told:
+    def of(cls, rule: Rule, start: date | datetime | None) -> RuleParts:
         if start is None:
             return cls(rule, complete=False)
         moment = start if isinstance(start, datetime) else datetime.combine(start, time())
-        return cls(completed(rule, moment), complete=True)
+        return cls(complete_rule(rule, moment), complete=True)
 
     @property
     def seconds(self) -> tuple[int, ...]:
@@ -61,7 +61,7 @@ class Told:
         return sorted(numbered, key=lambda day: (day[0] < 0, day))
 
 
-def runs(numbers: Iterable[int], single: Callable[[int], str], run: Callable[[int, int], str]) -> list[str]:
+def describe_ranges(numbers: Iterable[int], single: Callable[[int], str], run: Callable[[int, int], str]) -> list[str]:
     """Describe numbers, positive ones first; three or more consecutive ones become one phrase."""
     ordered = sorted(numbers, key=lambda number: (number < 0, number))
     phrases: list[str] = []
@@ -86,7 +86,7 @@ def _run_length(numbers: Sequence[int]) -> int:
     return length
 
 
-def until_text(until: date | datetime) -> str:
+def format_until(until: date | datetime) -> str:
     day = f"{until.year:04}-{until.month:02}-{until.day:02}"
     if not isinstance(until, datetime):
         return day

@@ -13,7 +13,7 @@ from ..every import From
 from ..recurrence import Rule
 
 
-class Words(Protocol):
+class DescriptionLanguage(Protocol):
     separator: str
     now: str
     skipped_count: str

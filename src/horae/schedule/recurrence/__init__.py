@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .parse import parse_rule
 from .pattern import RulePattern
-from .rule import Frequency, Rule, completed
+from .rule import Frequency, Rule, complete_rule
 
-__all__ = ["Frequency", "Rule", "RulePattern", "completed", "parse_rule"]
+__all__ = ["Frequency", "Rule", "RulePattern", "complete_rule", "parse_rule"]

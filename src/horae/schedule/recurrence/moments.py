@@ -18,7 +18,7 @@ Days: TypeAlias = tuple[int, Sequence[int]]
 _MAX_LISTED = 1440
 
 
-def moments_of(rule: Rule) -> Times:
+def expand_moments(rule: Rule) -> Times:
     """The moments that a completed rule expands one period (at most a day) into, before BYSETPOS."""
     if rule.freq is Frequency.SECONDLY:
         return ListedTimes((0,))
@@ -68,7 +68,7 @@ class EveryMoment:
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenMoments:
+class SelectedMoments:
     """Only those moments of a period whose index is among the set positions."""
 
     moments: Times

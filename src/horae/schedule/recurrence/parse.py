@@ -12,10 +12,10 @@ from ..refusals import refuse
 from .checks import check_combinations
 from .rule import WEEKDAY_NAMES, Frequency, Rule
 
-LONGEST_TEXT: Final = 16_384  # every value of every part written out stays below this
-MOST_COUNT: Final = 10_000
-MOST_INTERVAL: Final = 999_999_999
-_MAX_DIGITS: Final = len(str(MOST_INTERVAL))
+MAX_TEXT_LENGTH: Final = 16_384  # every value of every part written out stays below this
+MAX_COUNT: Final = 10_000
+MAX_INTERVAL: Final = 999_999_999
+_MAX_DIGITS: Final = len(str(MAX_INTERVAL))
 _PREFIX: Final = re.compile(r"\s*(?:RRULE:)?\s*", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"([+-]?)([0-9]+)")
 _NTH_WEEKDAY: Final = re.compile(r"([+-]?[0-9]*)(MO|TU|WE|TH|FR|SA|SU)")
@@ -42,8 +42,8 @@ def parse_rule(text: str) -> Rule:
 
 
 def _split(text: str) -> dict[str, Part]:
-    if len(text) > LONGEST_TEXT:
-        raise refuse("rrule_too_long", position=LONGEST_TEXT, longest=f"{LONGEST_TEXT:,}")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise refuse("rrule_too_long", position=MAX_TEXT_LENGTH, longest=f"{MAX_TEXT_LENGTH:,}")
     prefix = _PREFIX.match(text)
     position = prefix.end() if prefix else 0
     body = text[position:].rstrip()
@@ -79,11 +79,11 @@ def _parse_frequency(part: Part) -> Frequency:
 
 
 def _parse_interval(part: Part) -> int:
-    return _parse_positive(part, "rrule_bad_interval", MOST_INTERVAL)
+    return _parse_positive(part, "rrule_bad_interval", MAX_INTERVAL)
 
 
 def _parse_count(part: Part) -> int:
-    return _parse_positive(part, "rrule_bad_count", MOST_COUNT)
+    return _parse_positive(part, "rrule_bad_count", MAX_COUNT)
 
 
 def _parse_positive(part: Part, code: str, most: int) -> int:

@@ -14,7 +14,7 @@ from ..days import day_number
 from ..instants import DAY, wall_reading, wall_seconds
 from ..refusals import refuse
 from .periods import PeriodSearch
-from .rule import Frequency, Rule, completed
+from .rule import Frequency, Rule, complete_rule
 from .spans import FIRST_LOCAL, LAST_LOCAL
 from .strides import StrideSearch
 
@@ -58,7 +58,7 @@ class RulePattern:
 
 
 def _search_for(rule: Rule, start: int) -> Search:
-    complete = completed(rule, wall_reading(start))
+    complete = complete_rule(rule, wall_reading(start))
     if rule.freq is Frequency.DAILY or rule.flowing:
         return StrideSearch(complete, start)
     return PeriodSearch(complete, start)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import gcd
 from typing import Final, Protocol
 
-from ..days import civil
+from ..days import to_calendar_date
 from ..gregorian import days_in_month, first_of_month, is_leap, new_year, weekday
 from ..instants import DAY
-from .moments import ChosenMoments, Days, EveryMoment, SetPositions, moments_of
+from .moments import Days, EveryMoment, SelectedMoments, SetPositions, expand_moments
 from .rule import Frequency, Rule
-from .spans import ALL_SHAPES, FIRST_DAY, LAST_DAY, LAST_YEAR, bits
+from .spans import FIRST_DAY, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES, set_bits
 from .year_days import DayChoice, YearDays, month_mask
 
 _MARGIN: Final = 7  # an ISO week year overlaps its neighbours by at most three days
@@ -51,7 +51,7 @@ class Weeks:
         return first, [offset for offset in self._offsets if self._in_months(first + offset)]
 
     def _in_months(self, day: int) -> bool:
-        return FIRST_DAY <= day <= LAST_DAY and civil(day).month in self._months
+        return FIRST_DAY <= day <= LAST_DAY and to_calendar_date(day).month in self._months
 
 
 class Months:
@@ -64,7 +64,7 @@ class Months:
         self._shapes: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
-        month_date = civil(day)
+        month_date = to_calendar_date(day)
         return month_date.year * 12 + month_date.month - 1
 
     def days(self, number: int) -> Days:
@@ -75,7 +75,7 @@ class Months:
         shape = (weekday(first), days_in_month(year, month + 1))
         offsets = self._shapes.get(shape)
         if offsets is None:
-            offsets = self._shapes[shape] = bits(month_mask(self._choice, *shape))
+            offsets = self._shapes[shape] = set_bits(month_mask(self._choice, *shape))
         return first, offsets
 
 
@@ -88,13 +88,13 @@ class Years:
         self._shapes: dict[int, tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
-        return civil(day).year
+        return to_calendar_date(day).year
 
     def days(self, number: int) -> Days:
         mask = self._days.mask(number)
         offsets = self._shapes.get(mask)
         if offsets is None:
-            offsets = self._shapes[mask] = bits(mask)
+            offsets = self._shapes[mask] = set_bits(mask)
         return new_year(number), offsets
 
 
@@ -115,7 +115,7 @@ class WeekYears:
         self._shapes: dict[int, tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
-        year = civil(day).year
+        year = to_calendar_date(day).year
         if day < self._begin(year):
             return year - 1
         return year + (day >= self._begin(year + 1))
@@ -126,7 +126,7 @@ class WeekYears:
         mask = self._week_mask((end - begin) // 7) << begin - first & self._with_neighbours(number)
         offsets = self._shapes.get(mask)
         if offsets is None:
-            offsets = self._shapes[mask] = bits(mask)
+            offsets = self._shapes[mask] = set_bits(mask)
         return first, offsets
 
     def _week_mask(self, weeks: int) -> int:
@@ -154,9 +154,9 @@ class PeriodSearch:
     __slots__ = ("_choice", "_interval", "_origin", "_periods", "_search_length")
 
     def __init__(self, rule: Rule, start: int) -> None:
-        moments = moments_of(rule)
+        moments = expand_moments(rule)
         positions = rule.by_set_position
-        self._choice = ChosenMoments(moments, SetPositions(positions)) if positions else EveryMoment(moments)
+        self._choice = SelectedMoments(moments, SetPositions(positions)) if positions else EveryMoment(moments)
         self._periods = _periods_of(rule)
         self._interval = rule.interval
         self._origin = self._periods.number(start // DAY)
@@ -182,7 +182,7 @@ class PeriodSearch:
 def _search_length(cycle: int, interval: int) -> int:
     """The number of periods to search: if they contain no match, no later one does."""
     if interval == 1:
-        return cycle * ALL_SHAPES // 400 + 1
+        return cycle * YEARS_WITH_ALL_SHAPES // 400 + 1
     return cycle // gcd(cycle, interval) * interval
 
 

@@ -20,7 +20,7 @@ class Frequency(StrEnum):
     SECONDLY = "SECONDLY"
 
 
-FLOWING: Final = frozenset({Frequency.HOURLY, Frequency.MINUTELY, Frequency.SECONDLY})
+FLOWING_FREQUENCIES: Final = frozenset({Frequency.HOURLY, Frequency.MINUTELY, Frequency.SECONDLY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Rule:
     @property
     def flowing(self) -> bool:
         """Whether the rule follows real time through a clock change instead of being pinned to wall times."""
-        return self.freq in FLOWING
+        return self.freq in FLOWING_FREQUENCIES
 
     @property
     def text(self) -> str:
@@ -79,7 +79,7 @@ class Rule:
         )
 
 
-def completed(rule: Rule, start: datetime) -> Rule:
+def complete_rule(rule: Rule, start: datetime) -> Rule:
     """The rule with the parts filled in that RFC 5545 takes from the start."""
     rule = _complete_days(rule, start)
     pinned = not rule.flowing

@@ -12,7 +12,7 @@ from typing import Final
 from ..days import lowest_bit
 from ..instants import DAY
 from ..wall import ListedTimes, Times
-from .moments import SetPositions, moments_of
+from .moments import SetPositions, expand_moments
 from .rule import Frequency, Rule
 from .sieve import Rotation, first_common
 from .spans import DAYS_OF_400_YEARS, FIRST_LOCAL, LAST_DAY, LAST_LOCAL
@@ -24,7 +24,7 @@ _UNIT_SECONDS: Final = {
     Frequency.MINUTELY: 60,
     Frequency.SECONDLY: 1,
 }
-LONGEST_SILENCE: Final = DAYS_OF_400_YEARS * DAY  # longest gap between matches of rules finer than a day
+MAX_GAP_SECONDS: Final = DAYS_OF_400_YEARS * DAY  # longest gap between matches of rules finer than a day
 _NEAR_DAYS: Final = 100  # allowed days examined one by one, before the sieve searches 400 years at once
 
 
@@ -41,7 +41,7 @@ class StrideSearch:
         self._times = _allowed_times(rule)
         self._stride_mask = _stride_mask(rule.interval, self._per_day) if self._times else 0
         self._moments = _select_moments(rule)
-        self._max_gap = LONGEST_SILENCE if rule.flowing else LAST_LOCAL - FIRST_LOCAL
+        self._max_gap = MAX_GAP_SECONDS if rule.flowing else LAST_LOCAL - FIRST_LOCAL
 
     def on_or_after(self, local: int) -> int | None:
         moments = self._moments
@@ -123,7 +123,7 @@ class StrideSearch:
 
 def _select_moments(rule: Rule) -> Times | None:
     """The moments of a unit after BYSETPOS, the same for every unit; None if none remains."""
-    moments = moments_of(rule)
+    moments = expand_moments(rule)
     if not rule.by_set_position:
         return moments
     selected = SetPositions(rule.by_set_position).of(len(moments))

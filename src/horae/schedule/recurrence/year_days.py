@@ -8,10 +8,10 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import Final
 
-from ..days import civil, lowest_bit
+from ..days import lowest_bit, to_calendar_date
 from ..gregorian import is_leap, new_year, weekday
 from .rule import Rule
-from .spans import ALL_SHAPES, DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR
+from .spans import DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, YEARS_WITH_ALL_SHAPES
 
 _MONTHS: Final = range(1, 13)
 _BYTES_OF_DIGITS: Final = bytes.maketrans(b"01", b"\x00\x01")
@@ -53,11 +53,11 @@ class YearDays:
     def on_or_after(self, day: int) -> int | None:
         if day > LAST_DAY:
             return None
-        year = civil(day).year
+        year = to_calendar_date(day).year
         rest = self.mask(year) >> day - new_year(year)
         if rest:
             return day + lowest_bit(rest)
-        for later in range(year + 1, min(year + ALL_SHAPES, LAST_YEAR) + 1):
+        for later in range(year + 1, min(year + YEARS_WITH_ALL_SHAPES, LAST_YEAR) + 1):
             mask = self.mask(later)
             if mask:
                 return new_year(later) + lowest_bit(mask)
@@ -65,7 +65,7 @@ class YearDays:
 
     def flags(self, day: int) -> bytes:
         """One byte for each of the 146,097 days from `day` on: 1 if the day is allowed, else 0."""
-        year = civil(day).year
+        year = to_calendar_date(day).year
         shapes: dict[tuple[int, int], bytes] = {}
         all_flags = b"".join(self._flags_of_year(each, shapes) for each in range(year, year + 401))
         before = day - new_year(year)

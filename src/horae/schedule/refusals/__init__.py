@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import InvalidSchedule, Sentence
-from ...plural import agree
+from ...plural import apply_number_agreement
 from ...truncation import truncate
 from .calendar import CALENDAR
 from .compat import COMPAT
@@ -28,7 +28,7 @@ def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSc
     return InvalidSchedule(
         code,
         {
-            "en": Sentence(*(agree(each, facts).format_map(english) for each in (message, hint))),
+            "en": Sentence(*(apply_number_agreement(each, facts).format_map(english) for each in (message, hint))),
             "zh": Sentence(message_zh.format_map(chinese), hint_zh.format_map(chinese)),
         },
         position=position,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .parse import Reading, read
+from .parse import ParsedText, parse_text
 
-__all__ = ["Reading", "read"]
+__all__ = ["ParsedText", "parse_text"]

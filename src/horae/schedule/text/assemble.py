@@ -15,7 +15,7 @@ from ..once import Once, refuse_repeated_once
 from ..refusals import refuse
 from ..value import Moment, Schedule
 from ..zones import find_zone
-from .dates import DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, exact_moment, to_date
+from .dates import DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, combine_moment, to_date
 from .draft import ALWAYS_ALLOWED, Bound, Draft, NamedMoment, Period, slot_name
 
 _CALENDAR_SLOTS: Final = (
@@ -43,7 +43,7 @@ def assemble(draft: Draft, zone: str | None, now: datetime) -> Assembled:
     return Assembled(schedule, resolver.uses_now)
 
 
-def modifiers_of(draft: Draft, zone: str | None, now: datetime, *, exclude: bool) -> tuple[dict[str, Any], bool]:
+def read_modifiers(draft: Draft, zone: str | None, now: datetime, *, exclude: bool) -> tuple[dict[str, Any], bool]:
     """The modifiers in a draft for a schedule whose kind is known; refuses everything else in the draft."""
     resolver = _MomentResolver(draft.zone or zone, now)
     modifiers = _make_modifiers(draft, resolver, *(["exclude"] if exclude else []))
@@ -221,7 +221,7 @@ class _MomentResolver:
         if offset is not None:
             if not isinstance(day, date):
                 raise refuse("offset_without_date")
-            return exact_moment(day, at, offset)
+            return combine_moment(day, at, offset)
         if isinstance(day, date):
             return datetime.combine(day, at)
         day_date = to_date(day, self._today()) if day is not None else self._today()

@@ -11,11 +11,11 @@ from ...errors import InvalidSchedule
 from ...truncation import truncate
 from ..refusals import refuse
 from ..value import Moment
-from .chinese_cursor import choice
+from .chinese_cursor import any_word
 from .chinese_days import Days
 from .chinese_words import DAY_PARTS, FOLDS, GAPS, NUMBER, PERIODS, SECONDS, USUAL_HOURS, VOCABULARY
 from .clock_words import DayPart
-from .dates import DaysAhead, exact_moment
+from .dates import DaysAhead, combine_moment
 from .draft import Draft, NamedMoment, Period
 from .zone_words import CHINESE_CITIES
 
@@ -27,7 +27,7 @@ _MINUTES_PAST: Final = re.compile(rf"的?\s*第?\s*({NUMBER})\s*分钟?(?!\s*[�
 _TOTAL: Final = re.compile(rf"(?:一共|总共|共|最多|重复)\s*(?:执行|运行)?\s*({NUMBER})\s*次")
 _RATE: Final = re.compile(rf"(?:执行|运行|跑)?\s*({NUMBER})\s*次")
 _SKIPPED: Final = (",", ";", "。", "、", "的", "(", ")", "在", "于", "之间", "期间", "!", ".")
-_DAY_PART: Final = re.compile(choice(DAY_PARTS))
+_DAY_PART: Final = re.compile(any_word(DAY_PARTS))
 _NOW: Final = ("现在", "立即", "马上", "立刻", "此刻")
 _DAY: Final = timedelta(days=1)
 _SHOWN_CHARACTERS: Final = 24
@@ -160,7 +160,7 @@ class _Grammar(Days):
         found: list[Moment] = []
         while (each := self.calendar_date()) is not None:
             at = self.time_of_day()
-            found.append(each if at is None else exact_moment(each, at, self.offset()))
+            found.append(each if at is None else combine_moment(each, at, self.offset()))
             if not self.take_separator():
                 return found
         if needed:

@@ -14,7 +14,7 @@ _LIST_MARK: Final = re.compile(r"\s*[、,和及与]\s*|\s*以及\s*")
 _RANGE: Final = re.compile(r"\s*(?:到|至|-|–|—|~)\s*")
 
 
-def choice(words: object) -> str:
+def any_word(words: object) -> str:
     """A regular expression alternative of words, longest first."""
     return "|".join(sorted(words, key=len, reverse=True))  # type: ignore[call-overload]
 

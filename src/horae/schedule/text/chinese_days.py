@@ -8,7 +8,7 @@ from typing import Final
 
 from ..calendar import NthWeekday, On
 from ..refusals import refuse
-from .chinese_cursor import choice
+from .chinese_cursor import any_word
 from .chinese_times import Times
 from .chinese_words import (
     DAYS_WITH_PARTS,
@@ -19,9 +19,9 @@ from .chinese_words import (
     WEEK,
     WEEKDAY_SIGNS,
 )
-from .dates import ComingWeekday, DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, a_date
+from .dates import ComingWeekday, DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, make_date
 from .draft import NamedMoment
-from .zone_words import CHINESE_CITIES, zone_marked
+from .zone_words import CHINESE_CITIES, resolve_marked_zone
 
 _ISO_DATE: Final = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _CHINESE_DATE: Final = re.compile(rf"({NUMBER})年\s*({NUMBER})月\s*({NUMBER})[日号]")
@@ -32,7 +32,7 @@ _SIGN: Final = f"[{''.join(WEEKDAY_SIGNS)}]"
 _WEEKDAY_ITEM: Final = re.compile(rf"{WEEK}({_SIGN}|[1-7](?![\d:点时次]))(?!个)")
 _WEEKDAY_REST: Final = re.compile(rf"(?:{_SIGN}|[1-7](?![\d:]))(?![年月日天周个号点时分秒小刻次])")
 _ZONE: Final = re.compile(r"@?[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+|@[A-Za-z][A-Za-z0-9_+-]*|(?:UTC|GMT)(?![A-Za-z])")
-_CITY_TIME: Final = re.compile(rf"({choice(CHINESE_CITIES)})时间")
+_CITY_TIME: Final = re.compile(rf"({any_word(CHINESE_CITIES)})时间")
 _DAY_ITEM: Final = re.compile(rf"({NUMBER})\s*[日号]|第\s*({NUMBER})\s*天")
 _DAY_OF_LIST: Final = re.compile(rf"({NUMBER})(?=\s*[、,和到至-]\s*{NUMBER}(?:\s*[、,和到至-]\s*{NUMBER})*\s*[日号])")
 _NTH_WEEKDAY: Final = re.compile(rf"(?:(最后一)|(倒数)?第\s*({NUMBER})\s*)个?\s*{WEEK}({_SIGN})")
@@ -73,7 +73,7 @@ class Days(Times):
         if match is None:
             return None
         year, month, day = (self.number(part) for part in match.groups())
-        return a_date(year, month, day, place)
+        return make_date(year, month, day, place)
 
     def month_day(self) -> MonthDay | None:
         place = self.place
@@ -260,7 +260,7 @@ class Days(Times):
         if match is None:
             return None
         self.take("时间")
-        return zone_marked(match.group(), place)
+        return resolve_marked_zone(match.group(), place)
 
 
 def _weekday(sign: str) -> int:

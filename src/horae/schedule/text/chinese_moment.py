@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .chinese_cursor import choice
+from .chinese_cursor import any_word
 from .chinese_days import Days
 from .chinese_words import DAY_PARTS
 from .moment import MomentWords
 
-_DAY_PART: Final = re.compile(choice(DAY_PARTS))
+_DAY_PART: Final = re.compile(any_word(DAY_PARTS))
 
 
 def read_chinese_moment(text: str) -> MomentWords | None:

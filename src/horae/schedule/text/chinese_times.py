@@ -8,9 +8,16 @@ from typing import Final
 
 from ..refusals import refuse
 from ..warnings import early_hour_note
-from .chinese_cursor import Cursor, choice
+from .chinese_cursor import Cursor, any_word
 from .chinese_words import DAY_PARTS, ENGLISH_UNITS, EXACT_DAYS, NUMBER, SECONDS
-from .clock_words import DayPart, a_time, bare_hour, fits_day_part, in_day_part, twelve_hour
+from .clock_words import (
+    DayPart,
+    fits_day_part,
+    make_time,
+    resolve_bare_hour,
+    resolve_day_part_hour,
+    resolve_twelve_hour,
+)
 
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?")
 _SPOKEN: Final = re.compile(
@@ -19,11 +26,11 @@ _SPOKEN: Final = re.compile(
 )
 _HALF: Final = re.compile(r"(\d{1,2})(?::(\d\d))?\s*(am|pm)(?![A-Za-z])", re.IGNORECASE)
 _BARE_HOUR: Final = re.compile(r"\d{1,2}(?=\s*(?:$|[,、]))")
-_PART: Final = re.compile(rf"{choice(DAY_PARTS)}|[早晚](?=\s*{NUMBER}\s*[点:])")
+_PART: Final = re.compile(rf"{any_word(DAY_PARTS)}|[早晚](?=\s*{NUMBER}\s*[点:])")
 _OFFSET: Final = re.compile(r"([+-])(\d\d):?(\d\d)(?!\d)|Z(?![A-Za-z])")
 _UNITS: Final = SECONDS | EXACT_DAYS | ENGLISH_UNITS
 _DURATION: Final = re.compile(
-    rf"(?:({NUMBER})(?:\.(\d+))?\s*(?:个(半)?)?|(半)个?)\s*({choice(_UNITS)})(半)?", re.IGNORECASE
+    rf"(?:({NUMBER})(?:\.(\d+))?\s*(?:个(半)?)?|(半)个?)\s*({any_word(_UNITS)})(半)?", re.IGNORECASE
 )
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _EARLY_HOURS: Final = range(1, 7)
@@ -125,7 +132,11 @@ class Times(Cursor):
             return found
         bare = self.match(_BARE_HOUR)
         if bare is not None:
-            return in_day_part(part, int(bare.group()), 0, 0, place) if part else bare_hour(int(bare.group()), place)
+            return (
+                resolve_day_part_hour(part, int(bare.group()), 0, 0, place)
+                if part
+                else resolve_bare_hour(int(bare.group()), place)
+            )
         if said is not None and said.group() in ("中午", "午夜", "半夜"):
             return self._named_time(said.group(), before)
         self._index = before
@@ -142,7 +153,9 @@ class Times(Cursor):
         match = self.match(_HALF)
         if match is None:
             return None
-        return twelve_hour(int(match[1]), int(match[2] or 0), 0, afternoon=match[3].lower() == "pm", position=place)
+        return resolve_twelve_hour(
+            int(match[1]), int(match[2] or 0), 0, afternoon=match[3].lower() == "pm", position=place
+        )
 
     def _clock_time(self, part: DayPart | None, place: int) -> time | None:
         match = self.match(_CLOCK)
@@ -151,10 +164,10 @@ class Times(Cursor):
         hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
         if part is not None and 1 <= hour <= 11:
             # With a colon, 下午9:00 is a 12-hour clock time.
-            return a_time(hour + 12 * (part in _AFTERNOON), minute, second, place)
+            return make_time(hour + 12 * (part in _AFTERNOON), minute, second, place)
         if part is not None and hour == 12:
-            return in_day_part(part, hour, minute, second, place)
-        return a_time(hour, minute, second, place, int((match[4] or "").ljust(6, "0")))
+            return resolve_day_part_hour(part, hour, minute, second, place)
+        return make_time(hour, minute, second, place, int((match[4] or "").ljust(6, "0")))
 
     def _spoken_time(self, part: DayPart | None, place: int) -> time | None:
         match = self.match(_SPOKEN)
@@ -163,9 +176,11 @@ class Times(Cursor):
         hour = self.number(match[1])
         minute = 30 if match[2] else 15 if match[3] else 45 if match[4] else self.number(match[5]) if match[5] else 0
         second = self.number(match[6]) if match[6] else 0
-        a_time(min(hour, 23), minute, second, place)
+        make_time(min(hour, 23), minute, second, place)
         self._note_early_hour(part, hour, minute, match.group().strip(), place)
-        return in_day_part(part, hour, minute, second, place) if part else a_time(hour, minute, second, place)
+        return (
+            resolve_day_part_hour(part, hour, minute, second, place) if part else make_time(hour, minute, second, place)
+        )
 
     def _note_early_hour(self, part: DayPart | None, hour: int, minute: int, said: str, place: int) -> None:
         """3点 is 03:00, and many mean the afternoon. A place may be read again once its part of the day is known."""

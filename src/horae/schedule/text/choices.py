@@ -122,11 +122,11 @@ def _zone_in(text: str, schedule: Schedule) -> str:
 
 
 def _described(schedule: Calendar, text: str, *, chinese: bool) -> str:
-    from ..describe import core_sentence  # noqa: PLC0415 - describing loads both languages, and few texts need it
+    from ..describe import describe_core  # noqa: PLC0415 - describing loads both languages, and few texts need it
 
     separator = ", " if not chinese else "，"
     zone = _zone_in(text, schedule).strip()
-    return core_sentence(schedule, "zh" if chinese else "en") + (f"{separator}{zone}" if zone else "")
+    return describe_core(schedule, "zh" if chinese else "en") + (f"{separator}{zone}" if zone else "")
 
 
 def with_choices(refusal: InvalidSchedule, choices: tuple[str, ...]) -> InvalidSchedule:

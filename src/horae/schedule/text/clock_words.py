@@ -33,7 +33,7 @@ def fits_day_part(part: DayPart, hour: int) -> bool:
     return hour in _HOURS[part] or hour in _DAY_HOURS[part]
 
 
-def in_day_part(part: DayPart, hour: int, minute: int, second: int, place: int) -> time:
+def resolve_day_part_hour(part: DayPart, hour: int, minute: int, second: int, place: int) -> time:
     """Resolve 早上9点 or 9 in the evening; 12 at night is refused, since it may begin or end the day."""
     if hour == 12 and part in ("evening", "night", "small_hours"):
         raise refuse("midnight_twice", place)
@@ -45,22 +45,22 @@ def in_day_part(part: DayPart, hour: int, minute: int, second: int, place: int) 
     return time(resolved, minute, second)
 
 
-def bare_hour(hour: int, place: int) -> time:
+def resolve_bare_hour(hour: int, place: int) -> time:
     """Resolve an hour without am or pm: `at 9` is refused as ambiguous, `at 17` is clear."""
     if 1 <= hour <= 12:
         raise refuse(
             "ambiguous_hour", place, hour=hour, morning=f"{hour % 12:02}:00", evening=f"{hour % 12 + 12:02}:00"
         )
-    return a_time(hour, 0, 0, place)
+    return make_time(hour, 0, 0, place)
 
 
-def twelve_hour(hour: int, minute: int, second: int, *, afternoon: bool, position: int) -> time:
+def resolve_twelve_hour(hour: int, minute: int, second: int, *, afternoon: bool, position: int) -> time:
     if not 1 <= hour <= 12:
         raise refuse("hour_does_not_fit", position, hour=hour)
-    return a_time(hour % 12 + 12 * afternoon, minute, second, position)
+    return make_time(hour % 12 + 12 * afternoon, minute, second, position)
 
 
-def a_time(hour: int, minute: int, second: int, place: int, microsecond: int = 0) -> time:
+def make_time(hour: int, minute: int, second: int, place: int, microsecond: int = 0) -> time:
     if hour == 24 and minute == 0 and second == 0:
         raise refuse("hour_24", place)
     if hour > 23 or minute > 59 or second > 59:

@@ -70,7 +70,7 @@ def to_date(day: NamedDay, today: date) -> date:
             return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
         case DayOfMonthAhead(months=months, day=number):
             later = today.year * 12 + today.month - 1 + months
-            return a_date(later // 12, later % 12 + 1, number, None)
+            return make_date(later // 12, later % 12 + 1, number, None)
         case MonthDay():
             return _next_month_day(day, today)
         case _:
@@ -89,14 +89,14 @@ def _next_month_day(month_day: MonthDay, today: date) -> date:
     raise refuse("bad_moment", value=f"{month_day.month:02}-{month_day.day:02}")
 
 
-def exact_moment(day: date, at: time, offset: timedelta | None) -> datetime:
+def combine_moment(day: date, at: time, offset: timedelta | None) -> datetime:
     """The wall time, or with an offset the instant."""
     if offset is None:
         return datetime.combine(day, at)
     return datetime.combine(day, at, tzinfo=UTC) - offset
 
 
-def a_date(year: int, month: int, day: int, place: int | None) -> date:
+def make_date(year: int, month: int, day: int, place: int | None) -> date:
     try:
         return date(year, month, day)
     except ValueError:

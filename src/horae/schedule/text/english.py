@@ -8,7 +8,7 @@ from datetime import timedelta
 from ..calendar import NthWeekday
 from ..refusals import refuse
 from ..value import Moment
-from .dates import DaysAhead, exact_moment
+from .dates import DaysAhead, combine_moment
 from .draft import Draft, Period
 from .english_days import Days
 from .english_words import ADVERBS, DAY_PARTS, MONTHS, ORDINALS, PERIODS, QUARTER, SECONDS, WEEKDAYS
@@ -367,7 +367,7 @@ class _Grammar(Days):
         if day is None:
             raise refuse("date_expected", self.place, value=self.shown)
         at = self.time_of_day() if self.peek().kind == "time" else None
-        return day if at is None else exact_moment(day, at, self.offset())
+        return day if at is None else combine_moment(day, at, self.offset())
 
     def _with(self, place: int) -> None:
         del place

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from ...errors import InvalidSchedule
 from ..refusals import refuse
 from .draft import Draft
-from .english_tokens import Token, TokenKind, tokens_of
+from .english_tokens import Token, TokenKind, tokenize
 from .english_words import RATE_WORDS, VOCABULARY
 
 _END = Token("mark", "", -1)
@@ -20,7 +20,7 @@ class Cursor:
     def __init__(self, text: str, offset: int) -> None:
         self._offset = offset
         self._length = len(text)
-        self._tokens = tokens_of(text, offset)
+        self._tokens = tokenize(text, offset)
         self._index = 0
         self.draft = Draft()
         self.last_word = ""

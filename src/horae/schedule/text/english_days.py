@@ -6,11 +6,11 @@ from datetime import date
 
 from ..calendar import NthWeekday, On
 from ..refusals import refuse
-from .dates import ComingWeekday, DaysAhead, LatestWeekday, MonthDay, NamedDay, WeekdayAhead, a_date
+from .dates import ComingWeekday, DaysAhead, LatestWeekday, MonthDay, NamedDay, WeekdayAhead, make_date
 from .draft import NamedMoment
 from .english_times import Times
 from .english_words import DAY_PARTS, MONTHS, ORDINALS, WEEKDAY_GROUPS, WEEKDAYS, WORKING
-from .zone_words import is_city, looks_like_zone, zone_marked, zone_named
+from .zone_words import is_city, looks_like_zone, resolve_marked_zone, resolve_zone
 
 _ENDINGS = "stndrhSTNDRH"
 
@@ -32,7 +32,9 @@ class Days(Times):
         at = self.time_of_day() if day is None or timed else None
         if day is None and at is None:
             return None
-        day_follows = self.peek_word() in ("today", "tomorrow") or (self.accepts_past and self.peek_word() == "yesterday")
+        day_follows = self.peek_word() in ("today", "tomorrow") or (
+            self.accepts_past and self.peek_word() == "yesterday"
+        )
         if day is None and day_follows:
             day = self.day()
         return NamedMoment(day, at, self.offset() if at is not None else None, place)
@@ -62,14 +64,14 @@ class Days(Times):
         token = self.take_kind("date")
         if token is not None:
             year, month, day = (int(part) for part in token.text.replace("/", "-").replace(".", "-").split("-"))
-            return a_date(year, month, day, token.place)
+            return make_date(year, month, day, token.place)
         before = self._index
         named = self.month_day()
         self.skip_mark(",")
         year_token = self.peek()
         if named is not None and year_token.kind == "number" and len(year_token.text) == 4:
             self._index += 1
-            return a_date(int(year_token.text), named.month, named.day, year_token.place)
+            return make_date(int(year_token.text), named.month, named.day, year_token.place)
         self._index = before
         return None
 
@@ -259,17 +261,17 @@ class Days(Times):
         token = self.peek()
         if token.kind == "zone":
             self._index += 1
-            return zone_marked(token.text, token.place)
+            return resolve_marked_zone(token.text, token.place)
         if token.word and looks_like_zone(token.word):
             self._index += 1
             self.take("time")
-            return zone_named(token.word, token.place)
+            return resolve_zone(token.word, token.place)
         for length in (3, 2, 1):
             words = [self.peek_word(ahead) for ahead in range(length)]
             if all(words) and is_city(" ".join(words)) and self._stands_alone(length):
                 self._index += length
                 self.take("time")
-                return zone_named(" ".join(words), token.place)
+                return resolve_zone(" ".join(words), token.place)
         return None
 
     def _stands_alone(self, length: int) -> bool:

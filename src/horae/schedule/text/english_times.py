@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import time, timedelta
 
 from ...errors import InvalidSchedule
-from ..durations import exact
+from ..durations import parse_spoken_duration
 from ..refusals import refuse
-from .clock_words import DayPart, a_time, bare_hour, in_day_part, twelve_hour
+from .clock_words import DayPart, make_time, resolve_bare_hour, resolve_day_part_hour, resolve_twelve_hour
 from .english_cursor import Cursor
 from .english_words import DAY_PARTS, EXACT_DAYS, MONTHS, SECONDS
 
@@ -52,17 +52,17 @@ class Times(Cursor):
         token = self.peek()
         if token.kind == "duration":
             self._index += 1
-            return exact(token.text, token.place)
+            return parse_spoken_duration(token.text, token.place)
         if token.kind == "number" and self.peek_word(1) in {*SECONDS, *EXACT_DAYS, *_DAYS}:
             self._index += 2
-            return exact(token.text + self._tokens[self._index - 1].word, token.place)
+            return parse_spoken_duration(token.text + self._tokens[self._index - 1].word, token.place)
         if token.word == "half" and (self.peek_word(1) in SECONDS or self.peek_word(2) in SECONDS):
             self._index += 1
             self.take("a", "an")
             return timedelta(seconds=SECONDS[self.next_word()]) / 2
         if token.word in ("a", "an") and self.peek_word(1) in {*SECONDS, *_DAYS}:
             self._index += 2
-            return exact("1" + self._tokens[self._index - 1].word, token.place)
+            return parse_spoken_duration("1" + self._tokens[self._index - 1].word, token.place)
         return None
 
     # --- times of day --------------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class Times(Cursor):
     def check_half_days(self) -> None:
         """Refuse `8:30 and 9:30 pm`: am or pm at one time makes the other one ambiguous."""
         for hour, place in self._open_times if self._clear_times else ():
-            bare_hour(hour, place)
+            resolve_bare_hour(hour, place)
 
     def time_of_day(self) -> time | None:
         token, place = self.peek(), self.place
@@ -103,7 +103,7 @@ class Times(Cursor):
         if self.peek_word(1) in ("times", "time") or self.peek_word(1) in SECONDS or self.peek_word(1) in MONTHS:
             return None
         self._index += 1
-        return self._in_half(int(token.text), 0, 0, place) or bare_hour(int(token.text), place)
+        return self._in_half(int(token.text), 0, 0, place) or resolve_bare_hour(int(token.text), place)
 
     def _clock_time(self, text: str, place: int) -> time:
         whole, _, fraction = text.partition(".")
@@ -113,20 +113,20 @@ class Times(Cursor):
             return found
         if 1 <= hour <= 12:
             self._open_times = (*self._open_times, (hour, place))
-        return a_time(hour, minute, second, place, int(fraction.ljust(6, "0") or 0))
+        return make_time(hour, minute, second, place, int(fraction.ljust(6, "0") or 0))
 
     def _in_half(self, hour: int, minute: int, second: int, place: int) -> time | None:
         """The time if am, pm or a part of the day decides its half of the day; else None."""
         half = self.take("am", "pm")
         if half is not None:
             self._clear_times += 1
-            return twelve_hour(hour, minute, second, afternoon=half == "pm", position=place)
+            return resolve_twelve_hour(hour, minute, second, afternoon=half == "pm", position=place)
         part = self._part_after() or self._part
         if part is None or hour == 0 or (hour > 12 and self._part is None):
             return None
-        a_time(hour, minute, second, place)
+        make_time(hour, minute, second, place)
         self._clear_times += 1
-        return in_day_part(part, hour, minute, second, place)
+        return resolve_day_part_hour(part, hour, minute, second, place)
 
     def _part_after(self) -> DayPart | None:
         """`in the morning`, `at night`."""

@@ -40,7 +40,7 @@ class Token:
         return self.text.lower() if self.kind == "word" else ""
 
 
-def tokens_of(text: str, offset: int = 0) -> list[Token]:
+def tokenize(text: str, offset: int = 0) -> list[Token]:
     """Split text into tokens, with number words as numbers; `offset` is its position in the text that the user typed."""
     tokens: list[Token] = []
     place, dated = 0, False

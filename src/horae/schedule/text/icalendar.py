@@ -14,7 +14,7 @@ from ..refusals import refuse
 from ..rrule import RRule
 from ..value import Moment, first_instant
 from ..zones import find_zone
-from .zone_words import zone_named
+from .zone_words import resolve_zone
 
 _PROPERTY: Final = r"(?:DTSTART|RRULE|EXDATE)[;:]"
 _FIRST_PROPERTY: Final = re.compile(rf"\s*{_PROPERTY}", re.IGNORECASE)
@@ -37,13 +37,13 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class CalendarReading:
+class ParsedCalendar:
     schedule: RRule
     named_zone: bool
     notes: tuple[str, ...] = ()
 
 
-def read_icalendar(text: str, zone: str | None) -> CalendarReading | None:
+def read_icalendar(text: str, zone: str | None) -> ParsedCalendar | None:
     """Parse a calendar entry; None for other text, and for an RRULE line alone, which may be followed by modifiers in words."""
     first = _FIRST_PROPERTY.match(text)
     if first is None or (first.group().strip()[:5].upper() == "RRULE" and not _NEXT_PROPERTY.search(text, first.end())):
@@ -97,7 +97,7 @@ def _read_line(entry: _Entry, line: re.Match[str]) -> None:
         entry.zone = "UTC" if _is_instant(entry.start) else line_zone
 
 
-def _assemble(entry: _Entry, zone: str | None) -> CalendarReading:
+def _assemble(entry: _Entry, zone: str | None) -> ParsedCalendar:
     text, position = entry.rule or ("", 0)
     rule = _parse_rule_at(text, position)
     notes: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def _assemble(entry: _Entry, zone: str | None) -> CalendarReading:
     entry_zone = entry.zone or zone
     exclude = tuple(_to_rule_zone(moment, own_zone, entry_zone) for moment, own_zone in entry.excluded)
     schedule = RRule(rule.text, exclude, start=start, zone=entry_zone)
-    return CalendarReading(schedule, entry.zone is not None, notes)
+    return ParsedCalendar(schedule, entry.zone is not None, notes)
 
 
 def _parse_rule_at(text: str, position: int) -> Rule:
@@ -132,7 +132,7 @@ def _read_zone(line: re.Match[str]) -> str | None:
     if match is None:
         return None
     group = 1 if match[1] is not None else 2
-    return zone_named(match[group], line.start(2) + match.start(group))
+    return resolve_zone(match[group], line.start(2) + match.start(group))
 
 
 def _is_instant(moment: Moment) -> bool:

@@ -8,15 +8,15 @@ from typing import Final, NamedTuple
 
 from ...errors import InvalidSchedule
 from ..canonical import read_moment
-from ..durations import exact
+from ..durations import parse_spoken_duration
 from ..instants import SECOND, to_datetime, to_instant, wall_reading
 from ..value import first_instant, is_wall, last_instant
 from ..zones import find_zone
 from .clock_words import DayPart
 from .dates import ComingWeekday, LatestWeekday, MonthDay, NamedDay, to_date
-from .parse import has_chinese, plain_signs, read_draft
+from .parse import has_chinese, normalize_characters, read_draft
 
-LONGEST_MOMENT: Final = 200
+MAX_MOMENT_LENGTH: Final = 200
 """Maximum length in characters; bounds the parsing time."""
 _DAYS_AGO: Final = {"today": 0, "yesterday": 1, "tomorrow": -1, "今天": 0, "昨天": 1, "前天": 2, "明天": -1, "后天": -2}
 _NOW: Final = ("now", "现在")
@@ -46,7 +46,7 @@ _FORWARDED_REFUSALS: Final = frozenset({"ambiguous_hour"})
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-class Stretch(NamedTuple):
+class TimeSpan(NamedTuple):
     """A time span, both ends included; for an instant they are equal."""
 
     first: datetime
@@ -67,7 +67,7 @@ class MomentWords(NamedTuple):
     zone: str | None = None
 
 
-def read_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
+def read_time_span(text: str, zone: str, now: datetime) -> TimeSpan | None:
     """The instant or the span of a day that `text` names in `zone`; None where it names none.
 
     An hour that could be morning or evening is refused with both choices.
@@ -75,13 +75,13 @@ def read_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
     return _read_checked(text, zone, now, in_words=True)
 
 
-def read_exact_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
-    """Like `read_stretch`, without phrases of the schedule language: ISO 8601, `02:00`, `yesterday 02:00`, `5m ago`."""
+def read_exact_time_span(text: str, zone: str, now: datetime) -> TimeSpan | None:
+    """Like `read_time_span`, without phrases of the schedule language: ISO 8601, `02:00`, `yesterday 02:00`, `5m ago`."""
     return _read_checked(text, zone, now, in_words=False)
 
 
-def _read_checked(text: str, zone: str, now: datetime, *, in_words: bool) -> Stretch | None:
-    if len(text) > LONGEST_MOMENT:
+def _read_checked(text: str, zone: str, now: datetime, *, in_words: bool) -> TimeSpan | None:
+    if len(text) > MAX_MOMENT_LENGTH:
         return None
     try:
         span = _read_exact(text, zone, now)
@@ -98,10 +98,10 @@ def _read_checked(text: str, zone: str, now: datetime, *, in_words: bool) -> Str
     return span if is_countable else None
 
 
-def _read_exact(text: str, zone: str, now: datetime) -> Stretch | None:
+def _read_exact(text: str, zone: str, now: datetime) -> TimeSpan | None:
     lowered = text.strip().lower()
     if lowered in _NOW:
-        return Stretch(now, now)
+        return TimeSpan(now, now)
     day, _, rest = lowered.partition(" ")
     clock = rest.strip()
     if day in _DAYS_AGO and (not clock or _TIME.fullmatch(clock)):
@@ -110,14 +110,14 @@ def _read_exact(text: str, zone: str, now: datetime) -> Stretch | None:
         return _span_on(_today(zone, now), _clock_time(lowered), zone)
     if ago := _AGO.fullmatch(lowered):
         length = _parse_length(ago.group(1) or ago.group(2))
-        return None if length is None else Stretch(now - length, now - length)
+        return None if length is None else TimeSpan(now - length, now - length)
     moment = read_moment(text.strip())
     if moment is None:
         return None
     if not isinstance(moment, datetime):
         return _span_on(moment, None, zone)
     at = _to_instant(moment, zone)
-    return Stretch(at, at)
+    return TimeSpan(at, at)
 
 
 def _clock_time(clock: str) -> time | None:
@@ -133,11 +133,11 @@ def _parse_length(text: str) -> timedelta | None:
     for chinese, short in _CHINESE_UNITS:
         text = text.replace(chinese, short)
     text = "".join(text.split())
-    return exact(text, 0) if _LENGTH.fullmatch(text) else None
+    return parse_spoken_duration(text, 0) if _LENGTH.fullmatch(text) else None
 
 
-def _read_words(text: str, zone: str, now: datetime) -> Stretch | None:
-    normalized = plain_signs(text)
+def _read_words(text: str, zone: str, now: datetime) -> TimeSpan | None:
+    normalized = normalize_characters(text)
     words = _moment_words(normalized)
     return _read_delay(normalized, now) if words is None else _resolve_words(words, words.zone or zone, now)
 
@@ -153,23 +153,23 @@ def _moment_words(normalized: str) -> MomentWords | None:
     return read_english_moment(normalized)
 
 
-def _read_delay(normalized: str, now: datetime) -> Stretch | None:
+def _read_delay(normalized: str, now: datetime) -> TimeSpan | None:
     """`in 20m`, `20分钟后`."""
     draft = read_draft(normalized)
     if draft.delay is None or draft.filled() != {"delay"}:
         return None
-    return Stretch(now + draft.delay, now + draft.delay)
+    return TimeSpan(now + draft.delay, now + draft.delay)
 
 
-def _resolve_words(words: MomentWords, zone: str, now: datetime) -> Stretch | None:
+def _resolve_words(words: MomentWords, zone: str, now: datetime) -> TimeSpan | None:
     day = _resolve_date(words, _wall_now(zone, now))
     if words.at is not None and words.offset is not None:
         at = datetime.combine(day, words.at, tzinfo=UTC) - words.offset
-        return Stretch(at, at) if isinstance(words.day, date) else None
+        return TimeSpan(at, at) if isinstance(words.day, date) else None
     if words.at is None and words.part is not None:
         begin, end = _PART_HOURS[words.part]
         after = datetime.combine(day, time()) + timedelta(hours=end)
-        return Stretch(_to_instant(datetime.combine(day, time(begin)), zone), _to_instant(after, zone) - _MICROSECOND)
+        return TimeSpan(_to_instant(datetime.combine(day, time(begin)), zone), _to_instant(after, zone) - _MICROSECOND)
     return _span_on(day, words.at, zone)
 
 
@@ -206,11 +206,11 @@ def _wall_now(zone: str, now: datetime) -> datetime:
     return wall_reading(second + find_zone(zone).offset(second))
 
 
-def _span_on(day: date, at: time | None, zone: str) -> Stretch:
+def _span_on(day: date, at: time | None, zone: str) -> TimeSpan:
     if at is None:
-        return Stretch(_to_instant(day, zone), to_datetime(last_instant(day, find_zone(zone))).astimezone(UTC))
+        return TimeSpan(_to_instant(day, zone), to_datetime(last_instant(day, find_zone(zone))).astimezone(UTC))
     instant = _to_instant(datetime.combine(day, at), zone)
-    return Stretch(instant, instant)
+    return TimeSpan(instant, instant)
 
 
 def _to_instant(moment: date | datetime, zone: str) -> datetime:

@@ -13,7 +13,7 @@ from ..evaluate import next as next_after
 from ..refusals import refuse
 from ..rrule import RRule, refuse_if_endless
 from ..value import Past, Schedule
-from .assemble import assemble, modifiers_of
+from .assemble import assemble, read_modifiers
 from .draft import Draft
 from .icalendar import read_icalendar
 from .machine import (
@@ -27,9 +27,9 @@ from .machine import (
     split_rrule,
     split_zone_prefix,
 )
-from .zone_words import zone_named
+from .zone_words import resolve_zone
 
-LONGEST_TEXT: Final = 2000
+MAX_TEXT_LENGTH: Final = 2000
 _QUESTIONS: Final = frozenset({"once_or_weekly", "once_or_monthly", "midnight_twice", "hour_24"})
 _MOST_PARTS: Final = 64  # more than any sentence has commas
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
@@ -44,7 +44,7 @@ _QUOTED: Final = re.compile(r"""\s*["'“”‘’「」]?(.*?)[.!。]?["'“”
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedText:
     """A parsed schedule; `relative` if the same words mean another schedule at another time.
 
     `named_zone` is true if the text itself names the zone, false if a default was used.
@@ -56,12 +56,12 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def read(text: str, *, zone: str | None, now: datetime) -> Reading:
+def parse_text(text: str, *, zone: str | None, now: datetime) -> ParsedText:
     """Parse `text`; `zone` is the default where it names none. Raises InvalidSchedule with a position in the text."""
-    if len(text) > LONGEST_TEXT:
-        raise refuse("too_long", LONGEST_TEXT, length=len(text), most=LONGEST_TEXT)
+    if len(text) > MAX_TEXT_LENGTH:
+        raise refuse("too_long", MAX_TEXT_LENGTH, length=len(text), most=MAX_TEXT_LENGTH)
     try:
-        reading = _read(plain_signs(text), zone, now)
+        reading = _read(normalize_characters(text), zone, now)
         refuse_if_endless(reading.schedule)
     except InvalidSchedule as refusal:
         raise (_bare_duration(text, zone, now) or _offer_choices(refusal, text, zone, now)).located(text) from None
@@ -72,7 +72,7 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
 
 def _bare_duration(text: str, zone: str | None, now: datetime) -> InvalidSchedule | None:
     """The refusal of text that is only a duration, such as `5s`, `10 minutes` or `5分钟`; None for anything else."""
-    normalized = plain_signs(text).strip()
+    normalized = normalize_characters(text).strip()
     if not _DURATION.fullmatch(normalized):
         return None
     chinese = has_chinese(normalized)
@@ -97,12 +97,12 @@ def _offer_choices(refusal: InvalidSchedule, text: str, zone: str | None, now: d
             raise refuse("already_past", 0, value=candidate, later="")
         return schedule
 
-    plain = plain_signs(text)
+    plain = normalize_characters(text)
     choices = find_choices(refusal, plain, parse, chinese=has_chinese(plain))
     return with_choices(refusal, choices) if choices else refusal
 
 
-def plain_signs(text: str) -> str:
+def normalize_characters(text: str) -> str:
     """Normalize characters one to one; quotes around the text and a full stop after it become blanks."""
     normalized = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
     match = _QUOTED.fullmatch(normalized)
@@ -112,32 +112,32 @@ def plain_signs(text: str) -> str:
     return " " * begin + normalized[begin:end] + " " * (len(normalized) - end)
 
 
-def _read(text: str, zone: str | None, now: datetime) -> Reading:
+def _read(text: str, zone: str | None, now: datetime) -> ParsedText:
     if not text.strip():
         raise refuse("empty", 0)
     if text.lstrip().startswith("{"):
         schedule = read_json(text)
-        return Reading(schedule.with_defaults(zone), named_zone=schedule.zone is not None)
+        return ParsedText(schedule.with_defaults(zone), named_zone=schedule.zone is not None)
     calendar_entry = read_icalendar(text, zone)
     if calendar_entry is not None:
-        return Reading(calendar_entry.schedule, named_zone=calendar_entry.named_zone, notes=calendar_entry.notes)
+        return ParsedText(calendar_entry.schedule, named_zone=calendar_entry.named_zone, notes=calendar_entry.notes)
     prefixed = split_zone_prefix(text)
     if prefixed is not None:
         name, begin = prefixed
-        rest = _read(" " * begin + text[begin:], zone_named(name, text.index(name)), now)
+        rest = _read(" " * begin + text[begin:], resolve_zone(name, text.index(name)), now)
         return replace(rest, named_zone=True)
     source_match = _BRACKETED_SOURCE.search(text)
     if source_match is not None:
         return _read_with_source(text[: source_match.start()], source_match[1], zone, now)
     schedule_or_none = read_every_alias(text, zone) or read_repeating_interval(text, zone)
     return (
-        Reading(schedule_or_none)
+        ParsedText(schedule_or_none)
         if schedule_or_none is not None
         else _read_machine(text, zone, now) or _read_phrase(text, zone, now)
     )
 
 
-def _read_machine(text: str, zone: str | None, now: datetime) -> Reading | None:
+def _read_machine(text: str, zone: str | None, now: datetime) -> ParsedText | None:
     """Parse cron and RRULE with modifiers in words after them; None for other text."""
     cron = split_cron(text)
     if cron is not None:
@@ -156,12 +156,12 @@ def _read_at_offset(offset: int, reader: Any, source: str, zone: str | None) -> 
         raise refusal.located(source, 0).located(" " * offset + source, offset) from None
 
 
-def _apply_modifiers(schedule: Schedule, text: str, begin: int, now: datetime) -> Reading:
+def _apply_modifiers(schedule: Schedule, text: str, begin: int, now: datetime) -> ParsedText:
     if not text[begin:].strip():
-        return Reading(schedule)
+        return ParsedText(schedule)
     draft = read_draft(text[begin:], begin)
-    modifiers, relative = modifiers_of(draft, schedule.zone, now, exclude=isinstance(schedule, RRule))
-    return Reading(replace(schedule, **modifiers), relative, draft.zone is not None, tuple(draft.notes))
+    modifiers, relative = read_modifiers(draft, schedule.zone, now, exclude=isinstance(schedule, RRule))
+    return ParsedText(replace(schedule, **modifiers), relative, draft.zone is not None, tuple(draft.notes))
 
 
 def has_chinese(text: str) -> bool:
@@ -179,13 +179,13 @@ def read_draft(text: str, offset: int = 0) -> Draft:
     return read_english(text, offset)
 
 
-def _read_phrase(text: str, zone: str | None, now: datetime) -> Reading:
+def _read_phrase(text: str, zone: str | None, now: datetime) -> ParsedText:
     draft = read_draft(text)
     assembled = assemble(draft, zone, now)
-    return Reading(assembled.schedule, assembled.relative, draft.zone is not None, tuple(draft.notes))
+    return ParsedText(assembled.schedule, assembled.relative, draft.zone is not None, tuple(draft.notes))
 
 
-def _read_with_source(front: str, source: str, zone: str | None, now: datetime) -> Reading:
+def _read_with_source(front: str, source: str, zone: str | None, now: datetime) -> ParsedText:
     """Parse a description with its source in brackets: the source is used, and the words must describe the same schedule."""
     reading = _read_machine(source, zone, now)
     ends = [match.start() for match in re.finditer(",|$", front)] if reading else []
@@ -199,7 +199,7 @@ def _read_with_source(front: str, source: str, zone: str | None, now: datetime) 
     raise refuse("source_differs", 0)
 
 
-def _try_modifiers(reading: Reading, front: str, begin: int, now: datetime) -> Reading | None:
+def _try_modifiers(reading: ParsedText, front: str, begin: int, now: datetime) -> ParsedText | None:
     try:
         return _apply_modifiers(reading.schedule, front, begin, now)
     except InvalidSchedule:
@@ -207,7 +207,7 @@ def _try_modifiers(reading: Reading, front: str, begin: int, now: datetime) -> R
 
 
 def _describes(words: str, schedule: Schedule) -> bool:
-    from ..describe import core_sentence  # noqa: PLC0415 - avoids an import cycle
+    from ..describe import describe_core  # noqa: PLC0415 - avoids an import cycle
 
     languages: tuple[Language, ...] = ("en", "zh")
-    return any(core_sentence(schedule, each).translate(_FULL_WIDTH) == words for each in languages)
+    return any(describe_core(schedule, each).translate(_FULL_WIDTH) == words for each in languages)

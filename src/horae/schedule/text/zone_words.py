@@ -8,7 +8,7 @@ from typing import Final
 from ..cron_fields import ALIASES
 from ..refusals import refuse
 from ..tzif import zone_names
-from ..zones import unknown_zone
+from ..zones import refuse_unknown_zone
 
 CHINESE_CITIES: Final = {
     "北京": "Asia/Shanghai",
@@ -158,13 +158,13 @@ def _zones_by_city() -> dict[str, str]:
     return zones | _COMMON_NAMES
 
 
-def zone_marked(word: str, position: int) -> str:
+def resolve_marked_zone(word: str, position: int) -> str:
     """Resolve a word that may be marked with @: then an exact name is tried first (@EST is the zone of that name)."""
     name = word.removeprefix("@")
-    return name if word.startswith("@") and name in zone_names() else zone_named(name, position)
+    return name if word.startswith("@") and name in zone_names() else resolve_zone(name, position)
 
 
-def zone_named(word: str, position: int | None) -> str:
+def resolve_zone(word: str, position: int | None) -> str:
     """Resolve a zone from its name in any case, or from a city; refuses unknown and ambiguous names."""
     chinese = CHINESE_CITIES.get(word.strip().removesuffix("时间"))
     if chinese is not None:
@@ -179,7 +179,7 @@ def zone_named(word: str, position: int | None) -> str:
     if zone is None and folded in ("reboot", "fortnightly", "every_minute", "startup"):
         raise refuse("unknown_alias", position, alias=f"@{word}", known=", ".join(ALIASES))
     if zone is None:
-        raise unknown_zone(word, position)
+        raise refuse_unknown_zone(word, position)
     return zone
 
 

@@ -22,15 +22,15 @@ from ...model.accounts.account import (
     is_owner_name,
 )
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas, Scope
-from ...model.lane import agent_in, agent_lane
-from ...model.record import Writing
+from ...model.lane import agent_lane, agent_of_lane
+from ...model.record import RecordWrite
 from ...model.refusals import refuse as refuse_task
-from ..runs.lanes import MOST_IN_LANE
-from ..tasks.task_quota import SEATS, guest_key
+from ..runs.lanes import MAX_LANE_LIMIT
+from ..tasks.task_quota import QUOTA_KIND, agent_record_key
 from .audit import Audit
-from .known_agents import SHOW, check_agent
-from .owners import Accounts, Keeping, nothing_to_do, read_limits
-from .record_conflicts import unless_changed
+from .known_agents import SHOW_COMMAND, check_agent
+from .owners import Accounts, Keeping, ignore_owner, read_limits
+from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
 from .sweep_record import SWEEP_KIND, sweep_writing
@@ -52,7 +52,7 @@ class Agents:
         self._on_write = on_write
         self.on_change: Callable[[], None] = lambda: None
         """Called after limits were changed: cached quotas are out of date."""
-        self.on_quotas: Callable[[str], Awaitable[object]] = nothing_to_do
+        self.on_quotas: Callable[[str], Awaitable[object]] = ignore_owner
         """Called with the owner's name after limits were changed, so that lowered quotas count at once."""
 
     async def get(self, principal: Principal, agent: str, owner: str | None = None) -> Agent:
@@ -61,7 +61,7 @@ class Agents:
         principal.require_scope(Scope.READ)
         account = self._check_agent_owner(principal, agent, owner)
         if agent != ALL_AGENTS:
-            await check_agent(self._store, principal, account, agent, SHOW)
+            await check_agent(self._store, principal, account, agent, SHOW_COMMAND)
         return await self._load_agent(account, agent)
 
     async def is_stopped(self, who: Principal) -> bool:
@@ -83,7 +83,9 @@ class Agents:
             row = self._audit.row(principal, "agent.put", agent, {"fields": sorted(quotas)}, owner=account)
             version = None if known is None else known.version
             sweep = sweep_writing(account, tuple(quotas), await self._store.get_record(SWEEP_KIND, account))
-            if await self._store.write_records((Writing(agent_record(account, agent, after), version), *row, *sweep)):
+            if await self._store.write_records(
+                (RecordWrite(agent_record(account, agent, after), version), *row, *sweep)
+            ):
                 self.on_change()
                 await self._set_lanes(account, agent)
                 await self.on_quotas(account)
@@ -111,7 +113,7 @@ class Agents:
 
     async def _load_agent(self, owner: str, agent: str) -> Agent:
         own = agent_limits(await self._store.get_record(AGENT_KIND, agent_key(owner, agent)))
-        quota_record = await self._store.get_record(SEATS, guest_key(owner, agent))
+        quota_record = await self._store.get_record(QUOTA_KIND, agent_record_key(owner, agent))
         body = {} if quota_record is None else json.loads(quota_record.body)
         quotas = await self.quotas(owner, agent)
         return Agent(agent, owner, quotas, own, bool(body.get("stopped")), bool(body.get("revoked")))
@@ -120,12 +122,14 @@ class Agents:
         """Apply a new limit of concurrent runs at once, also to agents that have their lane already."""
         if agent == ALL_AGENTS:
             lanes = (each.name for each in await self._store.lanes())
-            names = [name for lane in lanes if (name := agent_in(owner, lane)) is not None]
+            names = [name for lane in lanes if (name := agent_of_lane(owner, lane)) is not None]
         else:
             names = [agent]
         for name in names:
             runs = (await self.quotas(owner, name)).concurrent_runs
-            await unless_changed(self._store.set_lane(agent_lane(owner, name), MOST_IN_LANE if runs is None else runs))
+            await write_unless_changed(
+                self._store.set_lane(agent_lane(owner, name), MAX_LANE_LIMIT if runs is None else runs)
+            )
 
     def _check_agent_owner(self, principal: Principal, agent: str, owner: str | None) -> str:
         """Return the owner whose agent is meant; refuses foreign owners and bad agent names."""

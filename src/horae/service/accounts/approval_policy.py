@@ -13,13 +13,13 @@ from ...lifecycle.conclude import facts_after
 from ...model.accounts.agent_label import agent_of
 from ...model.change import Change, Facts
 from ...model.policy import to_json as policies_to_json
-from ...model.task import FRESH, GOING, PauseCause, Target, Task
+from ...model.task import NEW_TASK_STATUS, OPEN_STATES, PauseCause, Target, Task
 from ...schedule import to_json
 from .refusals import refuse
 
 APPROVED_LABEL: Final = "horae/approved"
 """Label with the approved digest; like all labels with this prefix, only the service writes it."""
-UNGATED: Final = frozenset({"event"})
+EXEMPT_KINDS: Final = frozenset({"event"})
 """Target kinds that agents may schedule without approval: an event only notifies listeners."""
 FUNCTION: Final = "function"
 ANY_FUNCTION: Final = "*"
@@ -53,14 +53,14 @@ def with_approval(task: Task) -> Task:
     return unapproved._replace(labels=tuple(sorted((*unapproved.labels, (APPROVED_LABEL, digest_of(unapproved))))))
 
 
-class Gate(NamedTuple):
+class ApprovalPolicy(NamedTuple):
     """Decides which tasks of agents need approval: all but events, and the functions that the operator allows."""
 
     functions: frozenset[str] = frozenset()
     """Names of functions that agents may schedule without approval; `*` stands for all."""
 
     def needs_approval(self, task: Task) -> bool:
-        if agent_of(task) is None or task.target.kind in UNGATED:
+        if agent_of(task) is None or task.target.kind in EXEMPT_KINDS:
             return False
         return not self._allows(task.target)
 
@@ -78,10 +78,10 @@ class Gate(NamedTuple):
         if task is None or not self.awaits_approval(task):
             return change
         change = change._replace(task=without_approval(task))
-        facts = before or Facts(task, change.status or FRESH)
-        if facts_after(facts, change).status.state not in GOING:
+        facts = before or Facts(task, change.status or NEW_TASK_STATUS)
+        if facts_after(facts, change).status.state not in OPEN_STATES:
             return change
-        return followed(facts, change, lambda after: _pause_for_approval(after, now))
+        return combine_decisions(facts, change, lambda after: _pause_for_approval(after, now))
 
     def _allows(self, target: Target) -> bool:
         if target.kind != FUNCTION or not self.functions:
@@ -89,7 +89,7 @@ class Gate(NamedTuple):
         return ANY_FUNCTION in self.functions or json.loads(target.spec).get("name") in self.functions
 
 
-STRICT: Final = Gate()
+STRICT_POLICY: Final = ApprovalPolicy()
 """Every function of an agent needs approval."""
 
 
@@ -97,7 +97,7 @@ def _pause_for_approval(facts: Facts, now: datetime) -> Change:
     return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL, note=_PAUSE_NOTE)
 
 
-def followed(facts: Facts, first: Change, decide: Callable[[Facts], Change]) -> Change:
+def combine_decisions(facts: Facts, first: Change, decide: Callable[[Facts], Change]) -> Change:
     """Combine two decisions into one change: the second one sees the facts after the first."""
     second = decide(facts_after(facts, first))
     put = {entry.slot: entry for entry in (*first.put, *second.put)}

@@ -13,19 +13,19 @@ from ...lifecycle import control, edit
 from ...model.accounts.account import AGENT_CHARACTERS, is_agent_name
 from ...model.accounts.principal import AGENT_LABEL, Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
-from ...model.page import LARGEST_PAGE
-from ...model.task import GOING, PauseCause, TaskState
+from ...model.page import MAX_PAGE_SIZE
+from ...model.task import OPEN_STATES, PauseCause, TaskState
 from ...ports.store import TaskFilter
 from ..query.argument_checks import check_id
-from ..tasks.commit import Committing, Deed
+from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import check_schedule
-from ..tasks.task_quota import Keeping, Seats, seat_of
-from .approval_policy import STRICT, Gate, followed, with_approval
+from ..tasks.task_quota import Keeping, TaskQuota, load_agent_record
+from .approval_policy import STRICT_POLICY, ApprovalPolicy, combine_decisions, with_approval
 from .approval_policy import digest_of as digest_of  # noqa: PLC0414 - callers that approve need the digest too
 from .audit import Audit
-from .known_agents import RESTART, STOP, check_agent
+from .known_agents import RESTART_COMMAND, STOP_COMMAND, check_agent
 from .refusals import refuse
-from .rights import refuse_agent, seen_by
+from .rights import refuse_agent, restrict_filter
 from .secret_grants import SecretGrants
 
 _STOP_NOTE = "its agent was stopped"
@@ -37,10 +37,10 @@ class Approvals:
         store: Keeping,
         clock: Clock,
         *,
-        writer: Committing,
-        quota: Seats,
+        writer: TaskWriter,
+        quota: TaskQuota,
         audit: Audit,
-        approval_policy: Gate = STRICT,
+        approval_policy: ApprovalPolicy = STRICT_POLICY,
         on_write: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
@@ -57,7 +57,7 @@ class Approvals:
         principal.require_scope(Scope.WRITE)
         await self._check_secrets(principal, task_id)
         now = self._clock.now()
-        action = Deed("task.approve", lambda _facts, _change: {"digest": digest})
+        action = AuditAction("task.approve", lambda _facts, _change: {"digest": digest})
         facts = await self._writer.change(
             principal, task_id, lambda facts: self._approve_change(principal, facts, digest, now), action
         )
@@ -81,9 +81,9 @@ class Approvals:
 
     async def pause_revoked(self, principal: Principal, owner: str, agent: str) -> int:
         """Pause the tasks of an agent whose last token was revoked; return how many were paused."""
-        action = Deed("task.pause", lambda _facts, _change: {"cause": "token.revoke"})
+        action = AuditAction("task.pause", lambda _facts, _change: {"cause": "token.revoke"})
         changed = await self._change_all(
-            principal, TaskFilter(owner, GOING, labels=((AGENT_LABEL, agent),)), _revoke_change, action
+            principal, TaskFilter(owner, OPEN_STATES, labels=((AGENT_LABEL, agent),)), _revoke_change, action
         )
         self._on_write(None)
         return changed
@@ -104,33 +104,43 @@ class Approvals:
             raise refuse("no_such_owner", name=account)
         if not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
-        await check_agent(self._store, principal, account, agent, STOP if stopped else RESTART)
-        if not stopped and json.loads((await seat_of(self._store, account, agent))[0].body).get("revoked"):
+        await check_agent(self._store, principal, account, agent, STOP_COMMAND if stopped else RESTART_COMMAND)
+        if not stopped and json.loads((await load_agent_record(self._store, account, agent))[0].body).get("revoked"):
             raise refuse("agent_revoked", agent=agent, owner=account)
         audit_action = "agent.stop" if stopped else "agent.restart"
         row = self._audit.row(principal, audit_action, agent, owner=account)
         # First the stop record, then the tasks: a task made in between is found, and none is made afterwards.
         await self._quota.set_stopped(account, agent, row, stopped=stopped)
-        task_action = Deed("task.pause" if stopped else "task.resume", lambda _facts, _change: {"cause": audit_action})
+        task_action = AuditAction(
+            "task.pause" if stopped else "task.resume", lambda _facts, _change: {"cause": audit_action}
+        )
         changed = await self._change_all(
-            principal, TaskFilter(account, GOING, labels=((AGENT_LABEL, agent),)), decide, task_action
+            principal, TaskFilter(account, OPEN_STATES, labels=((AGENT_LABEL, agent),)), decide, task_action
         )
         self._on_write(None)
         return changed
 
     async def _change_all(
-        self, principal: Principal, task_filter: TaskFilter, decide: Callable[[Facts, datetime], Change], action: Deed
+        self,
+        principal: Principal,
+        task_filter: TaskFilter,
+        decide: Callable[[Facts, datetime], Change],
+        action: AuditAction,
     ) -> int:
         now, changed, after = self._clock.now(), 0, None
         while True:
-            page = await self._store.tasks(seen_by(principal, task_filter), after, LARGEST_PAGE)
+            page = await self._store.tasks(restrict_filter(principal, task_filter), after, MAX_PAGE_SIZE)
             for facts in page.items:
-                changed += await self._change_one(principal, facts.task.id, lambda current: decide(current, now), action)
+                changed += await self._change_one(
+                    principal, facts.task.id, lambda current: decide(current, now), action
+                )
             after = page.after
             if after is None:
                 return changed
 
-    async def _change_one(self, principal: Principal, task_id: str, decide: ControlDecision, action: Deed) -> bool:
+    async def _change_one(
+        self, principal: Principal, task_id: str, decide: ControlDecision, action: AuditAction
+    ) -> bool:
         """Return whether anything changed; a task that ended meanwhile needs no change."""
         is_changed: list[bool] = [False]
 
@@ -159,7 +169,7 @@ class Approvals:
             return change
         if task.owner == principal.owner:
             check_schedule(principal, task.schedule, now, facts.status.counted)
-        return followed(facts, change, lambda after: control.resume(after, now))
+        return combine_decisions(facts, change, lambda after: control.resume(after, now))
 
     def _restart_change(self, facts: Facts, now: datetime) -> Change:
         pause = facts.status.pause

@@ -15,17 +15,17 @@ from ...clock import Clock
 from ...entropy import entropy
 from ...errors import StoreFull
 from ...model.accounts.principal import Principal, Scope
-from ...model.ids import EPOCH, microseconds
-from ...model.page import LARGEST_PAGE, Page
-from ...model.record import Record, Writing
+from ...model.ids import EPOCH, to_microseconds
+from ...model.page import MAX_PAGE_SIZE, Page
+from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...ports.records import Records
 from ..query.argument_checks import check_page
 from .rights import refuse_agent
 
-OPEN: Final = "audit.open"
-SEALED: Final = "audit"
-HEAD: Final = "audit.head"
+OPEN_KIND: Final = "audit.open"
+SEALED_KIND: Final = "audit"
+HEAD_KIND: Final = "audit.head"
 _HEAD_KEY: Final = "head"
 _SEAL_BATCH: Final = 200
 _encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -56,7 +56,7 @@ class AuditRow(NamedTuple):
     hash: str
 
 
-class Verdict(NamedTuple):
+class ChainVerdict(NamedTuple):
     """Result of a check. `broken` is the first number at which the chain is altered, missing, or cut off at the end.
 
     A copy of `head` that is kept elsewhere also reveals that the whole chain was rewritten.
@@ -96,7 +96,7 @@ class Audit:
         detail: Mapping[str, Any] = _NO_DETAIL,
         *,
         owner: str | None = None,
-    ) -> tuple[Writing, ...]:
+    ) -> tuple[RecordWrite, ...]:
         """Return the record to write with a change; empty for a principal without an actor.
 
         `owner` is the owner of the subject, if it is not the caller's own. Put no payload and no secret into `detail`.
@@ -118,8 +118,8 @@ class Audit:
             "detail": dict(detail),
         }
         # The counter keeps the order of calls within a process, also while the clock stands still.
-        key = f"{max(0, microseconds(now)):020d}-{next(self._counter):010d}-{self._entropy(6).hex()}"
-        return (Writing(Record(OPEN, key, subject_owner, _canonical(body))),)
+        key = f"{max(0, to_microseconds(now)):020d}-{next(self._counter):010d}-{self._entropy(6).hex()}"
+        return (RecordWrite(Record(OPEN_KIND, key, subject_owner, _canonical(body))),)
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[AuditRow]:
         """Return rows, newest first: all for an admin, for others the rows about their own subjects."""
@@ -131,16 +131,16 @@ class Audit:
         with suppress(StoreFull):
             await self.seal()
         try:
-            page = await self._records.records(SEALED, principal.owner_filter, after, limit, newest=True)
+            page = await self._records.records(SEALED_KIND, principal.owner_filter, after, limit, newest=True)
         except (ValueError, OverflowError):
-            raise refuse_task("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
+            raise refuse_task("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE) from None
         return Page(tuple(_parse_row(record) for record in page.items), page.after)
 
     async def seal(self) -> int:
         """Append open rows, in the order of their keys, to the chain; return how many this process has sealed."""
         sealed = lost = 0
         while lost < _TRIES:
-            page = await self._records.records(OPEN, limit=_SEAL_BATCH)
+            page = await self._records.records(OPEN_KIND, limit=_SEAL_BATCH)
             if not page.items:
                 return sealed
             head = await self._head()
@@ -158,7 +158,7 @@ class Audit:
         self._is_stuck = True
         return sealed
 
-    async def verify(self, principal: Principal) -> Verdict:
+    async def verify(self, principal: Principal) -> ChainVerdict:
         """Check the whole chain, row by row, including rows that are sealed meanwhile."""
         principal.require_scope(Scope.ADMIN)
         start = await self._head()
@@ -173,15 +173,15 @@ class Audit:
             if end.number <= walk.number or not await self._has_row_after(walk.number):
                 return await self._verdict(walk, _first_difference(end.number, walk.number))
 
-    async def _verdict(self, walk: _ChainWalk, broken: int | None = None) -> Verdict:
-        open_rows = len((await self._records.records(OPEN, limit=LARGEST_PAGE)).items)
-        return Verdict(broken is None, walk.rows, open_rows, broken, walk.hash)
+    async def _verdict(self, walk: _ChainWalk, broken: int | None = None) -> ChainVerdict:
+        open_rows = len((await self._records.records(OPEN_KIND, limit=MAX_PAGE_SIZE)).items)
+        return ChainVerdict(broken is None, walk.rows, open_rows, broken, walk.hash)
 
     async def _chain(self, number: int) -> AsyncIterator[Record]:
         """Yield the sealed rows after that number."""
         after: str | None = _key(number) if number else None
         while True:
-            page = await self._records.records(SEALED, after=after, limit=LARGEST_PAGE)
+            page = await self._records.records(SEALED_KIND, after=after, limit=MAX_PAGE_SIZE)
             for record in page.items:
                 yield record
             after = page.after
@@ -189,11 +189,11 @@ class Audit:
                 return
 
     async def _has_row_after(self, number: int) -> bool:
-        return await self._records.get_record(SEALED, _key(number + 1)) is not None
+        return await self._records.get_record(SEALED_KIND, _key(number + 1)) is not None
 
     async def _head(self) -> _Head:
         """Read the head; an unreadable one counts as missing."""
-        record = await self._records.get_record(HEAD, _HEAD_KEY)
+        record = await self._records.get_record(HEAD_KIND, _HEAD_KEY)
         try:
             body = {} if record is None else json.loads(record.body)
             head = _Head(int(body["number"]), body["hash"], int(body["first"]), body["before"])
@@ -225,18 +225,18 @@ class _ChainWalk:
         return True
 
 
-def _seal_writings(head: _Head, rows: Sequence[Record]) -> list[Writing]:
+def _seal_writings(head: _Head, rows: Sequence[Record]) -> list[RecordWrite]:
     number, before = head.number, head.hash
-    sealed: list[Writing] = []
+    sealed: list[RecordWrite] = []
     for record in rows:
         number += 1
         body = json.loads(record.body) | {"number": number}
         before = _hash(before, body)
-        sealed.append(Writing(Record(SEALED, _key(number), record.owner, _canonical(body | {"hash": before}))))
+        sealed.append(RecordWrite(Record(SEALED_KIND, _key(number), record.owner, _canonical(body | {"hash": before}))))
     body = {"number": number, "hash": before, "first": head.first, "before": head.before}
-    head_row = Writing(Record(HEAD, _HEAD_KEY, "", _canonical(body)), head.version)
+    head_row = RecordWrite(Record(HEAD_KIND, _HEAD_KEY, "", _canonical(body)), head.version)
     # Records of one kind are adjacent, so that a store can write them in one statement.
-    return [head_row, *sealed, *(Writing(record, record.version, dropped=True) for record in rows)]
+    return [head_row, *sealed, *(RecordWrite(record, record.version, dropped=True) for record in rows)]
 
 
 def _first_difference(end: int, walked: int) -> int:

@@ -13,7 +13,7 @@ from ...ports.records import Records
 from .refusals import refuse
 
 KIND: Final = "key_budget"
-BLOCK: Final = 50
+BLOCK_SIZE: Final = 50
 """A process reserves so many keys at once and hands them out from memory: one write per fifty requests."""
 _TRIES: Final = 100
 _MAX_OWNERS: Final = 10_000
@@ -53,7 +53,7 @@ class KeyBudget:
             known = await self._records.get_record(KIND, owner)
             body = {} if known is None else json.loads(known.body)
             taken = body["taken"] if body.get("day") == now.date().isoformat() else 0
-            number = min(BLOCK, most - taken)
+            number = min(BLOCK_SIZE, most - taken)
             if number < 1:
                 break
             text = json.dumps({"day": now.date().isoformat(), "taken": taken + number})

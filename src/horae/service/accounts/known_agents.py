@@ -10,15 +10,15 @@ from ...errors import Refusal
 from ...model.accounts.account import AGENT_KIND, ALL_AGENTS, agent_key
 from ...model.accounts.principal import AGENT_LABEL, Principal
 from ...model.lane import agent_lane
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...ports.records import Records
 from ...ports.store import Book, TaskFilter
-from ..tasks.task_quota import SEATS, guest_key
+from ..tasks.task_quota import QUOTA_KIND, agent_record_key
 from .refusals import refuse
 
-SHOW: Final = "horae agent show {name}"
-STOP: Final = "horae agent stop {name}"
-RESTART: Final = "horae agent restart {name}"
+SHOW_COMMAND: Final = "horae agent show {name}"
+STOP_COMMAND: Final = "horae agent stop {name}"
+RESTART_COMMAND: Final = "horae agent restart {name}"
 _MAX_LISTED: Final = 5
 
 
@@ -37,7 +37,7 @@ async def check_agent(store: AgentStore, principal: Principal, owner: str, agent
     A token and every write of an agent leave its quota record; `horae agent set` leaves its settings, a local MCP
     server its lane, and an import may bring tasks alone.
     """
-    for kind, key in ((SEATS, guest_key(owner, agent)), (AGENT_KIND, agent_key(owner, agent))):
+    for kind, key in ((QUOTA_KIND, agent_record_key(owner, agent)), (AGENT_KIND, agent_key(owner, agent))):
         if await store.get_record(kind, key) is not None:
             return
     if (await store.tasks(TaskFilter(owner, labels=((AGENT_LABEL, agent),)), limit=1)).items:
@@ -51,8 +51,8 @@ async def check_agent(store: AgentStore, principal: Principal, owner: str, agent
 async def _load_names(store: AgentStore, owner: str | None) -> list[_Name]:
     """Return agents with a record, by owner and name; of each kind of record only the first page is read."""
     names: set[_Name] = set()
-    for kind in (SEATS, AGENT_KIND):
-        for record in (await store.records(kind, owner, limit=LARGEST_PAGE)).items:
+    for kind in (QUOTA_KIND, AGENT_KIND):
+        for record in (await store.records(kind, owner, limit=MAX_PAGE_SIZE)).items:
             owner_name, separator, agent = record.key.partition("/")
             if separator and agent != ALL_AGENTS:
                 names.add(_Name(owner_name, agent))

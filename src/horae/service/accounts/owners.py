@@ -15,8 +15,8 @@ from ...model.accounts.account import (
     FullStorage,
     Limit,
     Owner,
+    is_blocked,
     is_owner_name,
-    loses_right_to_run,
     owner_from,
     owner_record,
     quotas_of,
@@ -26,33 +26,33 @@ from ...model.field_checks import check_choice, check_number
 from ...model.lane import agent_lane, owner_lane
 from ...model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
 from ...model.page import Page
-from ...model.policy import LONGEST
+from ...model.policy import MAX_DURATION
 from ...model.reason import Reason
-from ...model.record import Record, Writing
+from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
-from ...model.task import GOING
+from ...model.task import OPEN_STATES
 from ...ports.records import Records
 from ...ports.store import Book, TaskFilter
 from ...schedule.zones import find_zone
 from ..query.argument_checks import check_page
-from ..runs.lanes import MOST_IN_LANE
-from ..tasks.task_quota import seat_of
+from ..runs.lanes import MAX_LANE_LIMIT
+from ..tasks.task_quota import load_agent_record
 from ..tasks.task_request import read_duration
 from .audit import Audit
-from .record_conflicts import unless_changed
+from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
 from .sweep_record import SWEEP_KIND, sweep_writing
 
 NO_LIMIT: Final = ("never", "none")
 """Values of a quota that mean no limit, like None."""
-USUAL: Final = "usual"
+DEFAULT_LIMIT: Final = "usual"
 """Value of a quota that means the default of the role."""
 _MAX_LIMIT: Final = 1_000_000_000
 _MAX_BYTES: Final = 2**50
 _MAX_LIMITS: Final = {
     "payload_bytes": PAYLOAD_BYTES,
-    "concurrent_runs": MOST_IN_LANE,
+    "concurrent_runs": MAX_LANE_LIMIT,
     "stored_bytes": _MAX_BYTES,
 }
 _TRIES: Final = 100
@@ -63,7 +63,7 @@ class Keeping(Book, Records, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OwnerChange:
     """Requested change of an owner; None: unchanged, or the default for a new one."""
 
     role: Role | None = None
@@ -92,7 +92,7 @@ class Accounts:
         self.members = member_quotas
         self.on_change: Callable[[], None] = lambda: None
         """Called after an owner was changed: cached accounts are out of date."""
-        self.on_quotas: Callable[[str], Awaitable[object]] = nothing_to_do
+        self.on_quotas: Callable[[str], Awaitable[object]] = ignore_owner
         """Called with the owner's name after a change, so that lowered quotas count at once."""
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
@@ -125,7 +125,7 @@ class Accounts:
         the zone. An owner that is no admin may change its own zone only.
         """
         limits = quotas._asdict() if isinstance(quotas, Quotas) else quotas
-        request = Wanted(role, zone, limits, note, expected)
+        request = OwnerChange(role, zone, limits, note, expected)
         self._check(principal, name, request)
         for _ in range(_TRIES):
             known = await self._store.get_record(OWNER_KIND, name)
@@ -185,12 +185,12 @@ class Accounts:
         """Block or unblock one agent: `spent` is the day whose runs it has used up; None: it may run."""
         days = tuple(each for each in owner.exhausted_agents if each[0] != agent)
         after = owner._replace(exhausted_agents=days if spent is None else (*days, (agent, spent)))
-        quota_record, version = await seat_of(self._store, owner.name, agent)
+        quota_record, version = await load_agent_record(self._store, owner.name, agent)
         reason = None if spent is None else Reason.AGENT_QUOTA
         if json.loads(quota_record.body).get("revoked"):
             reason = Reason.OWNER_REVOKED
         # The quota record is written too, so that this does not undo a concurrent revocation of the agent.
-        attached = (Writing(quota_record, version),)
+        attached = (RecordWrite(quota_record, version),)
         is_written = await self._write_block(after, reason, owner.version, attached, agent_lane(owner.name, agent))
         return _with_next_version(after) if is_written else None
 
@@ -213,11 +213,11 @@ class Accounts:
         owner: Owner,
         reason: Reason | None,
         version: int,
-        attached: tuple[Writing, ...] = (),
+        attached: tuple[RecordWrite, ...] = (),
         blocked_name: str | None = None,
     ) -> bool:
-        writing = Writing(owner_record(owner), version)
-        is_written = await unless_changed(
+        writing = RecordWrite(owner_record(owner), version)
+        is_written = await write_unless_changed(
             self._store.block_owner(blocked_name or owner.name, reason, attached_records=(writing, *attached))
         )
         if is_written:
@@ -230,7 +230,7 @@ class Accounts:
             raise refuse("no_such_owner", name=name)
         return record
 
-    def _check(self, principal: Principal, name: str, request: Wanted) -> None:
+    def _check(self, principal: Principal, name: str, request: OwnerChange) -> None:
         refuse_agent(principal, "accounts")
         own_zone = name == principal.owner and (request.role, request.quotas, request.note) == (None, None, None)
         principal.require_scope(Scope.WRITE if own_zone and request.zone is not None else Scope.ADMIN)
@@ -243,7 +243,7 @@ class Accounts:
         if request.note is not None and not (request.note.isprintable() and len(request.note) <= NOTE_CHARACTERS):
             raise refuse_task("bad_text", name="note", value=request.note, most=NOTE_CHARACTERS)
 
-    def _apply(self, principal: Principal, name: str, before: Owner | None, request: Wanted) -> Owner:
+    def _apply(self, principal: Principal, name: str, before: Owner | None, request: OwnerChange) -> Owner:
         if before is None and (principal.owner_filter is not None or request.expected is not None):
             # Only an admin creates owners, and an expected version needs an existing owner.
             raise refuse("no_such_owner", name=name)
@@ -276,16 +276,20 @@ class Accounts:
             return False
         if before is not None and (before.is_demoted or before.role is not Role.VIEWER):
             return True
-        return bool((await self._store.tasks(TaskFilter(after.name, GOING), limit=1)).items)
+        return bool((await self._store.tasks(TaskFilter(after.name, OPEN_STATES), limit=1)).items)
 
     async def _write(self, principal: Principal, before: Owner | None, after: Owner, changed: Collection[str]) -> bool:
         fields = [field for field in ("role", "zone", "note", "chosen") if _differs(field, before, after)]
-        row = self._audit.row(principal, "owner.put", after.name, {"fields": fields, "role": after.role}, owner=after.name)
+        row = self._audit.row(
+            principal, "owner.put", after.name, {"fields": fields, "role": after.role}, owner=after.name
+        )
         known = await self._store.get_record(SWEEP_KIND, after.name) if changed else None
         sweep = sweep_writing(after.name, changed, known)
-        attached = (Writing(owner_record(after), None if before is None else before.version), *row, *sweep)
+        attached = (RecordWrite(owner_record(after), None if before is None else before.version), *row, *sweep)
         if after.is_demoted is not (before is not None and before.is_demoted):
-            is_written = await unless_changed(self._store.block_owner(after.name, _block_reason(after), attached_records=attached))
+            is_written = await write_unless_changed(
+                self._store.block_owner(after.name, _block_reason(after), attached_records=attached)
+            )
             if not is_written:
                 return False
             self._on_write(None)
@@ -294,8 +298,10 @@ class Accounts:
         unlimited = before is None and most is None
         if unlimited or (before is not None and most == before.quotas.concurrent_runs):
             return not attached or await self._store.write_records(attached)
-        slots = MOST_IN_LANE if most is None else most
-        is_written = await unless_changed(self._store.set_lane(owner_lane(after.name), slots, attached_records=attached))
+        slots = MAX_LANE_LIMIT if most is None else most
+        is_written = await write_unless_changed(
+            self._store.set_lane(owner_lane(after.name), slots, attached_records=attached)
+        )
         if is_written:
             # A higher limit may have freed lane slots.
             self._on_write(None)
@@ -309,7 +315,7 @@ def changed_limits(before: Owner | None, after: Owner, named: Collection[str]) -
     )
 
 
-async def nothing_to_do(_name: str) -> None:
+async def ignore_owner(_name: str) -> None:
     return None
 
 
@@ -319,7 +325,7 @@ def _with_next_version(owner: Owner) -> Owner:
 
 
 def _block_reason(owner: Owner) -> Reason | None:
-    if loses_right_to_run(owner):
+    if is_blocked(owner):
         return Reason.OWNER_REVOKED
     return None if owner.exhausted_on is None and owner.storage_full is None else Reason.QUOTA
 
@@ -333,7 +339,7 @@ def read_limits(before: Mapping[str, Limit], limits: Mapping[str, Any]) -> tuple
     chosen = dict(before)
     for name, value in limits.items():
         check_choice("quotas", name, Quotas._fields)
-        if value == USUAL:
+        if value == DEFAULT_LIMIT:
             chosen.pop(name, None)
         else:
             chosen[name] = None if value is None or value in NO_LIMIT else _parse_limit(name, value)
@@ -343,8 +349,8 @@ def read_limits(before: Mapping[str, Limit], limits: Mapping[str, Any]) -> tuple
 def _parse_limit(name: str, value: Any) -> int | timedelta:
     if name in ("shortest_interval", "longest_life"):
         length = read_duration(name, value)
-        if not timedelta(0) < length <= LONGEST:
-            raise refuse_task("bad_duration", name=name, value=value, least="1ms", most=LONGEST)
+        if not timedelta(0) < length <= MAX_DURATION:
+            raise refuse_task("bad_duration", name=name, value=value, least="1ms", most=MAX_DURATION)
         return length
     most = _MAX_LIMITS.get(name, _MAX_LIMIT)
     check_number(name, value, 0, most)

@@ -12,9 +12,9 @@ from ...lifecycle import control
 from ...model.accounts.agent_label import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ...model.change import Change, Facts
-from ...model.page import LARGEST_PAGE
-from ...model.record import Writing
-from ...model.task import GOING, PauseCause, TaskState
+from ...model.page import MAX_PAGE_SIZE
+from ...model.record import RecordWrite
+from ...model.task import OPEN_STATES, PauseCause, TaskState
 from ...ports.store import TaskFilter
 from ..tasks.quotas import check_payload, check_schedule
 from .agents import Agents
@@ -46,13 +46,13 @@ class QuotaSweep:
             return 0
         changed = await self._sweep_tasks(owner, frozenset(json.loads(record.body)["limits"]))
         # A quota that was changed meanwhile has written a newer record, which stays for the next sweep.
-        await self._store.write_records((Writing(record, record.version, dropped=True),))
+        await self._store.write_records((RecordWrite(record, record.version, dropped=True),))
         self._on_write(None)
         return changed
 
     async def sweep_all(self) -> int:
         """Do the pending sweeps that other processes left; return how many tasks were paused or resumed."""
-        page = await self._store.records(SWEEP_KIND, None, None, LARGEST_PAGE)
+        page = await self._store.records(SWEEP_KIND, None, None, MAX_PAGE_SIZE)
         return sum([await self.sweep(record.key) for record in page.items])
 
     async def _sweep_tasks(self, owner: str, limits: frozenset[str]) -> int:
@@ -124,7 +124,7 @@ class QuotaSweep:
         """Yield tasks oldest first, so that older tasks stay active."""
         after: str | None = None
         while True:
-            page = await self._store.tasks(TaskFilter(owner, GOING), after, LARGEST_PAGE)
+            page = await self._store.tasks(TaskFilter(owner, OPEN_STATES), after, MAX_PAGE_SIZE)
             for facts in page.items:
                 yield facts
             after = page.after

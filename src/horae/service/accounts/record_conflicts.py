@@ -9,12 +9,12 @@ from ...errors import Conflict
 _CODE = "record_changed"
 
 
-def lost_over(conflict: Conflict, kind: str) -> bool:
+def is_conflict_over(conflict: Conflict, kind: str) -> bool:
     """Whether another writer changed a record of that kind meanwhile, so that a retry makes sense."""
     return conflict.code == _CODE and conflict.facts.get("kind") == kind
 
 
-async def unless_changed(call: Awaitable[object]) -> bool:
+async def write_unless_changed(call: Awaitable[object]) -> bool:
     """Await a write; return False if another writer had changed an attached record meanwhile."""
     try:
         await call

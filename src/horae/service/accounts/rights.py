@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABELS, TOKEN_LABEL, VIA_LABEL, Principal
-from ...model.lane import OWNER_LANE, agent_lane, own_lanes
+from ...model.accounts.principal import AGENT_LABEL, RESERVED_LABEL_PREFIX, TOKEN_LABEL, VIA_LABEL, Principal
+from ...model.lane import OWNER_LANE_PREFIX, agent_lane, owner_lane_prefix
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Task
 from ...ports.store import TaskFilter
@@ -19,15 +19,15 @@ LOCAL_ACTORS: Final = frozenset({"", "local"})
 Labels = Mapping[str, str] | None
 
 
-def sees(principal: Principal, task: Task) -> bool:
+def can_see(principal: Principal, task: Task) -> bool:
     """Whether the principal sees a task: an agent sees only tasks that it made itself."""
     return principal.agent is None or (task.owner == principal.owner and (AGENT_LABEL, principal.agent) in task.labels)
 
 
-def seen_by(principal: Principal, task_filter: TaskFilter) -> TaskFilter:
+def restrict_filter(principal: Principal, task_filter: TaskFilter) -> TaskFilter:
     """Restrict a filter to tasks that the principal may see."""
     owner = task_filter.owner if principal.owner_filter is None else principal.owner_filter
-    lane = None if task_filter.lane is None else lane_of(principal, principal.owner, task_filter.lane)
+    lane = None if task_filter.lane is None else full_lane_name(principal, principal.owner, task_filter.lane)
     labels = task_filter.labels if principal.agent is None else (*task_filter.labels, (AGENT_LABEL, principal.agent))
     return task_filter._replace(owner=owner, lane=lane, labels=labels)
 
@@ -48,14 +48,14 @@ def refuse_agent(principal: Principal, what: str) -> None:
 # --- lanes -------------------------------------------------------------------------------------------------------
 
 
-def lane_of(principal: Principal, owner: str, name: str) -> str:
+def full_lane_name(principal: Principal, owner: str, name: str) -> str:
     """Return the full name of a lane.
 
     Shared lanes are for admins; other owners name lanes of their own, so that they cannot block others.
     """
-    if principal.owner_filter is None or name.startswith((own_lanes(owner), OWNER_LANE)):
+    if principal.owner_filter is None or name.startswith((owner_lane_prefix(owner), OWNER_LANE_PREFIX)):
         return name
-    return own_lanes(owner) + name
+    return owner_lane_prefix(owner) + name
 
 
 def task_lane(
@@ -72,13 +72,13 @@ def task_lane(
         if name not in (None, lane, granted):
             raise refuse_task("bad_choice", name="lane", value=name, allowed=lane)
         return lane
-    return name if name in (None, granted) else lane_of(principal, owner, name)
+    return name if name in (None, granted) else full_lane_name(principal, owner, name)
 
 
 # --- keys --------------------------------------------------------------------------------------------------------
 
 
-def own_key(principal: Principal, key: str) -> str:
+def scoped_key(principal: Principal, key: str) -> str:
     """Return the natural key as stored: keys of an agent become `agent:NAME/key`.
 
     So an agent cannot probe which keys its owner, or another agent, has.
@@ -95,10 +95,15 @@ def task_labels(principal: Principal, labels: Labels, before: Task | None = None
 
     Sending back labels as shown changes nothing. A caller with direct access to the store restores exported labels.
     """
-    horae_labels = stamps(principal) if before is None else reserved(before)
+    horae_labels = origin_labels(principal) if before is None else reserved_labels(before)
     if not labels:
         return horae_labels or labels
-    may_restore = before is None and principal.agent is None and principal.owner_filter is None and principal.actor in LOCAL_ACTORS
+    may_restore = (
+        before is None
+        and principal.agent is None
+        and principal.owner_filter is None
+        and principal.actor in LOCAL_ACTORS
+    )
     for name, value in labels.items():
         if is_reserved(name) and not may_restore and horae_labels.get(name) != value:
             raise refuse("reserved_label", name=name)
@@ -106,14 +111,14 @@ def task_labels(principal: Principal, labels: Labels, before: Task | None = None
 
 
 def is_reserved(name: object) -> bool:
-    return isinstance(name, str) and name.startswith(RESERVED_LABELS)
+    return isinstance(name, str) and name.startswith(RESERVED_LABEL_PREFIX)
 
 
-def reserved(task: Task) -> dict[str, str]:
+def reserved_labels(task: Task) -> dict[str, str]:
     return {name: value for name, value in task.labels if is_reserved(name)}
 
 
-def stamps(principal: Principal) -> dict[str, str]:
+def origin_labels(principal: Principal) -> dict[str, str]:
     """Return the labels for the origin of a task that an agent made; an agent cannot choose them."""
     if principal.agent is None:
         return {}

@@ -10,17 +10,17 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from ...clock import Clock
-from ...encryption import KeyFile, Sealing
-from ...encryption.key_location import Unnamed
+from ...encryption import Cipher, KeyFile
+from ...encryption.key_location import UnconfiguredKey
 from ...encryption.refusals import refuse
 from ...errors import Refusal
-from ...model.accounts.account import AGENT_CHARACTERS, RESERVED_OWNERS, is_agent_name
+from ...model.accounts.account import AGENT_CHARACTERS, RESERVED_OWNER_PREFIX, is_agent_name
 from ...model.accounts.principal import Principal, Scope
 from ...model.field_checks import check_text
 from ...model.limits import KEY_CHARACTERS
-from ...model.page import LARGEST_PAGE, Page
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse as refuse_task
-from ...ports.records import Record, Records, Writing
+from ...ports.records import Record, Records, RecordWrite
 from ..query.argument_checks import check_page
 from .audit import Audit
 from .refusals import refuse as refuse_account
@@ -30,10 +30,10 @@ from .secret_grants import SECRET_KIND, granted_agents, secret_key
 KIND: Final = SECRET_KIND
 NAME_CHARACTERS: Final = 100
 VALUE_BYTES: Final = 65_536
-MOST_SECRETS: Final = LARGEST_PAGE
+MAX_SECRETS: Final = MAX_PAGE_SIZE
 """Limit per owner."""
 _MAX_LISTED: Final = 5
-MOST_GRANTS: Final = 100
+MAX_GRANTS: Final = 100
 """Agents per secret."""
 _NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS}}}")
 _MAX_KEY_CHARACTERS: Final = KEY_CHARACTERS + 1 + NAME_CHARACTERS
@@ -51,13 +51,13 @@ class SecretName(NamedTuple):
     """Agents whose tasks may reference it."""
 
 
-class SecretBox:
+class SecretVault:
     """Seals each value for its owner and name before it leaves this process."""
 
-    def __init__(self, records: Records, key: Sealing, clock: Clock) -> None:
+    def __init__(self, records: Records, key: Cipher, clock: Clock) -> None:
         self._records = records
         self._key = key
-        self._next_key: Sealing | None = None
+        self._next_key: Cipher | None = None
         """During a rotation: the key that seals from now on."""
         self._clock = clock
         self._audit = Audit(records, clock)
@@ -65,11 +65,11 @@ class SecretBox:
     @property
     def has_key(self) -> bool:
         """Whether a key is configured that can open secrets."""
-        return not isinstance(self._key, Unnamed)
+        return not isinstance(self._key, UnconfiguredKey)
 
-    def with_records(self, records: Records) -> SecretBox:
+    def with_records(self, records: Records) -> SecretVault:
         """Return the same service on other records."""
-        return SecretBox(records, self._key, self._clock)
+        return SecretVault(records, self._key, self._clock)
 
     async def set(self, principal: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
         """Create a secret, or replace its value; an admin may do so for another owner."""
@@ -87,7 +87,7 @@ class SecretBox:
             agents = () if known is None else granted_agents(known)
             record = self._seal_record(owner, name, content, now, agents)
             row = self._audit.row(principal, "secret.set", name, owner=owner)
-            writing = Writing(record, None if known is None else known.version)
+            writing = RecordWrite(record, None if known is None else known.version)
             is_written = await self._records.write_records((writing, *row))
             # A value written after the last pass of a rotation would be lost with the old key.
             if is_written and _will_open(record, self._next_key or self._key):
@@ -124,13 +124,13 @@ class SecretBox:
                 return _describe(known)
             if not granted and agent not in agents:
                 raise _no_such_grant(name, agent, sorted(agents))
-            if granted and len(agents) >= MOST_GRANTS:
-                raise refuse_account("too_many_grants", name=name, owner=known.owner, most=MOST_GRANTS)
+            if granted and len(agents) >= MAX_GRANTS:
+                raise refuse_account("too_many_grants", name=name, owner=known.owner, most=MAX_GRANTS)
             new_agents = sorted(agents | {agent} if granted else agents - {agent})
             changed = known._replace(body=json.dumps({**json.loads(known.body), "agents": new_agents}))
             action = "secret.grant" if granted else "secret.revoke"
             row = self._audit.row(principal, action, name, {"agent": agent}, owner=known.owner)
-            if await self._records.write_records((Writing(changed, known.version), *row)):
+            if await self._records.write_records((RecordWrite(changed, known.version), *row)):
                 return _describe(changed)
         raise refuse("secret_contested", name=name)
 
@@ -144,7 +144,7 @@ class SecretBox:
         check_page(after, limit, _MAX_KEY_CHARACTERS)
         page = await self._records.records(KIND, scope, after, limit)
         # The signing secrets of webhooks are stored here too, and are never listed.
-        listed = (record for record in page.items if not record.owner.startswith(RESERVED_OWNERS))
+        listed = (record for record in page.items if not record.owner.startswith(RESERVED_OWNER_PREFIX))
         return Page(tuple(_describe(record) for record in listed), page.after)
 
     async def remove(self, principal: Principal, name: str, owner: str | None = None) -> None:
@@ -162,7 +162,7 @@ class SecretBox:
             if known is None:
                 raise refuse("no_such_secret", name=name)
             row = self._audit.row(principal, "secret.remove", name, owner=known.owner)
-            if await self._records.write_records((Writing(known, known.version, dropped=True), *row)):
+            if await self._records.write_records((RecordWrite(known, known.version, dropped=True), *row)):
                 return
         raise refuse("secret_contested", name=name)
 
@@ -180,7 +180,7 @@ class SecretBox:
             raise self._wrong_key(record)
         return content.decode()
 
-    async def rotate(self, new: Sealing) -> int:
+    async def rotate(self, new: Cipher) -> int:
         """Seal everything with another key, from now on too; return the number of values.
 
         It may be interrupted and repeated: values under the new key are left alone, and a value that neither key opens
@@ -203,20 +203,20 @@ class SecretBox:
             if _open_record(record, self._key) is None:
                 raise self._wrong_key(record)
 
-    async def _reseal_all(self, new: Sealing) -> int:
+    async def _reseal_all(self, new: Cipher) -> int:
         return sum([await self._reseal(record, new) async for record in self._all()])
 
     async def _all(self) -> AsyncIterator[Record]:
         after = None
         while True:
-            page = await self._records.records(KIND, None, after, LARGEST_PAGE)
+            page = await self._records.records(KIND, None, after, MAX_PAGE_SIZE)
             for record in page.items:
                 yield record
             after = page.after
             if after is None:
                 return
 
-    async def _reseal(self, record: Record, new: Sealing) -> bool:
+    async def _reseal(self, record: Record, new: Cipher) -> bool:
         if _open_record(record, new) is not None:
             return False
         content = _open_record(record, self._key)
@@ -229,9 +229,9 @@ class SecretBox:
         return True
 
     async def _check_count(self, owner: str) -> None:
-        page = await self._records.records(KIND, owner, limit=MOST_SECRETS)
-        if len(page.items) >= MOST_SECRETS:
-            raise refuse("too_many_secrets", owner=owner, most=MOST_SECRETS)
+        page = await self._records.records(KIND, owner, limit=MAX_SECRETS)
+        if len(page.items) >= MAX_SECRETS:
+            raise refuse("too_many_secrets", owner=owner, most=MAX_SECRETS)
 
     def _seal_record(self, owner: str, name: str, content: bytes, now: datetime, agents: tuple[str, ...]) -> Record:
         return _sealed_record(owner, name, content, self._next_key or self._key, now, agents)
@@ -240,7 +240,7 @@ class SecretBox:
         return refuse("secret_sealed_otherwise", name=_name_of(record), owner=record.owner, origin=self._key.origin)
 
 
-async def renew_key(box: SecretBox, file: KeyFile) -> int:
+async def rotate_key(box: SecretVault, file: KeyFile) -> int:
     """Give a deployment a new key: seal everything with it, then replace the key file.
 
     Other processes continue meanwhile; an interrupted renewal is completed by repeating it.
@@ -291,7 +291,7 @@ def _associated_data(owner: str, name: str) -> bytes:
 
 
 def _sealed_record(
-    owner: str, name: str, content: bytes, key: Sealing, updated: datetime, agents: tuple[str, ...]
+    owner: str, name: str, content: bytes, key: Cipher, updated: datetime, agents: tuple[str, ...]
 ) -> Record:
     sealed_text = b64encode(key.seal(content, _associated_data(owner, name))).decode()
     body = {"sealed": sealed_text, "updated": updated.isoformat()}
@@ -299,7 +299,7 @@ def _sealed_record(
     return Record(KIND, secret_key(owner, name), owner, text)
 
 
-def _open_record(record: Record, key: Sealing) -> bytes | None:
+def _open_record(record: Record, key: Cipher) -> bytes | None:
     try:
         sealed = _sealed_bytes(record)
     except (ValueError, KeyError, TypeError):
@@ -308,7 +308,7 @@ def _open_record(record: Record, key: Sealing) -> bytes | None:
     return key.open(sealed, _associated_data(record.owner, _name_of(record)))
 
 
-def _will_open(record: Record, key: Sealing) -> bool:
+def _will_open(record: Record, key: Cipher) -> bool:
     return key.opens_with_current_key(_sealed_bytes(record), _associated_data(record.owner, _name_of(record)))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..tasks.task_quota import Seats
+from ..tasks.task_quota import TaskQuota
 from .stored_output import FREQUENT_SECONDS, StoredOutput
 
 _MAX_OWNERS: Final = 10_000
 
 
 class StorageLimit:
-    def __init__(self, seats: Seats, output: StoredOutput) -> None:
+    def __init__(self, seats: TaskQuota, output: StoredOutput) -> None:
         self._seats = seats
         self._output = output
         self._definitions: dict[str, int] = {}

@@ -26,29 +26,29 @@ from ...model.accounts.account import (
 )
 from ...model.accounts.principal import LOCAL_OWNER, SCOPES_OF, Principal, Quotas, Role, Scope
 from ...model.field_checks import check_choice, check_text
-from ...model.ids import ENTROPY, named
+from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.lane import agent_lane
 from ...model.limits import NAME_CHARACTERS
-from ...model.page import LARGEST_PAGE, Page
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
-from ...model.record import Record, Writing
+from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...ports.records import Records
 from ...ports.store import Book
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
-from ..runs.lanes import MOST_IN_LANE
-from ..tasks.task_quota import seat_of
+from ..runs.lanes import MAX_LANE_LIMIT
+from ..tasks.task_quota import load_agent_record
 from .agents import Agents
 from .audit import Audit
 from .owners import Accounts
-from .record_conflicts import unless_changed
+from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import LOCAL_ACTORS, TOKEN_PREFIX, refuse_agent
 
 FIRST_OWNER: Final = LOCAL_OWNER
 """The first token is for the user of this machine, who owns the tasks that the command line makes."""
-MOST_TOKENS: Final = LARGEST_PAGE
+MAX_TOKENS: Final = MAX_PAGE_SIZE
 """Limit per owner."""
 CACHED_SECONDS: Final = 0.5
 """Cache lifetime: another process may honour a revoked token for so long."""
@@ -134,8 +134,10 @@ class Tokens:
             counter = await self._counter_writing(account_name)
             await self._check_count(principal, account)
             chosen = _check_scopes(principal, account, scopes, agent)
-            token, text = self._generate(account_name, name, chosen, agent, await self._check_expiry(principal, expires))
-            extra = () if new is None else (Writing(owner_record(new)),)
+            token, text = self._generate(
+                account_name, name, chosen, agent, await self._check_expiry(principal, expires)
+            )
+            extra = () if new is None else (RecordWrite(owner_record(new)),)
             if await self._write_new(principal, token, account, (counter, *extra)):
                 return token, text
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=account_name)
@@ -156,7 +158,9 @@ class Tokens:
         check_page(after, limit)
         if owner is not None and not is_owner_name(owner):
             raise refuse("no_such_owner", name=owner)
-        page = await self._store.records(TOKEN_KIND, owner if principal.owner_filter is None else principal.owner_filter, after, limit)
+        page = await self._store.records(
+            TOKEN_KIND, owner if principal.owner_filter is None else principal.owner_filter, after, limit
+        )
         is_allowed = owner is None or principal.owner_filter in (None, owner)
         return Page(tuple(map(token_from, page.items)), page.after) if is_allowed else Page(())
 
@@ -175,7 +179,7 @@ class Tokens:
                 return token
             revoked_token = token._replace(revoked=self._clock.now())
             row = self._audit.row(principal, "token.revoke", token.id, {"name": token.name}, owner=token.owner)
-            writings = (Writing(token_record(revoked_token), token.version), *row)
+            writings = (RecordWrite(token_record(revoked_token), token.version), *row)
             if await (
                 self._store.write_records(writings)
                 if token.agent is None
@@ -185,17 +189,21 @@ class Tokens:
                 return revoked_token._replace(version=token.version + 1)
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=token_id)
 
-    async def _write_agent_revocation(self, principal: Principal, token: Token, writings: tuple[Writing, ...]) -> bool:
+    async def _write_agent_revocation(
+        self, principal: Principal, token: Token, writings: tuple[RecordWrite, ...]
+    ) -> bool:
         """Block the agent in the same transaction, if this was its last valid token."""
         agent = str(token.agent)
         # The quota record is read before the tokens: of two concurrent revocations, the second write fails and retries.
-        quota_record, version = await seat_of(self._store, token.owner, agent)
+        quota_record, version = await load_agent_record(self._store, token.owner, agent)
         if await self._has_other_token(token):
-            return await self._store.write_records((*writings, Writing(quota_record, version)))
+            return await self._store.write_records((*writings, RecordWrite(quota_record, version)))
         revoked = quota_record._replace(body=json.dumps({**json.loads(quota_record.body), "revoked": True}))
         lane = agent_lane(token.owner, agent)
-        block = self._store.block_owner(lane, Reason.OWNER_REVOKED, attached_records=(*writings, Writing(revoked, version)))
-        if not await unless_changed(block):
+        block = self._store.block_owner(
+            lane, Reason.OWNER_REVOKED, attached_records=(*writings, RecordWrite(revoked, version))
+        )
+        if not await write_unless_changed(block):
             return False
         await self.on_agent_revoked(principal, token.owner, agent)
         return True
@@ -203,7 +211,7 @@ class Tokens:
     async def _has_other_token(self, token: Token) -> bool:
         """Whether the agent of this token has another valid one."""
         now = self._clock.now()
-        page = await self._store.records(TOKEN_KIND, token.owner, limit=MOST_TOKENS)
+        page = await self._store.records(TOKEN_KIND, token.owner, limit=MAX_TOKENS)
         others = (each for each in map(token_from, page.items) if each.id != token.id and each.agent == token.agent)
         return any(each.is_valid(now) for each in others)
 
@@ -219,22 +227,22 @@ class Tokens:
         owner = owner._replace(role=Role.ADMIN, revoked=None)
         token, text = self._generate(FIRST_OWNER, "first", SCOPES_OF[Role.ADMIN])
         writings = [
-            Writing(owner_record(owner), None if known is None else known.version),
-            Writing(token_record(token)),
+            RecordWrite(owner_record(owner), None if known is None else known.version),
+            RecordWrite(token_record(token)),
         ]
         # Of two processes that start together, the write of the second one fails.
         return text if await self._store.write_records(writings) else None
 
     async def _find_earlier_tokens(self) -> tuple[bool, bool]:
         """Return whether any token was ever made, and whether an admin token was; revoked ones count too."""
-        page = await self._store.records(TOKEN_KIND, limit=LARGEST_PAGE)
+        page = await self._store.records(TOKEN_KIND, limit=MAX_PAGE_SIZE)
         has_any = bool(page.items)
         while True:
             if any(Scope.ADMIN in token_from(record).scopes for record in page.items):
                 return True, True
             if page.after is None:
                 return has_any, False
-            page = await self._store.records(TOKEN_KIND, None, page.after, LARGEST_PAGE)
+            page = await self._store.records(TOKEN_KIND, None, page.after, MAX_PAGE_SIZE)
 
     async def _look_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         now = self._clock.steady()
@@ -271,15 +279,15 @@ class Tokens:
             raise refuse("no_such_owner", name=name)
         return self._accounts.read(record)
 
-    async def _counter_writing(self, owner: str) -> Writing:
+    async def _counter_writing(self, owner: str) -> RecordWrite:
         """A record that every new token of an owner replaces, so that concurrent creations cannot exceed the limit."""
         known = await self._store.get_record(_COUNTER_KIND, owner)
-        return Writing(Record(_COUNTER_KIND, owner, owner, "{}"), None if known is None else known.version)
+        return RecordWrite(Record(_COUNTER_KIND, owner, owner, "{}"), None if known is None else known.version)
 
     async def _check_count(self, principal: Principal, account: Owner) -> None:
-        records = (await self._store.records(TOKEN_KIND, account.name, limit=MOST_TOKENS)).items
-        if len(records) >= MOST_TOKENS:
-            raise refuse("too_many_tokens", owner=account.name, most=MOST_TOKENS)
+        records = (await self._store.records(TOKEN_KIND, account.name, limit=MAX_TOKENS)).items
+        if len(records) >= MAX_TOKENS:
+            raise refuse("too_many_tokens", owner=account.name, most=MAX_TOKENS)
         most = account.quotas.tokens
         if most is None or (principal.owner_filter is None and principal.owner != account.name):
             return
@@ -295,7 +303,11 @@ class Tokens:
             expires = expires.astimezone(UTC)
             if expires <= self._clock.now():
                 raise refuse("expires_past", value=expires.isoformat())
-        maker = await self._store.get_record(TOKEN_KIND, principal.actor) if principal.actor.startswith(TOKEN_PREFIX) else None
+        maker = (
+            await self._store.get_record(TOKEN_KIND, principal.actor)
+            if principal.actor.startswith(TOKEN_PREFIX)
+            else None
+        )
         limits = [expires, None if maker is None else token_from(maker).expires]
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -308,15 +320,17 @@ class Tokens:
         expires: datetime | None = None,
     ) -> tuple[Token, str]:
         now = self._clock.now()
-        token_id = named(TOKEN_PREFIX.rstrip("_"), now, self._entropy(ENTROPY))
+        token_id = make_id(TOKEN_PREFIX.rstrip("_"), now, self._entropy(ENTROPY_BYTES))
         secret = self._entropy(_SECRET_BYTES).hex()
         token = Token(token_id, owner, name, scopes, now, _hash(secret), agent, expires)
         return token, f"horae_{token_id.removeprefix(TOKEN_PREFIX)}_{secret}"
 
-    async def _write_new(self, principal: Principal, token: Token, account: Owner, extra: tuple[Writing, ...]) -> bool:
+    async def _write_new(
+        self, principal: Principal, token: Token, account: Owner, extra: tuple[RecordWrite, ...]
+    ) -> bool:
         detail = {"name": token.name, "scopes": sorted(token.scopes), "agent": token.agent}
         row = self._audit.row(principal, "token.make", token.id, detail, owner=token.owner)
-        writings = (Writing(token_record(token)), *extra, *row)
+        writings = (RecordWrite(token_record(token)), *extra, *row)
         if token.agent is None:
             return await self._store.write_records(writings)
         return await self._write_agent_token(token, token.agent, account, writings)
@@ -329,26 +343,30 @@ class Tokens:
         whole_id = await resolve_record(self._store, principal.owner_filter, TOKEN_KIND, prefix, token_id)
         return whole_id if _is_token_id(whole_id) else None
 
-    async def _write_agent_token(self, token: Token, agent: str, account: Owner, writings: tuple[Writing, ...]) -> bool:
+    async def _write_agent_token(
+        self, token: Token, agent: str, account: Owner, writings: tuple[RecordWrite, ...]
+    ) -> bool:
         """Unblock the agent of a new token; its stopped tasks stay paused until it is restarted."""
-        quota_record, version = await seat_of(self._store, token.owner, agent)
+        quota_record, version = await load_agent_record(self._store, token.owner, agent)
         body = json.loads(quota_record.body)
         restored = quota_record._replace(body=json.dumps({**body, "revoked": False}))
-        attached = (*writings, Writing(restored, version))
+        attached = (*writings, RecordWrite(restored, version))
         runs = (await self._agents.quotas(account.name, agent, account.quotas)).concurrent_runs
-        lane, slots = agent_lane(token.owner, agent), MOST_IN_LANE if runs is None else runs
+        lane, slots = agent_lane(token.owner, agent), MAX_LANE_LIMIT if runs is None else runs
         if not body.get("revoked"):
-            return await unless_changed(self._store.set_lane(lane, slots, attached_records=attached))
+            return await write_unless_changed(self._store.set_lane(lane, slots, attached_records=attached))
         is_spent = dict(account.exhausted_agents).get(agent) == self._clock.now().astimezone(UTC).date()
         unblock = self._store.block_owner(lane, Reason.AGENT_QUOTA if is_spent else None, attached_records=attached)
-        if not await unless_changed(unblock):
+        if not await write_unless_changed(unblock):
             return False
         await self._store.set_lane(lane, slots)
         return True
 
     async def _get_token(self, principal: Principal, token_id: str) -> Token:
         whole_id = await self._resolve_id(principal, token_id)
-        record = None if whole_id is None else await self._store.get_record(TOKEN_KIND, whole_id, principal.owner_filter)
+        record = (
+            None if whole_id is None else await self._store.get_record(TOKEN_KIND, whole_id, principal.owner_filter)
+        )
         if record is None:
             raise refuse("no_such_token", id=token_id)
         return token_from(record)

@@ -13,17 +13,17 @@ from ...outgoing.addresses import Networks, read_networks
 from ...outgoing.guard import check_url
 from ...schedule.durations import parse_duration
 from ...settings import Settings
-from ...store_retry import keep_going
-from ..runs.missed_run_alarm import watch_overdue
+from ...store_retry import restart_on_error
+from ..runs.missed_run_alarm import run_missed_run_alarm
 from ..service import Service
-from .heartbeat_ping import watch_ping
+from .heartbeat_ping import run_pings
 from .refusals import refuse
-from .webhook_dispatcher import Courier
+from .webhook_dispatcher import WebhookDispatcher
 
-LEAST_BEAT: Final = timedelta(seconds=1)
+MIN_INTERVAL: Final = timedelta(seconds=1)
 
 
-class Watches(NamedTuple):
+class WatchSettings(NamedTuple):
     """Settings of the background work. `url` empty: no heartbeat ping is sent."""
 
     grace: timedelta = timedelta(seconds=60)
@@ -32,32 +32,38 @@ class Watches(NamedTuple):
     allowed: Networks = ()
 
 
-def read_watches(settings: Settings) -> Watches:
+def read_watch_settings(settings: Settings) -> WatchSettings:
     """Read the settings; a value that could never work is refused."""
     url = settings.value("ping_url") or ""
-    allowed = networks_of(settings)
+    allowed = read_outgoing_networks(settings)
     if url:
         check_url(url, allowed)
-    return Watches(_read_duration(settings, "overdue_grace"), url, _read_duration(settings, "ping_every"), allowed)
+    return WatchSettings(
+        _read_duration(settings, "overdue_grace"), url, _read_duration(settings, "ping_every"), allowed
+    )
 
 
-def networks_of(settings: Settings) -> Networks:
+def read_outgoing_networks(settings: Settings) -> Networks:
     """Return the networks that webhooks and the ping may reach besides public addresses."""
     return read_networks(settings.value("outgoing_networks"))
 
 
-async def watch(service: Service, clock: Clock, settings: Watches, dispatcher: Courier | None = None) -> None:
+async def run_background_work(
+    service: Service, clock: Clock, settings: WatchSettings, dispatcher: WebhookDispatcher | None = None
+) -> None:
     """Run all background work until cancelled."""
-    webhook_dispatcher = dispatcher or Courier(service.store, service.webhooks.client, service.event_encoder, clock)
+    webhook_dispatcher = dispatcher or WebhookDispatcher(
+        service.store, service.webhooks.client, service.event_encoder, clock
+    )
     service.webhooks.on_change = webhook_dispatcher.wake
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(keep_going("webhook delivery", webhook_dispatcher.run, clock))
-            overdue = partial(watch_overdue, service.store, clock, settings.grace)
-            group.create_task(keep_going("alarm for missed runs", overdue, clock))
+            group.create_task(restart_on_error("webhook delivery", webhook_dispatcher.run, clock))
+            overdue = partial(run_missed_run_alarm, service.store, clock, settings.grace)
+            group.create_task(restart_on_error("alarm for missed runs", overdue, clock))
             if settings.url:
-                ping = partial(watch_ping, service.store, clock, settings)
-                group.create_task(keep_going("heartbeat", ping, clock))
+                ping = partial(run_pings, service.store, clock, settings)
+                group.create_task(restart_on_error("heartbeat", ping, clock))
     finally:
         await service.webhooks.close()
 
@@ -68,6 +74,6 @@ def _read_duration(settings: Settings, name: str) -> timedelta:
         duration = parse_duration(f"{text}s" if text.isdecimal() else text)
     except InvalidSchedule:
         duration = timedelta(0)
-    if duration < LEAST_BEAT:
+    if duration < MIN_INTERVAL:
         raise refuse("bad_ping", name=name, wanted="a length of time of at least a second, such as 60s")
     return duration

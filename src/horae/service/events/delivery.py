@@ -8,21 +8,21 @@ from ...clock import Clock
 from ...errors import Refusal
 from ...model.accounts.principal import Principal
 from ...model.events.webhook import NO_KEY, Attempt, Delivery, Webhook
-from ...model.limits import shortened
+from ...model.limits import shorten
 from ...outgoing.addresses import Networks, is_reachable, read_networks
 from ...outgoing.client import Client
 from ...outgoing.exchange import Request, Unreachable
 from ...outgoing.guard import CheckedUrl, check_url
 from ...outgoing.headers import Headers
 from ...outgoing.refusals import refused_networks
-from ...outgoing.signatures import signed
+from ...outgoing.signatures import sign_message
 from ...version import __version__
-from ..accounts.secrets import SecretBox
+from ..accounts.secrets import SecretVault
 
-WITHIN: Final = 15.0
+TIMEOUT_SECONDS: Final = 15.0
 """Timeout in seconds for a whole attempt."""
-ANSWER_BYTES: Final = 2_048
-ANSWER_CHARACTERS: Final = 300
+MAX_ANSWER_BYTES: Final = 2_048
+MAX_ANSWER_CHARACTERS: Final = 300
 CONTENT_TYPE: Final = "application/cloudevents+json"
 _KEY_REFUSALS: Final = frozenset(
     {
@@ -37,10 +37,10 @@ _KEY_REFUSALS: Final = frozenset(
 _OWNER_PREFIX: Final = "horae:webhook:"
 
 
-class Postman:
+class WebhookClient:
     """Use it on one event loop. `allowed` are the networks besides the public ones that an operator allows."""
 
-    def __init__(self, secrets: SecretBox, clock: Clock, allowed: Networks = ()) -> None:
+    def __init__(self, secrets: SecretVault, clock: Clock, allowed: Networks = ()) -> None:
         self._secrets = secrets
         self._clock = clock
         self._allowed = allowed
@@ -56,7 +56,9 @@ class Postman:
         try:
             body = delivery.body.encode()
             headers = await self._headers(webhook, delivery, body)
-            request = Request("POST", self.check_url(webhook.url), headers, body, WITHIN, max_body_bytes=ANSWER_BYTES)
+            request = Request(
+                "POST", self.check_url(webhook.url), headers, body, TIMEOUT_SECONDS, max_body_bytes=MAX_ANSWER_BYTES
+            )
         except Refusal as refusal:
             blocked = (NO_KEY,) if refusal.code in _KEY_REFUSALS else refused_networks(refusal)
             return Attempt(now, None, _to_one_line(str(refusal)), blocked)
@@ -85,7 +87,9 @@ class Postman:
 
     async def _headers(self, webhook: Webhook, delivery: Delivery, body: bytes) -> Headers:
         secrets = [await self.read_secret(webhook.id, number) for number in webhook.secrets_at(self._clock.now())]
-        signatures = signed([each for each in secrets if each is not None], delivery.message, self._clock.now(), body)
+        signatures = sign_message(
+            [each for each in secrets if each is not None], delivery.message, self._clock.now(), body
+        )
         return ("Content-Type", CONTENT_TYPE), ("User-Agent", f"Horae/{__version__}"), *signatures
 
     # --- signing secrets: sealed like any other, under a reserved owner name ------------------------------------------
@@ -114,7 +118,7 @@ def _secret_name(number: int) -> str:
 
 def _shorten_answer(text: str) -> str:
     """One printable line, shortened for storage and display."""
-    return shortened(_to_one_line(text), ANSWER_CHARACTERS)
+    return shorten(_to_one_line(text), MAX_ANSWER_CHARACTERS)
 
 
 def _to_one_line(text: str) -> str:

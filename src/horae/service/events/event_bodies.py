@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...model.events.cloud_event import cloud_event, encoded
-from ...model.events.event import Event, EventKind, Numbered, Sequenced
+from ...model.events.cloud_event import cloud_event, encode_body
+from ...model.events.event import Event, EventKind, NumberedEvent, SequencedEvent
 from ...model.events.trigger_fields import triggered_json
 from ...ports.store import Book
 
 
-class Told(NamedTuple):
+class EncodedEvent(NamedTuple):
     """An event with its body: the CloudEvent as UTF-8 JSON, with the event's number for its owner, `sequence`."""
 
     position: int
@@ -25,21 +25,21 @@ class Told(NamedTuple):
         return self.position if scope is None else self.sequence
 
 
-class Telling:
+class EventEncoder:
     def __init__(self, book: Book) -> None:
         self._book = book
 
-    async def encode(self, events: Sequence[Sequenced]) -> tuple[Told, ...]:
+    async def encode(self, events: Sequence[SequencedEvent]) -> tuple[EncodedEvent, ...]:
         return tuple([await self._encode(event) for event in events])
 
-    async def _encode(self, sequenced: Sequenced) -> Told:
+    async def _encode(self, sequenced: SequencedEvent) -> EncodedEvent:
         event = sequenced.event
         trigger = await self._load_trigger(event) if event.kind is EventKind.TASK_TRIGGERED else None
-        return Told(
+        return EncodedEvent(
             sequenced.cursor,
             sequenced.sequence,
             event,
-            encoded(cloud_event(Numbered(sequenced.sequence, event), trigger)),
+            encode_body(cloud_event(NumberedEvent(sequenced.sequence, event), trigger)),
         )
 
     async def _load_trigger(self, event: Event) -> dict[str, Any] | None:

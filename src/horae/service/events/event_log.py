@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.accounts.principal import Principal, Scope
-from ...model.events.event import Sequenced
+from ...model.events.event import SequencedEvent
 from ...ports.store import Feed
 from ..accounts.rights import refuse_agent
 from ..query.argument_checks import check_page, check_position
@@ -14,7 +14,7 @@ class Events:
     def __init__(self, feed: Feed) -> None:
         self.log = OwnerEvents(feed)
 
-    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
+    async def after(self, principal: Principal, number: int, limit: int = 1_000) -> tuple[SequencedEvent, ...]:
         """Return the next events after a cursor, oldest first.
 
         An owner's cursors count its own events, an admin's all events.

@@ -16,25 +16,25 @@ from typing import Final, NamedTuple, TypeAlias
 from ...clock import Clock
 from ...errors import StoreError
 from ...model.accounts.principal import Principal, Scope
-from ...model.events.event import Event, EventKind, Numbered, Sequenced
+from ...model.events.event import Event, EventKind, NumberedEvent, SequencedEvent
 from ...ports.store import Feed
 from ...store_retry import StoreRetry
 from ..accounts.rights import refuse_agent
 from ..query.argument_checks import check_position
-from .event_bodies import Telling, Told
+from .event_bodies import EncodedEvent, EventEncoder
 from .owner_sequence import OwnerEvents, OwnerSequence
 
-LOOK_EVERY: Final = 0.05
+POLL_SECONDS: Final = 0.05
 """Seconds between two polls while there are listeners: other processes write events, too."""
-LONGEST_PAUSE: Final = 2.0
-PAGE: Final = 500
-LARGEST_BACKLOG: Final = 256 * 1024
+MAX_BACKOFF_SECONDS: Final = 2.0
+PAGE_SIZE: Final = 500
+MAX_QUEUED_BYTES: Final = 256 * 1024
 """Bytes queued for one listener; beyond that it reads from the log instead."""
-MOST_BEHIND: Final = 10_000
+MAX_EVENTS_BEHIND: Final = 10_000
 """A listener that went back to the log and is so many events behind is closed."""
 
 
-class Wanted(NamedTuple):
+class EventFilter(NamedTuple):
     """Filter of events; None: all kinds, all tasks."""
 
     kinds: frozenset[EventKind] | None = None
@@ -46,7 +46,7 @@ class Wanted(NamedTuple):
         return self.task_id is None or event.task_id == self.task_id
 
 
-EVERYTHING: Final = Wanted()
+ALL_EVENTS: Final = EventFilter()
 
 
 class Batch:
@@ -54,12 +54,12 @@ class Batch:
 
     __slots__ = ("_rendered", "events", "size")
 
-    def __init__(self, events: tuple[Told, ...]) -> None:
+    def __init__(self, events: tuple[EncodedEvent, ...]) -> None:
         self.events = events
         self.size = sum(len(each.body) for each in events)
-        self._rendered: dict[Callable[[Iterable[Told]], bytes], bytes] = {}
+        self._rendered: dict[Callable[[Iterable[EncodedEvent]], bytes], bytes] = {}
 
-    def render(self, render: Callable[[Iterable[Told]], bytes]) -> bytes:
+    def render(self, render: Callable[[Iterable[EncodedEvent]], bytes]) -> bytes:
         """Return the rendering by this function; it is called once per batch."""
         rendering = self._rendered.get(render)
         if rendering is None:
@@ -67,7 +67,7 @@ class Batch:
         return rendering
 
 
-class CutOff(Exception):  # noqa: N818 - names the event, not an error
+class ListenerClosed(Exception):  # noqa: N818 - names the event, not an error
     """The listener was closed. `cursor` is where it can resume."""
 
     def __init__(self, reason: str, cursor: int) -> None:
@@ -79,7 +79,9 @@ class CutOff(Exception):  # noqa: N818 - names the event, not an error
 class Listener:
     """One event stream. `next` returns the next batch, or None when the stream should send a keep-alive."""
 
-    def __init__(self, tail: Tail, scope: str | None, event_filter: Wanted, position: int, cursor: int) -> None:
+    def __init__(
+        self, tail: EventTail, scope: str | None, event_filter: EventFilter, position: int, cursor: int
+    ) -> None:
         self.scope = scope
         self.event_filter = event_filter
         self.position = position
@@ -106,7 +108,7 @@ class Listener:
         """
 
     async def next(self) -> Batch | None:
-        """Wait for the next batch and return it; raises `CutOff` after the listener was closed."""
+        """Wait for the next batch and return it; raises `ListenerClosed` after the listener was closed."""
         while self._close_reason is None:
             if self._live_after is None or self.position < self._live_after:
                 batch = await self._read_log()
@@ -125,7 +127,7 @@ class Listener:
                 continue
             if batch.events:
                 return batch
-        raise CutOff(self._close_reason, self.cursor)
+        raise ListenerClosed(self._close_reason, self.cursor)
 
     def offer(self, batch: Batch) -> None:
         """Deliver or queue a batch without waiting; a listener with a full queue goes back to the log."""
@@ -133,7 +135,7 @@ class Listener:
             return
         if self._is_idle and not self._queue and self._send_to_sink(batch):
             return
-        if self._queue and self._queued_bytes + batch.size > LARGEST_BACKLOG:
+        if self._queue and self._queued_bytes + batch.size > MAX_QUEUED_BYTES:
             self._fall_back()
             return
         self._queue.append(batch)
@@ -149,7 +151,7 @@ class Listener:
         self._move_to(batch.events[-1])
         return True
 
-    def _move_to(self, last: Told) -> None:
+    def _move_to(self, last: EncodedEvent) -> None:
         self.position, self.cursor = last.position, last.cursor(self.scope)
 
     def close(self, reason: str) -> None:
@@ -187,7 +189,7 @@ class Listener:
 
     async def _read_log(self) -> Batch:
         """Read one page; at the end of the log, join the shared reader."""
-        if self._has_fallen_back and self._tail.position - self.position > MOST_BEHIND:
+        if self._has_fallen_back and self._tail.position - self.position > MAX_EVENTS_BEHIND:
             self.close("too slow")
             return Batch(())
         until = self._live_after
@@ -207,15 +209,20 @@ class Listener:
         return Batch(encoded)
 
 
-Members: TypeAlias = dict[str | None, dict[str | None, dict[Wanted, set[Listener]]]]
+ListenerIndex: TypeAlias = dict[str | None, dict[str | None, dict[EventFilter, set[Listener]]]]
 """Listeners by scope, then by the task of their filter (None: all tasks), to match an event against few of them."""
 
 
-class Tail:
+class EventTail:
     """The shared reader. `encoder` encodes events. It polls only while there are listeners."""
 
     def __init__(
-        self, feed: Feed, encoder: Telling, clock: Clock, poll_seconds: float = LOOK_EVERY, log: OwnerEvents | None = None
+        self,
+        feed: Feed,
+        encoder: EventEncoder,
+        clock: Clock,
+        poll_seconds: float = POLL_SECONDS,
+        log: OwnerEvents | None = None,
     ) -> None:
         self.feed = feed
         self._log = log or OwnerEvents(feed)
@@ -225,7 +232,7 @@ class Tail:
         self._poll_seconds = poll_seconds
         self.position = 0
         """Log position up to which the shared reader has read."""
-        self._listeners: Members = {}
+        self._listeners: ListenerIndex = {}
         self._count = 0
         self._reader: asyncio.Task[None] | None = None
         self._start_lock = asyncio.Lock()
@@ -238,7 +245,7 @@ class Tail:
 
     @asynccontextmanager
     async def listen(
-        self, principal: Principal, event_filter: Wanted = EVERYTHING, after: int | None = None
+        self, principal: Principal, event_filter: EventFilter = ALL_EVENTS, after: int | None = None
     ) -> AsyncIterator[Listener]:
         """Register a listener from that cursor on, in the numbering of the principal's scope; None: from new events on."""
         refuse_agent(principal, "events")
@@ -287,12 +294,12 @@ class Tail:
 
     # --- calls of listeners -----------------------------------------------------------------------------------------
 
-    async def page(self, scope: str | None, after: int) -> tuple[tuple[Numbered, ...], bool]:
+    async def page(self, scope: str | None, after: int) -> tuple[tuple[NumberedEvent, ...], bool]:
         """Return the next events after a position, and whether these are the last ones."""
-        events = await self.feed.events(after, PAGE, scope)
-        return events, len(events) < PAGE
+        events = await self.feed.events(after, PAGE_SIZE, scope)
+        return events, len(events) < PAGE_SIZE
 
-    async def encode(self, events: Iterable[Sequenced]) -> tuple[Told, ...]:
+    async def encode(self, events: Iterable[SequencedEvent]) -> tuple[EncodedEvent, ...]:
         return await self._encoder.encode(tuple(events))
 
     def join(self, listener: Listener) -> None:
@@ -322,7 +329,7 @@ class Tail:
                 self._reader = asyncio.ensure_future(self._read_loop())
 
     async def _read_loop(self) -> None:
-        retry = StoreRetry("reading of events for streams", self._clock, max_backoff=LONGEST_PAUSE)
+        retry = StoreRetry("reading of events for streams", self._clock, max_backoff=MAX_BACKOFF_SECONDS)
         while self._count:
             self._wake_up.clear()
             try:
@@ -368,7 +375,7 @@ class Tail:
         ]
 
 
-def _copy_members(listeners: Members) -> Members:
+def _copy_members(listeners: ListenerIndex) -> ListenerIndex:
     return {
         scope: {
             task: {event_filter: set(each) for event_filter, each in groups.items()} for task, groups in tasks.items()
@@ -377,7 +384,7 @@ def _copy_members(listeners: Members) -> Members:
     }
 
 
-def _has_listener(event: Event, members: Members) -> bool:
+def _has_listener(event: Event, members: ListenerIndex) -> bool:
     for scope in (event.owner, None):
         tasks = members.get(scope)
         if tasks is not None:
@@ -387,9 +394,9 @@ def _has_listener(event: Event, members: Members) -> bool:
     return False
 
 
-def _deliver(events: tuple[Told, ...], members: Members) -> None:
+def _deliver(events: tuple[EncodedEvent, ...], members: ListenerIndex) -> None:
     """Deliver each event to listeners of its owner, and to those of all owners."""
-    by_key: dict[tuple[str | None, str | None], list[Told]] = defaultdict(list)
+    by_key: dict[tuple[str | None, str | None], list[EncodedEvent]] = defaultdict(list)
     for each in events:
         for scope in (each.event.owner, None):
             for task in (None, each.event.task_id):

@@ -13,12 +13,12 @@ from ...outgoing.addresses import Networks
 from ...outgoing.client import Client
 from ...outgoing.exchange import Reply, Request, Unreachable
 from ...outgoing.guard import CheckedUrl, check_url
-from ...ports.lease_terms import agreed_lease
+from ...ports.lease_terms import load_agreed_lease
 from ...ports.records import Records
 from ...ports.store import Book
 
-WITHIN: Final = 10.0
-LAG_SECONDS: Final = 5.0
+TIMEOUT_SECONDS: Final = 10.0
+MAX_LAG_SECONDS: Final = 5.0
 _MAX_ANSWER_BYTES: Final = 1_024
 LOG: Final = logging.getLogger("horae")
 
@@ -27,7 +27,7 @@ class Keeping(Book, Records, Protocol):
     """The store operations that the ping needs."""
 
 
-class Pulse(Protocol):
+class PingSettings(Protocol):
     """Settings of the ping."""
 
     @property
@@ -43,7 +43,7 @@ class Pulse(Protocol):
 class Ping:
     """Sends pings. The URL may contain a secret: it is never logged."""
 
-    def __init__(self, store: Keeping, clock: Clock, settings: Pulse) -> None:
+    def __init__(self, store: Keeping, clock: Clock, settings: PingSettings) -> None:
         self._store = store
         self._clock = clock
         self._grace = settings.grace
@@ -55,15 +55,15 @@ class Ping:
         """Send one ping; `lag` is by how many seconds it comes too late."""
         problem = await self.find_problem(lag)
         if problem is None:
-            request = Request("GET", self._success_url, (), None, WITHIN, max_body_bytes=_MAX_ANSWER_BYTES)
+            request = Request("GET", self._success_url, (), None, TIMEOUT_SECONDS, max_body_bytes=_MAX_ANSWER_BYTES)
         else:
             body, plain = problem.encode(), (("Content-Type", "text/plain; charset=utf-8"),)
-            request = Request("POST", self._report_url, plain, body, WITHIN, max_body_bytes=_MAX_ANSWER_BYTES)
+            request = Request("POST", self._report_url, plain, body, TIMEOUT_SECONDS, max_body_bytes=_MAX_ANSWER_BYTES)
         return await self._client.send(request)
 
     async def find_problem(self, lag: float = 0.0) -> str | None:
         """Return why the deployment is not healthy, or None; contains no names and no ids."""
-        if lag > LAG_SECONDS:
+        if lag > MAX_LAG_SECONDS:
             return f"the process was held up for {lag:.0f} s"
         try:
             return await self._find_engine_problem()
@@ -74,7 +74,7 @@ class Ping:
         await self._client.close()
 
     async def _find_engine_problem(self) -> str | None:
-        now, lease = self._clock.now(), await agreed_lease(self._store)
+        now, lease = self._clock.now(), await load_agreed_lease(self._store)
         if not any(now - node.renewed <= lease for node in await self._store.nodes()):
             return "no engine is alive"
         for facts in await self._store.upcoming(None, 1):
@@ -84,7 +84,7 @@ class Ping:
         return None
 
 
-async def watch_ping(store: Keeping, clock: Clock, settings: Pulse) -> None:
+async def run_pings(store: Keeping, clock: Clock, settings: PingSettings) -> None:
     """Send pings until cancelled; an unreachable URL is tried again with the next ping."""
     ping = Ping(store, clock, settings)
     every, lag, was_reached = settings.every.total_seconds(), 0.0, True

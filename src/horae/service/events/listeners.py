@@ -19,8 +19,8 @@ from ...clock import Clock
 from ...entropy import entropy
 from ...errors import StoreError
 from ...model.events.event import Event, EventKind
-from ...model.events.webhook_records import WEBHOOK, webhook_from
-from ...model.page import LARGEST_PAGE
+from ...model.events.webhook_records import WEBHOOK_KIND, webhook_from
+from ...model.page import MAX_PAGE_SIZE
 from ...model.task import Target
 from ...ports.records import Record, Records
 
@@ -33,7 +33,7 @@ _CACHE_SECONDS: Final = 1.0
 """Seconds for which a process trusts its last read."""
 
 
-class Audience(NamedTuple):
+class ListenerKind(NamedTuple):
     """A kind of listener. `owner` None: tasks of every owner; `task_id` None: every task of that owner."""
 
     via: Via
@@ -60,19 +60,19 @@ class Reach(NamedTuple):
         return self.streams + self.webhooks + self.terminals + self.others
 
 
-class Presence:
+class ListenerRegistry:
     """Reads the listeners of all processes of a deployment."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
         self._clock = clock
-        self._cache: tuple[float, list[tuple[Audience, int]], list[Record]] | None = None
+        self._cache: tuple[float, list[tuple[ListenerKind, int]], list[Record]] | None = None
 
-    def announcer(self) -> Announcer:
-        return Announcer(self._records, self._clock, self._drop_cache)
+    def announcer(self) -> ListenerAnnouncer:
+        return ListenerAnnouncer(self._records, self._clock, self._drop_cache)
 
     @asynccontextmanager
-    async def announce(self, audience: Audience) -> AsyncIterator[None]:
+    async def announce(self, audience: ListenerKind) -> AsyncIterator[None]:
         """Register one listener for as long as the block lasts."""
         announcer = self.announcer()
         try:
@@ -100,14 +100,14 @@ class Presence:
     def _drop_cache(self) -> None:
         self._cache = None
 
-    async def _load_listeners(self, *, fresh: bool) -> tuple[list[tuple[Audience, int]], list[Record]]:
+    async def _load_listeners(self, *, fresh: bool) -> tuple[list[tuple[ListenerKind, int]], list[Record]]:
         steady = self._clock.steady()
         if not fresh and self._cache is not None and steady - self._cache[0] < _CACHE_SECONDS:
             return self._cache[1], self._cache[2]
         now = self._clock.now()
         live_records = [each for each in await self._read_all(_KIND) if each.expires is None or each.expires > now]
         audiences = [pair for each in live_records for pair in _parse_audiences(each)]
-        webhooks = await self._read_all(WEBHOOK)
+        webhooks = await self._read_all(WEBHOOK_KIND)
         self._cache = steady, audiences, webhooks
         return audiences, webhooks
 
@@ -115,14 +115,14 @@ class Presence:
         records: list[Record] = []
         after: str | None = None
         while True:
-            page = await self._records.records(kind, None, after, LARGEST_PAGE)
+            page = await self._records.records(kind, None, after, MAX_PAGE_SIZE)
             records += page.items
             after = page.after
             if after is None:
                 return records
 
 
-class Announcer:
+class ListenerAnnouncer:
     """The listeners of this process, as one record that is renewed while there are any."""
 
     def __init__(self, records: Records, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
@@ -130,11 +130,11 @@ class Announcer:
         self._clock = clock
         self._changed = changed
         self._key = entropy(16).hex()
-        self._counts: Counter[Audience] = Counter()
+        self._counts: Counter[ListenerKind] = Counter()
         self._write_lock = asyncio.Lock()
         self._renewal: asyncio.Task[None] | None = None
 
-    async def join(self, audience: Audience) -> None:
+    async def join(self, audience: ListenerKind) -> None:
         self._counts[audience] += 1
         # Only the first listener of a kind is written at once; the exact number follows with the next renewal.
         if self._counts[audience] == 1:
@@ -142,7 +142,7 @@ class Announcer:
         if self._renewal is None or self._renewal.done():
             self._renewal = asyncio.ensure_future(self._renew())
 
-    async def leave(self, audience: Audience) -> None:
+    async def leave(self, audience: ListenerKind) -> None:
         self._counts[audience] -= 1
         if self._counts[audience] <= 0:
             del self._counts[audience]
@@ -194,6 +194,6 @@ def topic_of(target: Target) -> str:
     return topic if isinstance(topic, str) else _DEFAULT_TOPIC
 
 
-def _parse_audiences(record: Record) -> Iterable[tuple[Audience, int]]:
+def _parse_audiences(record: Record) -> Iterable[tuple[ListenerKind, int]]:
     for via, owner, task_id, pattern, number in json.loads(record.body):
-        yield Audience(via, owner, task_id, pattern), number
+        yield ListenerKind(via, owner, task_id, pattern), number

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from ...model.events.event import Event, Numbered, Sequenced
+from ...model.events.event import Event, NumberedEvent, SequencedEvent
 from ...ports.store import Feed
 
 _MAX_OWNERS: Final = 10_000
@@ -77,8 +77,8 @@ class OwnerSequence:
         self._position, self._counts = position, {owner: count}
 
     async def number(
-        self, page: Sequence[Numbered], after: int, is_wanted: Callable[[Event], bool] = _any
-    ) -> tuple[Sequenced, ...]:
+        self, page: Sequence[NumberedEvent], after: int, is_wanted: Callable[[Event], bool] = _any
+    ) -> tuple[SequencedEvent, ...]:
         """Return the wanted events of a page with their position and owner's number.
 
         The page has every event after `after`, of all owners or of one; only owners of wanted events are looked up.
@@ -90,12 +90,12 @@ class OwnerSequence:
         if unknown := sorted(owners - self._counts.keys()):
             self._counts |= await self._feed.owner_event_counts(unknown, after)
         self._position = page[-1].number if page else after
-        sequenced: list[Sequenced] = []
+        sequenced: list[SequencedEvent] = []
         for (number, event), wants in zip(page, is_selected, strict=True):
             if event.owner in self._counts:
                 self._counts[event.owner] += 1
                 if wants:
-                    sequenced.append(Sequenced(number, self._counts[event.owner], event))
+                    sequenced.append(SequencedEvent(number, self._counts[event.owner], event))
         return tuple(sequenced)
 
 
@@ -115,18 +115,18 @@ class OwnerEvents:
         self._readings: _Cache[int, OwnerSequence] = _Cache(_MAX_CACHED // 32)
         """Readings of admins, by the position where each continues."""
 
-    async def after(self, scope: str | None, cursor: int, limit: int) -> tuple[Sequenced, ...]:
+    async def after(self, scope: str | None, cursor: int, limit: int) -> tuple[SequencedEvent, ...]:
         """Return the next events after a cursor, oldest first."""
         if scope is None:
             return await self._after_position(cursor, limit)
         position, count = await self.locate(scope, cursor)
         events = await self._feed.events(position, limit, scope)
-        sequenced = tuple(Sequenced(number, number, each.event) for number, each in enumerate(events, count + 1))
+        sequenced = tuple(SequencedEvent(number, number, each.event) for number, each in enumerate(events, count + 1))
         if events:
             self._mark(scope, (sequenced[-1].cursor, events[-1].number))
         return sequenced
 
-    async def _after_position(self, position: int, limit: int) -> tuple[Sequenced, ...]:
+    async def _after_position(self, position: int, limit: int) -> tuple[SequencedEvent, ...]:
         events = await self._feed.events(position, limit)
         reading = self._readings.get(position) or OwnerSequence(self._feed)
         sequenced = await reading.number(events, position)

@@ -13,16 +13,16 @@ from ...model.limits import KEY_CHARACTERS, NOTE_CHARACTERS
 from ...model.refusals import refuse as refuse_task
 from ..accounts.rights import refuse_agent
 
-MOST_TYPES: Final = 50
+MAX_TYPES: Final = 50
 _TYPE_CHARACTERS: Final = 100
 
 
-def must(principal: Principal, scope: Scope) -> None:
+def check_scope(principal: Principal, scope: Scope) -> None:
     refuse_agent(principal, "webhooks")
     principal.require_scope(scope)
 
 
-def acting_for(principal: Principal, owner: str | None) -> str:
+def check_owner(principal: Principal, owner: str | None) -> str:
     """Return the owner to act for; only an admin may name another one."""
     if owner is None or owner == principal.owner:
         return principal.owner
@@ -32,13 +32,13 @@ def acting_for(principal: Principal, owner: str | None) -> str:
     return owner
 
 
-def checked_types(types: object) -> tuple[str, ...]:
+def check_types(types: object) -> tuple[str, ...]:
     """Check event kinds, or patterns such as `run.*`; return each once."""
     if isinstance(types, str) or not isinstance(types, Collection):
         raise refuse_task("bad_policy", name="types", value=types, wanted="list")
-    if len(types) > MOST_TYPES:
+    if len(types) > MAX_TYPES:
         # Each of them is matched against every event.
-        raise refuse_task("bad_number", name="types", value=len(types), least=0, most=MOST_TYPES)
+        raise refuse_task("bad_number", name="types", value=len(types), least=0, most=MAX_TYPES)
     for each in types:
         is_short = isinstance(each, str) and len(each) <= _TYPE_CHARACTERS
         if not is_short or not any(fnmatchcase(kind, each) for kind in EventKind):
@@ -53,6 +53,6 @@ def check_note(note: object) -> None:
         raise refuse_task("bad_text", name="note", value=note, most=NOTE_CHARACTERS)
 
 
-def might_be(name: object) -> bool:
+def is_possible_id(name: object) -> bool:
     """Whether the value can be an id; other values need no lookup."""
     return isinstance(name, str) and 1 <= len(name) <= KEY_CHARACTERS and name.isascii() and name.isprintable()

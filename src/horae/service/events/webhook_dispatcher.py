@@ -18,23 +18,23 @@ from ...clock import Clock
 from ...errors import StoreError
 from ...model.accounts.account import OWNER_KIND, owner_from
 from ...model.events.webhook import Delivery, Webhook, delivery_id
-from ...model.events.webhook_records import WEBHOOK, made, webhook_from
-from ...model.page import LARGEST_PAGE
-from ...model.record import Record, Writing
+from ...model.events.webhook_records import WEBHOOK_KIND, new_delivery_writes, webhook_from
+from ...model.page import MAX_PAGE_SIZE
+from ...model.record import Record, RecordWrite
 from ...ports.records import Records
 from ...ports.store import Book, Feed
 from ...store_retry import StoreRetry
-from .delivery import Postman
-from .event_bodies import Telling, Told
+from .delivery import WebhookClient
+from .event_bodies import EncodedEvent, EventEncoder
 from .owner_sequence import OwnerSequence
-from .webhook_sender import Endpoint
+from .webhook_sender import WebhookSender
 
-POSITION: Final = ("position", "webhooks")
+CURSOR_KEY: Final = ("position", "webhooks")
 LEASE: Final = timedelta(seconds=15)
-PAGE: Final = 200
-MOST_WRITTEN: Final = 500
+PAGE_SIZE: Final = 200
+MAX_DELIVERIES: Final = 500
 """Deliveries per transaction."""
-LOOK_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.5
 IDLE_SECONDS: Final = 5.0
 RIGHTS_SECONDS: Final = 2.0
 
@@ -43,7 +43,7 @@ class Keeping(Book, Records, Feed, Protocol):
     """The store operations that the dispatcher needs."""
 
 
-class Place(NamedTuple):
+class DispatchCursor(NamedTuple):
     """Cursor of the dispatcher: log position, the process that holds the lease, and when the lease ends."""
 
     number: int
@@ -52,10 +52,10 @@ class Place(NamedTuple):
     version: int | None
 
 
-class Courier:
-    def __init__(self, store: Keeping, client: Postman, encoder: Telling, clock: Clock) -> None:
+class WebhookDispatcher:
+    def __init__(self, store: Keeping, client: WebhookClient, encoder: EventEncoder, clock: Clock) -> None:
         self.name = token_hex(8)
-        self.endpoints: dict[str, Endpoint] = {}
+        self.endpoints: dict[str, WebhookSender] = {}
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         """Called after each attempt with whether it succeeded."""
         self._store = store
@@ -104,20 +104,20 @@ class Courier:
             self.endpoints = {}
             return IDLE_SECONDS
         self._update_endpoints(webhooks)
-        return 0 if await self._write_deliveries(cursor, webhooks) else LOOK_SECONDS
+        return 0 if await self._write_deliveries(cursor, webhooks) else POLL_SECONDS
 
     # --- lease: one dispatcher at a time -------------------------------------------------------------------------------
 
-    async def _acquire_lease(self, since: int) -> Place | None:
+    async def _acquire_lease(self, since: int) -> DispatchCursor | None:
         """Return the cursor if this process holds or gets the lease; None while another process holds it."""
         now = self._clock.now()
-        cursor = _parse_cursor(await self._store.get_record(*POSITION))
+        cursor = _parse_cursor(await self._store.get_record(*CURSOR_KEY))
         if cursor is not None and cursor.holder not in ("", self.name) and cursor.until > now:
             return None
         number = since if cursor is None else max(cursor.number, since)
         if cursor is not None and cursor.holder == self.name and cursor.until - now > LEASE * 2 / 3:
             return cursor._replace(number=number)
-        renewed = Place(number, self.name, now + LEASE, None if cursor is None else cursor.version)
+        renewed = DispatchCursor(number, self.name, now + LEASE, None if cursor is None else cursor.version)
         if not await self._store.put_record(_cursor_record(renewed), replacing=renewed.version):
             return None
         return renewed._replace(version=1 if renewed.version is None else renewed.version + 1)
@@ -135,7 +135,7 @@ class Courier:
     async def _webhooks(self) -> AsyncIterator[Webhook]:
         after: str | None = None
         while True:
-            page = await self._store.records(WEBHOOK, None, after, LARGEST_PAGE)
+            page = await self._store.records(WEBHOOK_KIND, None, after, MAX_PAGE_SIZE)
             for record in page.items:
                 yield webhook_from(record)
             after = page.after
@@ -144,9 +144,9 @@ class Courier:
 
     # --- writing of deliveries -------------------------------------------------------------------------------------------
 
-    async def _write_deliveries(self, cursor: Place, webhooks: list[Webhook]) -> bool:
+    async def _write_deliveries(self, cursor: DispatchCursor, webhooks: list[Webhook]) -> bool:
         """Write the deliveries of the next events for all webhooks that take them; return whether there may be more."""
-        events = await self._store.events(cursor.number, PAGE)
+        events = await self._store.events(cursor.number, PAGE_SIZE)
         if not events:
             return False
         owners = {each.owner for each in webhooks}
@@ -155,19 +155,19 @@ class Courier:
         deliveries: list[Delivery] = []
         number = events[-1].number
         for each in encoded:
-            if len(deliveries) >= MOST_WRITTEN:
+            if len(deliveries) >= MAX_DELIVERIES:
                 number = each.position - 1
                 break
             deliveries += self._make_deliveries(each, webhooks)
-        new_cursor = Writing(_cursor_record(cursor._replace(number=number)), cursor.version)
-        writings = [new_cursor, *(writing for delivery in deliveries for writing in made(delivery))]
+        new_cursor = RecordWrite(_cursor_record(cursor._replace(number=number)), cursor.version)
+        writings = [new_cursor, *(writing for delivery in deliveries for writing in new_delivery_writes(delivery))]
         if await self._store.write_records(writings):
             for delivery in deliveries:
                 self.endpoints[delivery.webhook].add_pending(1)
         # Otherwise another dispatcher was faster: the next poll sees it.
-        return len(events) == PAGE or number < events[-1].number
+        return len(events) == PAGE_SIZE or number < events[-1].number
 
-    def _make_deliveries(self, encoded: Told, webhooks: list[Webhook]) -> Iterator[Delivery]:
+    def _make_deliveries(self, encoded: EncodedEvent, webhooks: list[Webhook]) -> Iterator[Delivery]:
         now = self._clock.now()
         for webhook in webhooks:
             if encoded.position > webhook.since and webhook.matches(encoded.event):
@@ -189,7 +189,7 @@ class Courier:
         known = self.endpoints
         self.endpoints = {}
         for webhook in webhooks:
-            endpoint = known.get(webhook.id) or Endpoint(self._store, self._client, self._clock)
+            endpoint = known.get(webhook.id) or WebhookSender(self._store, self._client, self._clock)
             endpoint.webhook = webhook
             endpoint.on_attempt = self.on_attempt
             self.endpoints[webhook.id] = endpoint
@@ -215,19 +215,19 @@ class Courier:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         with suppress(StoreError):
-            cursor = _parse_cursor(await self._store.get_record(*POSITION))
+            cursor = _parse_cursor(await self._store.get_record(*CURSOR_KEY))
             if cursor is not None and cursor.holder == self.name:
                 await self._store.put_record(_cursor_record(cursor._replace(holder="")), replacing=cursor.version)
 
 
-def _parse_cursor(record: Record | None) -> Place | None:
+def _parse_cursor(record: Record | None) -> DispatchCursor | None:
     if record is None:
         return None
     body = json.loads(record.body)
     until = datetime.fromisoformat(body["until"])
-    return Place(body["number"], body["holder"], until, record.version)
+    return DispatchCursor(body["number"], body["holder"], until, record.version)
 
 
-def _cursor_record(cursor: Place) -> Record:
+def _cursor_record(cursor: DispatchCursor) -> Record:
     body = {"number": cursor.number, "holder": cursor.holder, "until": cursor.until.isoformat()}
-    return Record(*POSITION, "", json.dumps(body))
+    return Record(*CURSOR_KEY, "", json.dumps(body))

@@ -15,41 +15,41 @@ from ...errors import Conflict, StoreError
 from ...model.change import Change, Facts
 from ...model.events.event import Event, EventKind
 from ...model.events.webhook import (
-    GIVES_UP_AFTER,
-    MOST_ATTEMPTS_KEPT,
+    DISABLE_AFTER,
+    MAX_STORED_ATTEMPTS,
     NO_KEY,
     Attempt,
     Delivery,
     DeliveryState,
-    Disabled,
+    DisabledCause,
     Webhook,
     retry_at,
 )
 from ...model.events.webhook_records import (
-    DELIVERY,
-    DUE,
-    WEBHOOK,
+    DELIVERY_KIND,
+    DUE_KIND,
+    WEBHOOK_KIND,
+    changed_delivery_writes,
     delivery_from,
     delivery_key,
-    due_of,
-    rewritten,
+    parse_due_key,
     webhook_from,
     webhook_record,
 )
-from ...model.page import LARGEST_PAGE
-from ...model.record import Record, Writing
+from ...model.page import MAX_PAGE_SIZE
+from ...model.record import Record, RecordWrite
 from ...outgoing.refusals import refuse_address
 from ...ports.records import Records
 from ...ports.store import Book
 from ...store_retry import StoreRetry
-from .delivery import Postman
+from .delivery import WebhookClient
 from .refusals import refuse
 
-AT_ONCE: Final = 4
-MOST_WAITING: Final = 10_000
+MAX_CONCURRENT: Final = 4
+MAX_PENDING: Final = 10_000
 """Limit of pending deliveries; a webhook with a larger backlog is disabled."""
-LONGEST_REST: Final = 30.0
-GONE: Final = 410
+MAX_WAIT_SECONDS: Final = 30.0
+HTTP_GONE: Final = 410
 LOG: Final = logging.getLogger("horae")
 
 
@@ -57,10 +57,10 @@ class Keeping(Book, Records, Protocol):
     """The store operations that a sender needs."""
 
 
-class Endpoint:
+class WebhookSender:
     webhook: Webhook
 
-    def __init__(self, store: Keeping, client: Postman, clock: Clock) -> None:
+    def __init__(self, store: Keeping, client: WebhookClient, clock: Clock) -> None:
         self.on_attempt: Callable[[bool], None] = lambda _ok: None
         self._store = store
         self._client = client
@@ -83,7 +83,7 @@ class Endpoint:
             await self._unblock()
         due, next_due = await self._due()
         await asyncio.gather(*(self._send(record) for record in due))
-        return self._clock.now() if len(due) == AT_ONCE else next_due
+        return self._clock.now() if len(due) == MAX_CONCURRENT else next_due
 
     async def _unblock(self) -> None:
         """Send deliveries now that wait only because an earlier node could not call the address, if this node can."""
@@ -93,7 +93,7 @@ class Endpoint:
         prefix = after = f"{self.webhook.id}/"
         now, has_more = self._clock.now(), True
         while has_more:
-            page = await self._store.records(DUE, self.webhook.owner, after, LARGEST_PAGE)
+            page = await self._store.records(DUE_KIND, self.webhook.owner, after, MAX_PAGE_SIZE)
             for queued in page.items:
                 has_more = queued.key.startswith(prefix)
                 if not has_more:
@@ -102,11 +102,11 @@ class Endpoint:
             has_more, after = page.after is not None, page.after or ""
 
     async def _make_due(self, queued: Record, now: datetime) -> None:
-        due, name = due_of(queued.key)
-        record = await self._store.get_record(DELIVERY, delivery_key(self.webhook.id, name))
+        due, name = parse_due_key(queued.key)
+        record = await self._store.get_record(DELIVERY_KIND, delivery_key(self.webhook.id, name))
         before = None if record is None else delivery_from(record)
         if before is not None and before.due == due and due > now:
-            await self._store.write_records(rewritten(before, before._replace(due=now)))
+            await self._store.write_records(changed_delivery_writes(before, before._replace(due=now)))
 
     async def run(self) -> None:
         while self.webhook.enabled:
@@ -120,43 +120,43 @@ class Endpoint:
             await self._wait(next_due)
 
     async def _wait(self, next_due: datetime | None) -> None:
-        seconds = LONGEST_REST if next_due is None else (next_due - self._clock.now()).total_seconds()
+        seconds = MAX_WAIT_SECONDS if next_due is None else (next_due - self._clock.now()).total_seconds()
         if seconds > 0:
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(seconds, LONGEST_REST)):
+                async with asyncio.timeout(min(seconds, MAX_WAIT_SECONDS)):
                     await self._wake_up.wait()
 
     async def _due(self) -> tuple[list[Record], datetime | None]:
         """Return the first deliveries that are due, and when the one after them is."""
         prefix = f"{self.webhook.id}/"
-        page = await self._store.records(DUE, self.webhook.owner, prefix, AT_ONCE + 1)
+        page = await self._store.records(DUE_KIND, self.webhook.owner, prefix, MAX_CONCURRENT + 1)
         own = [record for record in page.items if record.key.startswith(prefix)]
         now = self._clock.now()
-        due = [record for record in own if due_of(record.key)[0] <= now][:AT_ONCE]
-        return due, None if len(own) == len(due) else due_of(own[len(due)].key)[0]
+        due = [record for record in own if parse_due_key(record.key)[0] <= now][:MAX_CONCURRENT]
+        return due, None if len(own) == len(due) else parse_due_key(own[len(due)].key)[0]
 
     async def _send(self, queued: Record) -> None:
-        key = delivery_key(self.webhook.id, due_of(queued.key)[1])
-        record = await self._store.get_record(DELIVERY, key)
+        key = delivery_key(self.webhook.id, parse_due_key(queued.key)[1])
+        record = await self._store.get_record(DELIVERY_KIND, key)
         before = None if record is None else delivery_from(record)
-        if before is None or before.due is None or due_of(queued.key)[0] != before.due:
+        if before is None or before.due is None or parse_due_key(queued.key)[0] != before.due:
             # It was redelivered manually meanwhile, or its record was removed.
-            await self._store.drop_record(DUE, queued.key, queued.version)
+            await self._store.drop_record(DUE_KIND, queued.key, queued.version)
             return
         attempt = await self._client.deliver(self.webhook, before)
         self.on_attempt(attempt.ok)
         after = _apply_attempt(before, attempt, self._clock.now())
-        if await self._store.write_records(rewritten(before, after)):
+        if await self._store.write_records(changed_delivery_writes(before, after)):
             self._pending -= after.due is None
             await self._update_webhook(after, attempt)
 
     async def _update_webhook(self, delivery: Delivery, attempt: Attempt) -> None:
         """Record what this attempt means for the webhook: recovered, failing, blocked or disabled."""
         now, since = self._clock.now(), self.webhook.failing_since
-        if attempt.status == GONE:
-            await self._disable(Disabled.GONE, delivery)
-        elif self._pending > MOST_WAITING:
-            await self._disable(Disabled.BACKLOG, delivery)
+        if attempt.status == HTTP_GONE:
+            await self._disable(DisabledCause.GONE, delivery)
+        elif self._pending > MAX_PENDING:
+            await self._disable(DisabledCause.BACKLOG, delivery)
         elif attempt.ok:
             if since is not None:
                 await self._change(lambda webhook: webhook._replace(failing_since=None, blocked=()))
@@ -165,10 +165,10 @@ class Endpoint:
         elif since is None or attempt.blocked != self.webhook.blocked:
             first = since or now
             await self._change(lambda webhook: webhook._replace(failing_since=first, blocked=attempt.blocked))
-        elif now - since >= GIVES_UP_AFTER:
-            await self._disable(Disabled.FAILING, delivery)
+        elif now - since >= DISABLE_AFTER:
+            await self._disable(DisabledCause.FAILING, delivery)
 
-    async def _disable(self, reason: Disabled, delivery: Delivery) -> None:
+    async def _disable(self, reason: DisabledCause, delivery: Delivery) -> None:
         now = self._clock.now()
         event = _webhook_event(EventKind.WEBHOOK_DISABLED, now, delivery, reason.value)
         if await self._change(lambda webhook: webhook._replace(disabled=reason, disabled_at=now), event):
@@ -196,7 +196,7 @@ class Endpoint:
 
     async def _change(self, change: Callable[[Webhook], Webhook], event: Event | None = None) -> bool:
         """Read the webhook again and apply a change to it; return False if another writer was faster."""
-        record = await self._store.get_record(WEBHOOK, self.webhook.id)
+        record = await self._store.get_record(WEBHOOK_KIND, self.webhook.id)
         if record is None:
             return False
         webhook = webhook_from(record)
@@ -204,12 +204,12 @@ class Endpoint:
         if not webhook.enabled or after == webhook:
             self.webhook = webhook
             return False
-        if not await self._write_with_event(Writing(webhook_record(after), webhook.version), event):
+        if not await self._write_with_event(RecordWrite(webhook_record(after), webhook.version), event):
             return False
         self.webhook = after._replace(version=webhook.version + 1)
         return True
 
-    async def _write_with_event(self, writing: Writing, event: Event | None) -> bool:
+    async def _write_with_event(self, writing: RecordWrite, event: Event | None) -> bool:
         """Write the record together with the event, which the owner's other webhooks receive too."""
         if event is None or not event.task_id:
             return await self._store.write_records([writing])
@@ -230,7 +230,7 @@ def _webhook_event(kind: EventKind, now: datetime, delivery: Delivery, reason: s
 
 def _apply_attempt(delivery: Delivery, attempt: Attempt, now: datetime) -> Delivery:
     tried = delivery._replace(
-        attempts=(*delivery.attempts, attempt)[-MOST_ATTEMPTS_KEPT:], tried=delivery.tried + 1, due=None
+        attempts=(*delivery.attempts, attempt)[-MAX_STORED_ATTEMPTS:], tried=delivery.tried + 1, due=None
     )
     if attempt.ok:
         return tried._replace(state=DeliveryState.DELIVERED)

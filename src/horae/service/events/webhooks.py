@@ -9,46 +9,46 @@ from typing import Any, Final, Protocol
 
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
-from ...model.events.cloud_event import encoded, envelope, type_of
+from ...model.events.cloud_event import encode_body, envelope, type_of
 from ...model.events.event import Event, EventKind
 from ...model.events.webhook import (
-    KEPT,
-    MOST_ATTEMPTS_KEPT,
-    ROTATION,
+    DELIVERY_RETENTION,
+    MAX_STORED_ATTEMPTS,
+    SECRET_OVERLAP,
     Attempt,
     Delivery,
     DeliveryState,
-    Disabled,
+    DisabledCause,
     Webhook,
 )
 from ...model.events.webhook_records import (
-    DELIVERY,
-    WEBHOOK,
+    DELIVERY_KIND,
+    WEBHOOK_KIND,
+    changed_delivery_writes,
     delivery_from,
     delivery_key,
-    made,
-    rewritten,
+    new_delivery_writes,
     webhook_from,
     webhook_record,
 )
-from ...model.ids import ENTROPY, microseconds, named
+from ...model.ids import ENTROPY_BYTES, make_id, to_microseconds
 from ...model.page import Page
-from ...model.record import Record, Writing
+from ...model.record import Record, RecordWrite
 from ...outgoing.signatures import new_secret
 from ...ports.records import Records
 from ...ports.store import Feed
 from ..accounts.audit import Audit
 from ..query.argument_checks import check_page
 from ..query.id_prefix import resolve_record
-from .delivery import Postman
+from .delivery import WebhookClient
 from .owner_sequence import OwnerEvents
 from .refusals import refuse
-from .webhook_checks import acting_for, check_note, checked_types, might_be, must
+from .webhook_checks import check_note, check_owner, check_scope, check_types, is_possible_id
 
-MOST_WEBHOOKS: Final = 20
+MAX_WEBHOOKS: Final = 20
 """Limit per owner."""
-SEAT: Final = "webhook.seat"
-TEST: Final = "webhook.test"
+COUNTER_KIND: Final = "webhook.seat"
+TEST_KIND: Final = "webhook.test"
 _TRIES: Final = 20
 _SECRET_BYTES: Final = 32
 _NUMBER_BYTES: Final = 4
@@ -64,7 +64,7 @@ class Webhooks:
     def __init__(
         self,
         store: Keeping,
-        client: Postman,
+        client: WebhookClient,
         audit: Audit,
         clock: Clock,
         entropy: Callable[[int], bytes] = os.urandom,
@@ -81,13 +81,13 @@ class Webhooks:
         self, principal: Principal, url: object, types: object = (), note: str = "", owner: str | None = None
     ) -> tuple[Webhook, str]:
         """Return the webhook and its secret, which is shown only here. It receives events from now on."""
-        must(principal, Scope.WRITE)
-        owner_name = acting_for(principal, owner)
+        check_scope(principal, Scope.WRITE)
+        owner_name = check_owner(principal, owner)
         checked = self.client.check_url(url).text
-        event_types = checked_types(types)
+        event_types = check_types(types)
         check_note(note)
         now = self._clock.now()
-        name = named("whk", now, self._entropy(ENTROPY))
+        name = make_id("whk", now, self._entropy(ENTROPY_BYTES))
         since = await self._store.last_event()
         webhook = Webhook(
             name, owner_name, checked, now, since, event_types, note, after=await self._events.count(owner_name, since)
@@ -97,20 +97,20 @@ class Webhooks:
         for _ in range(_TRIES):
             counter = await self._counter_writing(owner_name)
             await self.client.store_secret(name, webhook.secret, secret)
-            if await self._store.write_records([Writing(webhook_record(webhook)), counter, *row]):
+            if await self._store.write_records([RecordWrite(webhook_record(webhook)), counter, *row]):
                 self.on_change()
                 return webhook, secret
             await self.client.remove_secrets(name, webhook.secret)
         raise refuse("webhook_contested", id=name)
 
     async def page(self, principal: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
-        must(principal, Scope.READ)
+        check_scope(principal, Scope.READ)
         check_page(after, limit)
-        page = await self._store.records(WEBHOOK, principal.owner_filter, after, limit)
+        page = await self._store.records(WEBHOOK_KIND, principal.owner_filter, after, limit)
         return Page(tuple(webhook_from(record) for record in page.items), page.after)
 
     async def get(self, principal: Principal, name: str) -> Webhook:
-        must(principal, Scope.READ)
+        check_scope(principal, Scope.READ)
         return await self._get_webhook(principal, name)
 
     async def edit(self, principal: Principal, name: str, expected: int | None = None, **fields: Any) -> Webhook:
@@ -118,11 +118,11 @@ class Webhooks:
 
         A webhook that is enabled again receives events from then on.
         """
-        must(principal, Scope.WRITE)
+        check_scope(principal, Scope.WRITE)
         if "url" in fields:
             fields["url"] = self.client.check_url(fields["url"]).text
         if "types" in fields:
-            fields["types"] = checked_types(fields["types"])
+            fields["types"] = check_types(fields["types"])
         check_note(fields.get("note", ""))
         owner = (await self._get_webhook(principal, name)).owner
         since = await self._store.last_event()
@@ -138,13 +138,15 @@ class Webhooks:
 
     async def remove(self, principal: Principal, name: str) -> None:
         """Remove the webhook for good, with its secrets; its deliveries can no longer be read."""
-        must(principal, Scope.WRITE)
+        check_scope(principal, Scope.WRITE)
         for _ in range(_TRIES):
             webhook = await self._get_webhook(principal, name)
-            removal = Writing(webhook_record(webhook), webhook.version, dropped=True)
+            removal = RecordWrite(webhook_record(webhook), webhook.version, dropped=True)
             row = self._audit.row(principal, "webhook.remove", webhook.id, owner=webhook.owner)
             if await self._store.write_records([removal, *row]):
-                await self.client.remove_secrets(webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None))
+                await self.client.remove_secrets(
+                    webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None)
+                )
                 self.on_change()
                 return
         raise refuse("webhook_contested", id=name)
@@ -154,7 +156,7 @@ class Webhooks:
 
         Both sign for a day, so that receivers can switch.
         """
-        must(principal, Scope.WRITE)
+        check_scope(principal, Scope.WRITE)
         for _ in range(_TRIES):
             before = await self._get_webhook(principal, name)
             secret = new_secret(self._entropy(_SECRET_BYTES))
@@ -162,7 +164,7 @@ class Webhooks:
             number = before.secret + 1 + int.from_bytes(self._entropy(_NUMBER_BYTES))
             # The secret is stored before the webhook refers to it: an interruption between the two changes nothing.
             await self.client.store_secret(before.id, number, secret)
-            until = self._clock.now() + ROTATION
+            until = self._clock.now() + SECRET_OVERLAP
             after = before._replace(secret=number, former=before.secret, former_until=until)
             if await self._write(principal, before, after, "webhook.rotate"):
                 if before.former is not None:
@@ -173,34 +175,36 @@ class Webhooks:
 
     # --- deliveries --------------------------------------------------------------------------------------------------
 
-    async def deliveries(self, principal: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
+    async def deliveries(
+        self, principal: Principal, name: str, after: str | None = None, limit: int = 100
+    ) -> Page[Delivery]:
         """Return the deliveries of one webhook, newest first."""
-        must(principal, Scope.READ)
+        check_scope(principal, Scope.READ)
         check_page(after, limit)
         webhook = await self._get_webhook(principal, name)
         begin = delivery_key(webhook.id, "~" if after is None else after)
-        page = await self._store.records(DELIVERY, webhook.owner, begin, limit + 1, newest=True)
+        page = await self._store.records(DELIVERY_KIND, webhook.owner, begin, limit + 1, newest=True)
         own = [record for record in page.items if record.key.startswith(f"{webhook.id}/")]
         shown = tuple(delivery_from(record) for record in own[:limit])
         return Page(shown, shown[-1].id if len(own) > limit else None)
 
     async def delivery(self, principal: Principal, name: str, delivery: str) -> Delivery:
-        must(principal, Scope.READ)
+        check_scope(principal, Scope.READ)
         return await self._delivery(await self._get_webhook(principal, name), delivery)
 
     async def test(self, principal: Principal, name: str) -> Delivery:
         """Send a test message now and return the delivery with its result. It is not retried."""
-        must(principal, Scope.WRITE)
+        check_scope(principal, Scope.WRITE)
         webhook = await self._get_webhook(principal, name)
         now = self._clock.now()
         suffix = self._entropy(6).hex()
         message = f"evt_test_{suffix}"
         delivery = Delivery(
-            f"dlv_{max(0, microseconds(now)):014x}{suffix}",
+            f"dlv_{max(0, to_microseconds(now)):014x}{suffix}",
             webhook.id,
             webhook.owner,
             message,
-            TEST,
+            TEST_KIND,
             "",
             _test_body(message, webhook, now),
             now,
@@ -209,22 +213,24 @@ class Webhooks:
         attempt = await self.client.deliver(webhook, delivery)
         tested = _add_attempt(delivery, attempt)
         row = self._audit.row(principal, "webhook.test", webhook.id, owner=webhook.owner)
-        await self._store.write_records([*made(tested), *row])
+        await self._store.write_records([*new_delivery_writes(tested), *row])
         return tested
 
     async def redeliver(self, principal: Principal, name: str, delivery: str) -> Delivery:
         """Send a delivery once more, now, with the same message id; a planned retry stays planned."""
-        must(principal, Scope.WRITE)
+        check_scope(principal, Scope.WRITE)
         webhook = await self._get_webhook(principal, name)
         if not webhook.enabled:
             raise refuse("webhook_disabled", id=name)
         original = await self._delivery(webhook, delivery)
         attempt = await self.client.deliver(webhook, original)
-        row = self._audit.row(principal, "webhook.redeliver", webhook.id, {"delivery": original.id}, owner=webhook.owner)
+        row = self._audit.row(
+            principal, "webhook.redeliver", webhook.id, {"delivery": original.id}, owner=webhook.owner
+        )
         for _ in range(_TRIES):
             before = await self._delivery(webhook, original.id)
             after = _add_attempt(before, attempt)
-            if await self._store.write_records([*rewritten(before, after), *row]):
+            if await self._store.write_records([*changed_delivery_writes(before, after), *row]):
                 return after._replace(version=before.version + 1)
         raise refuse("webhook_contested", id=name)
 
@@ -233,25 +239,31 @@ class Webhooks:
 
     async def _delivery(self, webhook: Webhook, delivery: str) -> Delivery:
         record = None
-        if might_be(delivery):
+        if is_possible_id(delivery):
             within = delivery_key(webhook.id, "")
-            whole = await resolve_record(self._store, webhook.owner, DELIVERY, "dlv", delivery, within)
-            record = await self._store.get_record(DELIVERY, delivery_key(webhook.id, whole))
+            whole = await resolve_record(self._store, webhook.owner, DELIVERY_KIND, "dlv", delivery, within)
+            record = await self._store.get_record(DELIVERY_KIND, delivery_key(webhook.id, whole))
         if record is None:
-            raise refuse("no_such_delivery", id=delivery, days=KEPT.days)
+            raise refuse("no_such_delivery", id=delivery, days=DELIVERY_RETENTION.days)
         return delivery_from(record)
 
     # --- lookup and change of one webhook ----------------------------------------------------------------------------
 
     async def _get_webhook(self, principal: Principal, name: str) -> Webhook:
         whole_id = await self._resolve_id(principal, name)
-        record = None if whole_id is None else await self._store.get_record(WEBHOOK, whole_id, principal.owner_filter)
+        record = (
+            None if whole_id is None else await self._store.get_record(WEBHOOK_KIND, whole_id, principal.owner_filter)
+        )
         if record is None:
             raise refuse("no_such_webhook", id=name)
         return webhook_from(record)
 
     async def _resolve_id(self, principal: Principal, name: str) -> str | None:
-        return await resolve_record(self._store, principal.owner_filter, WEBHOOK, "whk", name) if might_be(name) else None
+        return (
+            await resolve_record(self._store, principal.owner_filter, WEBHOOK_KIND, "whk", name)
+            if is_possible_id(name)
+            else None
+        )
 
     async def _change(
         self,
@@ -275,7 +287,7 @@ class Webhooks:
         self, principal: Principal, before: Webhook, after: Webhook, action: str, detail: dict[str, Any] | None = None
     ) -> bool:
         row = self._audit.row(principal, action, before.id, detail or {}, owner=before.owner)
-        is_written = await self._store.write_records([Writing(webhook_record(after), before.version), *row])
+        is_written = await self._store.write_records([RecordWrite(webhook_record(after), before.version), *row])
         if is_written:
             self.on_change()
         return is_written
@@ -293,26 +305,26 @@ class Webhooks:
             return webhook._replace(
                 disabled=None, disabled_at=None, failing_since=None, blocked=(), since=since, after=after
             )
-        return webhook._replace(disabled=Disabled.REQUESTED, disabled_at=self._clock.now())
+        return webhook._replace(disabled=DisabledCause.REQUESTED, disabled_at=self._clock.now())
 
-    async def _counter_writing(self, owner: str) -> Writing:
+    async def _counter_writing(self, owner: str) -> RecordWrite:
         """A record that every new webhook of an owner replaces, so that concurrent creations cannot exceed the limit."""
-        known = await self._store.get_record(SEAT, owner)
-        page = await self._store.records(WEBHOOK, owner, limit=MOST_WEBHOOKS)
-        if len(page.items) >= MOST_WEBHOOKS:
-            raise refuse("too_many_webhooks", owner=owner, most=MOST_WEBHOOKS)
-        return Writing(Record(SEAT, owner, owner, "{}"), None if known is None else known.version)
+        known = await self._store.get_record(COUNTER_KIND, owner)
+        page = await self._store.records(WEBHOOK_KIND, owner, limit=MAX_WEBHOOKS)
+        if len(page.items) >= MAX_WEBHOOKS:
+            raise refuse("too_many_webhooks", owner=owner, most=MAX_WEBHOOKS)
+        return RecordWrite(Record(COUNTER_KIND, owner, owner, "{}"), None if known is None else known.version)
 
 
 def _test_body(message: str, webhook: Webhook, now: datetime) -> str:
     event = Event(EventKind.TASK_TRIGGERED, now, webhook.owner, "")
-    shape = envelope(message, event, {"kind": TEST, "owner": webhook.owner, "webhook": webhook.id})
-    return encoded(shape | {"type": type_of(TEST), "subject": webhook.id}).decode()
+    shape = envelope(message, event, {"kind": TEST_KIND, "owner": webhook.owner, "webhook": webhook.id})
+    return encode_body(shape | {"type": type_of(TEST_KIND), "subject": webhook.id}).decode()
 
 
 def _add_attempt(delivery: Delivery, attempt: Attempt) -> Delivery:
     """Add a manual attempt: a success ends the delivery, a failure leaves planned retries as they were."""
-    attempts = (*delivery.attempts, attempt)[-MOST_ATTEMPTS_KEPT:]
+    attempts = (*delivery.attempts, attempt)[-MAX_STORED_ATTEMPTS:]
     if attempt.ok:
         return delivery._replace(attempts=attempts, state=DeliveryState.DELIVERED, due=None)
     return delivery._replace(attempts=attempts)

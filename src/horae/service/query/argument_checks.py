@@ -7,7 +7,7 @@ from typing import Final
 
 from ...model.field_checks import check_number
 from ...model.limits import KEY_CHARACTERS
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
 from ...ports.store import RunFilter, TaskFilter
 
@@ -28,13 +28,13 @@ def check_position(name: str, value: object) -> None:
 
 
 def check_page(after: object, limit: object, max_characters: int = _MAX_ID_CHARACTERS) -> None:
-    if type(limit) is not int or not 1 <= limit <= LARGEST_PAGE:
-        raise refuse("bad_page", value=limit, wanted="limit", most=LARGEST_PAGE)
+    if type(limit) is not int or not 1 <= limit <= MAX_PAGE_SIZE:
+        raise refuse("bad_page", value=limit, wanted="limit", most=MAX_PAGE_SIZE)
     if after is not None and not _is_storable(after, max_characters):
-        raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE)
+        raise refuse("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE)
 
 
-def check_wanted(filter_value: TaskFilter | RunFilter) -> None:
+def check_filter(filter_value: TaskFilter | RunFilter) -> None:
     """Refuse filter values that no store could hold."""
     for name, value in zip(filter_value._fields, filter_value, strict=True):
         if isinstance(value, datetime):

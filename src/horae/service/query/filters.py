@@ -13,8 +13,8 @@ from ...model.accounts.principal import AGENT_LABEL, VIA_LABEL
 from ...model.run import RunState
 from ...model.task import TaskState
 from ...ports.store import RunFilter, TaskFilter
-from .instants import asked_stretch
-from .parser import TEXT, Term, read_terms
+from .instants import parse_span
+from .parser import TEXT, Term, parse_query
 from .refusals import refuse
 
 _State = TypeVar("_State", bound=StrEnum)
@@ -64,7 +64,7 @@ class _Condition(NamedTuple):
         return self.refusal("bad_query", self.term.value_offsets[number], value=self.term.values[number], wanted=wanted)
 
 
-def narrowed_tasks(task_filter: TaskFilter, source: str) -> TaskFilter:
+def narrow_task_filter(task_filter: TaskFilter, source: str) -> TaskFilter:
     """Add the conditions of a query to a filter; a field that is given in both is refused."""
     for condition in _read_conditions(source, _TASK_FIELDS, _TASK_ALIASES):
         field = _TASK_FIELDS[condition.key]
@@ -77,7 +77,7 @@ def narrowed_tasks(task_filter: TaskFilter, source: str) -> TaskFilter:
     return task_filter
 
 
-def narrowed_runs(run_filter: RunFilter, source: str, zone: str, now: datetime) -> RunFilter:
+def narrow_run_filter(run_filter: RunFilter, source: str, zone: str, now: datetime) -> RunFilter:
     """Add the conditions of a query to a filter. Times are read in this zone; `task_id` holds an id or a name."""
     for condition in _read_conditions(source, _RUN_FIELDS, _RUN_ALIASES):
         if condition.key == "planned":
@@ -93,7 +93,7 @@ def narrowed_runs(run_filter: RunFilter, source: str, zone: str, now: datetime) 
 
 
 def _read_conditions(source: str, fields: Mapping[str, str], aliases: Mapping[str, str]) -> Iterable[_Condition]:
-    for term in read_terms(source):
+    for term in parse_query(source):
         key = aliases.get(term.key, term.key)
         condition = _Condition(source, key, term)
         if key not in fields:
@@ -149,7 +149,7 @@ def _parse_label(condition: _Condition) -> tuple[str, str]:
 def _parse_range(condition: _Condition, zone: str, now: datetime) -> tuple[datetime | None, datetime | None]:
     (value,) = condition.term.values
     try:
-        since, until = _read_range(value, lambda moment: asked_stretch(moment, zone, now))
+        since, until = _read_range(value, lambda moment: parse_span(moment, zone, now))
     except (InvalidTask, InvalidSchedule):
         raise condition.bad_value(_RANGE_EXAMPLES) from None
     if (since is None and until is None) or (since is not None and until is not None and since > until):

@@ -11,23 +11,23 @@ from typing import Final
 
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.ids import LEAST_DIGITS, SHORT_TASK_DIGITS, is_shortened, short_ids
-from ...model.page import LARGEST_PAGE
+from ...model.ids import MIN_PREFIX_DIGITS, SHORT_TASK_DIGITS, is_id_prefix, short_ids
+from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse
 from ...model.task import Task
 from ...ports.records import Records
 from ...ports.store import Book
-from ..accounts.rights import sees
+from ..accounts.rights import can_see
 
 TASK: Final = "tsk"
 RUN: Final = "run"
-CANDIDATES: Final = 5
+MAX_CANDIDATES: Final = 5
 """Number of candidates that a refusal of an ambiguous prefix lists."""
 
 
 async def resolve_task(book: Book, principal: Principal, text: str) -> str:
     """Return the id of the task with this prefix, or the text itself if there is none; an ambiguous prefix is refused."""
-    if not is_shortened(TASK, text):
+    if not is_id_prefix(TASK, text):
         return text
     tasks = [facts.task for facts in await tasks_by_prefix(book, principal, text)]
     if len(tasks) > 1:
@@ -43,7 +43,7 @@ async def tasks_by_prefix(book: Book, principal: Principal, prefix: str) -> list
 
 async def resolve_run(book: Book, principal: Principal, text: str) -> str:
     """Return the id of the run with this prefix, or the text itself if there is none; an ambiguous prefix is refused."""
-    if not is_shortened(RUN, text):
+    if not is_id_prefix(RUN, text):
         return text
     ids = await book.run_ids(text, principal.owner_filter, _candidate_limit(principal))
     if principal.agent is not None:
@@ -58,9 +58,9 @@ async def resolve_record(
 
     `letters` is the type prefix of its ids, `within` the part of the key before the id.
     """
-    if not is_shortened(letters, text):
+    if not is_id_prefix(letters, text):
         return text
-    page = await records.records(kind, owner, within + _key_before(text), CANDIDATES + 1)
+    page = await records.records(kind, owner, within + _key_before(text), MAX_CANDIDATES + 1)
     keys = [record.key.removeprefix(within) for record in page.items if record.key.startswith(within + text)]
     return _require_unique(text, keys)
 
@@ -68,15 +68,15 @@ async def resolve_record(
 def list_tasks(tasks: Sequence[Task]) -> str:
     """Describe candidates such as `tsk_0199f3… report (ada)`."""
     short = short_ids((task.id for task in tasks), SHORT_TASK_DIGITS)
-    return ", ".join(f"{short[task.id]} {task.name} ({task.owner})" for task in tasks[:CANDIDATES])
+    return ", ".join(f"{short[task.id]} {task.name} ({task.owner})" for task in tasks[:MAX_CANDIDATES])
 
 
 def _require_unique(text: str, ids: Sequence[str]) -> str:
     if text in ids:
         return text
     if len(ids) > 1:
-        short = short_ids(ids, max(LEAST_DIGITS, len(text.partition("_")[2])))
-        raise refuse("ambiguous_id", id=text, found=", ".join(short[each] for each in ids[:CANDIDATES]))
+        short = short_ids(ids, max(MIN_PREFIX_DIGITS, len(text.partition("_")[2])))
+        raise refuse("ambiguous_id", id=text, found=", ".join(short[each] for each in ids[:MAX_CANDIDATES]))
     return ids[0] if ids else text
 
 
@@ -87,14 +87,14 @@ def _key_before(text: str) -> str:
 
 def _candidate_limit(principal: Principal) -> int:
     """An agent sees a part of its owner's tasks, so for an agent all candidates are read and then filtered."""
-    return CANDIDATES + 1 if principal.agent is None else LARGEST_PAGE
+    return MAX_CANDIDATES + 1 if principal.agent is None else MAX_PAGE_SIZE
 
 
 async def _load_visible(book: Book, principal: Principal, ids: Iterable[str]) -> list[Facts]:
     visible: list[Facts] = []
     for each in ids:
         facts = await book.facts(each, principal.owner_filter)
-        if facts is not None and sees(principal, facts.task):
+        if facts is not None and can_see(principal, facts.task):
             visible.append(facts)
     return visible
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ...errors import InvalidSchedule, InvalidTask
-from ...model.refusals import Entry, refusal, refuse
+from ...model.refusals import RefusalEntry, build_refusal, refuse
 from ...schedule import Once, Past
 from ...schedule import next as next_of
-from ...schedule.text import read
-from ...schedule.text.moment import Stretch, read_exact_stretch, read_stretch
+from ...schedule.text import parse_text
+from ...schedule.text.moment import TimeSpan, read_exact_time_span, read_time_span
 
-_COMING: Final = Entry(
+_COMING: Final = RefusalEntry(
     InvalidTask,
     "'{value}' is not a moment that is still to come.",
     "Say it like 2099-12-01T09:00Z, '2099-12-01 09:00', 2099-12-01, tomorrow, 'tomorrow at 9am', 'next Monday 18:00', or 'in 2h'.",
@@ -21,10 +21,10 @@ _COMING: Final = Entry(
 )
 """The sentences of `unclear_moment` where a moment to come is meant."""
 
-__all__ = ["Stretch", "asked_stretch", "coming_moment"]
+__all__ = ["TimeSpan", "parse_future_instant", "parse_span"]
 
 
-def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
+def parse_span(text: str | datetime, zone: str, now: datetime) -> TimeSpan:
     """Parse an instant or a day, past ones included, in the given zone.
 
     Accepts `2026-11-15T02:00Z`, `2026-11-15`, `02:00`, `now`, `5m ago`, and the words of a one-time schedule: `today at
@@ -33,21 +33,21 @@ def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
     if isinstance(text, datetime):
         if text.tzinfo is None:
             raise refuse("naive_instant", value=text)
-        return Stretch(text.astimezone(UTC), text.astimezone(UTC))
-    span = read_stretch(text, zone, now)
+        return TimeSpan(text.astimezone(UTC), text.astimezone(UTC))
+    span = read_time_span(text, zone, now)
     if span is None:
         raise refuse("unclear_moment", value=text)
     return span
 
 
-def coming_moment(text: str, zone: str, now: datetime) -> datetime:
+def parse_future_instant(text: str, zone: str, now: datetime) -> datetime:
     """Parse an instant to come: `2026-12-01`, `tomorrow at 9am`, `in 2h`, `明天早上9点`."""
-    span = read_exact_stretch(text, zone, now)
+    span = read_exact_time_span(text, zone, now)
     if span is not None:
         return span.first
-    unclear = refusal("unclear_moment", _COMING, {"value": text})
+    unclear = build_refusal("unclear_moment", _COMING, {"value": text})
     try:
-        schedule = read(text, zone=zone, now=now).schedule
+        schedule = parse_text(text, zone=zone, now=now).schedule
     except InvalidSchedule:
         raise unclear from None
     instant = next_of(schedule, now, Past(anchor=now)) if isinstance(schedule, Once) else None

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from .refusals import refuse
 
-LONGEST: Final = 1_000
+MAX_CHARACTERS: Final = 1_000
 TEXT: Final = "text"
 _KEY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_.]*):")
 _QUOTE: Final = '"'
@@ -34,10 +34,10 @@ class Term(NamedTuple):
     is_bare: bool = False
 
 
-def read_terms(source: str) -> tuple[Term, ...]:
+def parse_query(source: str) -> tuple[Term, ...]:
     """Parse a query into terms; a refusal points to the offset that cannot be parsed."""
-    if len(source) > LONGEST:
-        raise refuse("query_too_long", source, LONGEST, most=LONGEST)
+    if len(source) > MAX_CHARACTERS:
+        raise refuse("query_too_long", source, MAX_CHARACTERS, most=MAX_CHARACTERS)
     terms: list[Term] = []
     at = _skip_spaces(source, 0)
     while at < len(source):
@@ -50,7 +50,7 @@ def read_terms(source: str) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def spelled(terms: tuple[Term, ...]) -> str:
+def render_query(terms: tuple[Term, ...]) -> str:
     """Return a query text that parses into these terms."""
     return " ".join(_spell_term(term) for term in terms)
 

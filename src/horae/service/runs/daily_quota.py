@@ -19,19 +19,19 @@ from ...model.accounts.account import (
     agent_quotas,
 )
 from ...model.accounts.principal import AGENT_QUOTAS
-from ...model.counts import AGENT, Counts, hour_of, lateness_in
-from ...model.page import LARGEST_PAGE
+from ...model.counts import AGENT_PREFIX, Counts, hour_of, summarize_lateness
+from ...model.page import MAX_PAGE_SIZE
 from ..accounts.owners import Accounts, Keeping
 from ..accounts.quota_sweep import QuotaSweep
 from ..accounts.storage_limit import StorageLimit
 
 Limits: TypeAlias = tuple[tuple[str, Limit], ...]
-_ANY: Final = timedelta(0)
+_ANY_LATENESS: Final = timedelta(0)
 _MOST_ERRORS: Final = 3
 """After so many owners in one enforcement that could not be measured, the store is taken to be away."""
 
 
-class Daily:
+class DailyQuota:
     """`enforce` is called about once a minute, by any number of processes.
 
     `agents` are the default quotas of agents, where the owner has no lower ones.
@@ -81,7 +81,9 @@ class Daily:
         changed = await self._storage_settled(owner, day, fresh=True) is not None
         # It has another version now, if that has changed it.
         owner = await self._accounts.find(name)
-        return changed + (0 if owner is None else await self._runs_enforced(owner, day, await self._load_agent_limits()))
+        return changed + (
+            0 if owner is None else await self._runs_enforced(owner, day, await self._load_agent_limits())
+        )
 
     async def _runs_enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
         after = await self._update_owner(owner, day)
@@ -130,7 +132,7 @@ class Daily:
         found: dict[str, dict[str, Limits]] = {}
         after: str | None = None
         while True:
-            page = await self._store.records(AGENT_KIND, None, after, LARGEST_PAGE)
+            page = await self._store.records(AGENT_KIND, None, after, MAX_PAGE_SIZE)
             for record in page.items:
                 agent = record.key.removeprefix(agent_key(record.owner, ""))
                 found.setdefault(record.owner, {})[agent] = agent_limits(record)
@@ -141,7 +143,7 @@ class Daily:
     async def _owners(self) -> AsyncIterator[Owner]:
         after: str | None = None
         while True:
-            page = await self._store.records(OWNER_KIND, None, after, LARGEST_PAGE)
+            page = await self._store.records(OWNER_KIND, None, after, MAX_PAGE_SIZE)
             for record in page.items:
                 yield self._accounts.read(record)
             after = page.after
@@ -171,7 +173,7 @@ class _Day:
 
     async def _runs(self, owner: str | None, agent: str | None) -> int:
         if agent is None:
-            return lateness_in(await self._counts(owner), _ANY).total
+            return summarize_lateness(await self._counts(owner), _ANY_LATENESS).total
         return (await self._runs_of_agents(owner))[agent]
 
     async def _runs_of_agents(self, owner: str | None) -> Counter[str]:
@@ -179,8 +181,8 @@ class _Day:
         if owner not in self._agent_runs:
             found: Counter[str] = Counter()
             for (_, name), number in (await self._counts(owner)).items():
-                if name.startswith(AGENT):
-                    found[name.removeprefix(AGENT)] += number
+                if name.startswith(AGENT_PREFIX):
+                    found[name.removeprefix(AGENT_PREFIX)] += number
             self._agent_runs[owner] = found
         return self._agent_runs[owner]
 

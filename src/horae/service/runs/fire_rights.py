@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 
-from ...model.accounts.account import OWNER_KIND, is_owner_name, loses_right_to_run, owner_from
+from ...model.accounts.account import OWNER_KIND, is_blocked, is_owner_name, owner_from
 from ...model.accounts.agent_label import agent_of
 from ...model.outcome import Failed, Outcome, Skipped
-from ...model.reason import Reason, sentence
+from ...model.reason import Reason, describe_reason
 from ...model.task import Task
 from ...ports.records import Records
-from ..accounts.approval_policy import Gate
+from ..accounts.approval_policy import ApprovalPolicy
 from ..accounts.refusals import refuse
 from ..accounts.secret_grants import SecretGrants
-from ..tasks.task_quota import SEATS, guest_key
+from ..tasks.task_quota import QUOTA_KIND, agent_record_key
 
 
 class FireRights:
-    def __init__(self, records: Records, approval_policy: Gate) -> None:
+    def __init__(self, records: Records, approval_policy: ApprovalPolicy) -> None:
         self._records = records
         self._policy = approval_policy
         self._grants = SecretGrants(records)
@@ -28,9 +28,9 @@ class FireRights:
         if agent is None:
             return None
         if self._policy.awaits_approval(task):
-            return Skipped(sentence(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
+            return Skipped(describe_reason(Reason.AWAITING_APPROVAL), Reason.AWAITING_APPROVAL)
         if await self._is_revoked(task.owner, agent):
-            return Skipped(sentence(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)
+            return Skipped(describe_reason(Reason.OWNER_REVOKED), Reason.OWNER_REVOKED)
         missing = await self._grants.missing(task.owner, agent, task.target, task.payload)
         if missing is not None:
             refusal = refuse("secret_not_granted", agent=agent, name=missing, owner=task.owner)
@@ -38,8 +38,8 @@ class FireRights:
         return None
 
     async def _is_revoked(self, owner: str, agent: str) -> bool:
-        quota_record = await self._records.get_record(SEATS, guest_key(owner, agent))
+        quota_record = await self._records.get_record(QUOTA_KIND, agent_record_key(owner, agent))
         if quota_record is not None and json.loads(quota_record.body).get("revoked"):
             return True
         account = await self._records.get_record(OWNER_KIND, owner) if is_owner_name(owner) else None
-        return account is not None and loses_right_to_run(owner_from(account))
+        return account is not None and is_blocked(owner_from(account))

@@ -9,15 +9,15 @@ from typing import Final, Protocol
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.field_checks import check_number
-from ...model.lane import LaneUse, check_lane, own_lanes
+from ...model.lane import LaneUse, check_lane, owner_lane_prefix
 from ...ports.records import Records
 from ...ports.store import Book
 from ..accounts.audit import Audit
 from ..accounts.refusals import refuse
-from ..accounts.rights import lane_of, refuse_agent
+from ..accounts.rights import full_lane_name, refuse_agent
 
-MOST_IN_LANE: Final = 1_000_000
-MOST_LANES: Final = 100
+MAX_LANE_LIMIT: Final = 1_000_000
+MAX_LANES: Final = 100
 """Limit for an owner that is no admin."""
 
 
@@ -46,13 +46,15 @@ class Lanes:
         refuse_agent(principal, "lanes")
         principal.require_scope(Scope.WRITE)
         check_lane(name)
-        check_number("limit", limit, 0, MOST_IN_LANE)
-        lane = lane_of(principal, principal.owner, name)
+        check_number("limit", limit, 0, MAX_LANE_LIMIT)
+        lane = full_lane_name(principal, principal.owner, name)
         if not _sees(principal, lane):
             principal.require_scope(Scope.ADMIN)
         check_lane(lane)
         await self._check_count(principal, lane)
-        await self._store.set_lane(lane, limit, attached_records=self._audit.row(principal, "lane.limit", lane, {"limit": limit}))
+        await self._store.set_lane(
+            lane, limit, attached_records=self._audit.row(principal, "lane.limit", lane, {"limit": limit})
+        )
         # A higher limit may have freed lane slots.
         self._on_write(None)
         return next((each for each in await self._store.lanes() if each.name == lane), LaneUse(lane, limit, 0))
@@ -62,9 +64,9 @@ class Lanes:
         if principal.owner_filter is None:
             return
         own = [each.name for each in await self._store.lanes() if _sees(principal, each.name)]
-        if len(own) >= MOST_LANES and lane not in own:
-            raise refuse("too_many_lanes", most=MOST_LANES)
+        if len(own) >= MAX_LANES and lane not in own:
+            raise refuse("too_many_lanes", most=MAX_LANES)
 
 
 def _sees(principal: Principal, lane: str) -> bool:
-    return principal.owner_filter is None or lane.startswith(own_lanes(principal.owner))
+    return principal.owner_filter is None or lane.startswith(owner_lane_prefix(principal.owner))

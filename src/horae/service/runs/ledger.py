@@ -10,26 +10,26 @@ from typing import Final, NamedTuple, Protocol
 
 from ...clock import Clock
 from ...lifecycle.due_backlog import MICROSECOND
-from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, skipped_in_pause, with_end, with_pause
+from ...lifecycle.explain import Explanation, RunningNodes, Verdict, explain, explain_paused_row, with_end, with_pause
 from ...model.accounts.account import OWNER_KIND, owner_from
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.entry import EntryKind, Stand
-from ...model.paused_stretch import PAUSED_STRETCH, PausedStretch, read_pause
+from ...model.entry import EntryKind, EntryState
+from ...model.paused_stretch import PAUSED_SPAN_KIND, PausedSpan, parse_paused_span
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.route import is_route
 from ...model.run import Run
 from ...model.task import PauseCause, past_of
-from ...ports.lease_terms import agreed_lease
+from ...ports.lease_terms import load_agreed_lease
 from ...ports.records import Records
 from ...ports.store import Book, RunFilter
 from ...schedule import iterate
 from ...typography import full_width
-from ..accounts.rights import sees
+from ..accounts.rights import can_see
 from ..query.argument_checks import check_id
 from ..query.id_prefix import resolve_task
-from ..query.instants import Stretch, asked_stretch
+from ..query.instants import TimeSpan, parse_span
 from ..tasks.advisories import Advisory
 from ..tasks.functions import Functions, function_of
 from .outages import Outage, Outages
@@ -39,7 +39,7 @@ _MAX_ROWS: Final = 200
 _EXACT: Final = timedelta(0)
 _CLOCK_TIME: Final = re.compile(r"(?<![\d:+-])\d{1,2}:\d{2}(:\d{2})?")
 _SPOKEN_TIME: Final = re.compile(r"\d\s*[ap]m\b|noon|[点點时時]|中午", re.IGNORECASE)
-_WAITING_STATES: Final = frozenset({Stand.TIMED, Stand.READY, Stand.PARKED})
+_WAITING_STATES: Final = frozenset({EntryState.TIMED, EntryState.READY, EntryState.PARKED})
 _CONTROL_ENTRIES: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
 _MAX_PLANNED: Final = 100_000
 _NOT_STARTED: Final = frozenset({Verdict.PENDING, Verdict.WAITING, Verdict.OVERDUE})
@@ -47,7 +47,7 @@ _NEEDS_NODE: Final = frozenset({Verdict.WAITING, Verdict.OVERDUE})
 _OUTAGE_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.MERGED, Reason.STALE})
 
 
-class Why(NamedTuple):
+class OccurrenceExplanation(NamedTuple):
     """Explanation of one instant of a task; `outage` is the span without any engine that it fell into.
 
     `near_function` is the registered name closest to the task's function, if that function is unknown.
@@ -80,7 +80,9 @@ class Ledger:
         """Return what became of the occurrence at that instant, as one sentence with the rows that prove it."""
         return (await self.explain(principal, task_id, at)).explanation
 
-    async def explain(self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+    async def explain(
+        self, principal: Principal, task_id: str, at: datetime | str | None, zone: str | None = None
+    ) -> OccurrenceExplanation:
         """Explain any instant: of a day, its last occurrence up to now; for None, the newest occurrence.
 
         `zone` is that of the caller, in which times without a zone are read; None: the zone of the task.
@@ -90,9 +92,11 @@ class Ledger:
         if at is None:
             instant = await self._find_newest(principal, facts, now)
         else:
-            span = asked_stretch(at, zone or facts.task.schedule.zone or "UTC", now)
+            span = parse_span(at, zone or facts.task.schedule.zone or "UTC", now)
             instant = await self._find_occurrence(principal, facts, span, now, _typed_precision(at))
-        rows = await self._book.runs(RunFilter(principal.owner_filter, facts.task.id, since=instant, until=instant), limit=_MAX_ROWS)
+        rows = await self._book.runs(
+            RunFilter(principal.owner_filter, facts.task.id, since=instant, until=instant), limit=_MAX_ROWS
+        )
         explanation, nodes = explain(facts, rows.items, instant, now), None
         if explanation.verdict in _NEEDS_NODE:
             nodes = await self._load_nodes(now)
@@ -103,13 +107,13 @@ class Ledger:
             explanation = with_end(facts, with_pause(facts, explanation))
         paused = await self._find_pause(explanation)
         if paused is not None:
-            explanation = skipped_in_pause(facts, explanation, paused)
+            explanation = explain_paused_row(facts, explanation, paused)
         outage = None if paused is not None else await self._find_outage(explanation, instant)
-        why = Why(facts, instant, explanation, outage, nodes=nodes)
+        why = OccurrenceExplanation(facts, instant, explanation, outage, nodes=nodes)
         is_about_function = explanation.verdict in _NOT_STARTED or _is_orphaned(facts)
         return await self._with_function(why) if is_about_function else why
 
-    async def _with_function(self, why: Why) -> Why:
+    async def _with_function(self, why: OccurrenceExplanation) -> OccurrenceExplanation:
         """Add the function that no running node has, and the closest registered name."""
         target = why.facts.task.target
         if self._functions is None or function_of(target) is None:
@@ -139,7 +143,7 @@ class Ledger:
         record = await self._book.get_record(OWNER_KIND, owner)
         return explanation if record is None else name_quotas(explanation, owner_from(record), now)
 
-    async def _find_pause(self, explanation: Explanation) -> PausedStretch | None:
+    async def _find_pause(self, explanation: Explanation) -> PausedSpan | None:
         """Return the pause that the occurrence fell into, if its row does not say so."""
         if explanation.verdict is not Verdict.SKIPPED or explanation.reason not in (
             Reason.MERGED,
@@ -147,11 +151,11 @@ class Ledger:
         ):
             return None
         run = explanation.run
-        record = None if run is None else await self._book.get_record(PAUSED_STRETCH, run.id)
-        return None if record is None else read_pause(record)
+        record = None if run is None else await self._book.get_record(PAUSED_SPAN_KIND, run.id)
+        return None if record is None else parse_paused_span(record)
 
     async def _load_nodes(self, now: datetime) -> RunningNodes:
-        lease = await agreed_lease(self._book)
+        lease = await load_agreed_lease(self._book)
         nodes = [each for each in await self._book.nodes() if now - each.renewed <= lease]
         return RunningNodes(
             tuple(each.id for each in nodes if not each.draining), tuple(each.id for each in nodes if each.draining)
@@ -161,7 +165,7 @@ class Ledger:
         principal.require_scope(Scope.READ)
         check_id(task_id, "no_such_task")
         facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.owner_filter)
-        if facts is None or not sees(principal, facts.task):
+        if facts is None or not can_see(principal, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
 
@@ -170,7 +174,7 @@ class Ledger:
 
         A waiting occurrence comes first, so that an earlier success does not hide it.
         """
-        states = _WAITING_STATES if facts.status.pause is None else _WAITING_STATES | {Stand.ASLEEP}
+        states = _WAITING_STATES if facts.status.pause is None else _WAITING_STATES | {EntryState.ASLEEP}
         due = [
             entry.planned
             for entry in facts.entries
@@ -184,7 +188,7 @@ class Ledger:
         return min((entry.planned for entry in facts.entries), default=now)
 
     async def _find_occurrence(
-        self, principal: Principal, facts: Facts, span: Stretch, now: datetime, precision: timedelta = _EXACT
+        self, principal: Principal, facts: Facts, span: TimeSpan, now: datetime, precision: timedelta = _EXACT
     ) -> datetime:
         """Return the last occurrence of a span that has a row, else the last one that was planned, up to now.
 
@@ -203,7 +207,9 @@ class Ledger:
             return first if planned is None else max(first, planned)
         if not span.exact or planned is not None or not precision:
             return span.first if planned is None else planned
-        return await self._find_occurrence(principal, facts, Stretch(span.first, span.first + precision - MICROSECOND), now)
+        return await self._find_occurrence(
+            principal, facts, TimeSpan(span.first, span.first + precision - MICROSECOND), now
+        )
 
     async def _find_outage(self, explanation: Explanation, at: datetime) -> Outage | None:
         if self._outages is None or not _may_follow_outage(explanation.runs):
@@ -216,7 +222,7 @@ def _is_orphaned(facts: Facts) -> bool:
 
 
 def is_waiting_for_node(facts: Facts) -> bool:
-    return any(entry.state is Stand.PARKED and is_route(entry.lane) for entry in facts.entries)
+    return any(entry.state is EntryState.PARKED and is_route(entry.lane) for entry in facts.entries)
 
 
 def _last_instant(run: Run) -> datetime:
@@ -228,12 +234,12 @@ def _may_follow_outage(runs: Sequence[Run]) -> bool:
     return any(run.reason in _OUTAGE_REASONS or run.span is not None or run.started is not None for run in runs)
 
 
-def occurrence_meant(facts: Facts, at: str, zone: str, now: datetime) -> datetime:
+def find_occurrence(facts: Facts, at: str, zone: str, now: datetime) -> datetime:
     """Return the occurrence at a typed time as `why` reads it, whether or not it has a row.
 
     An instant that is no occurrence is returned as it is. `zone` is that of the caller.
     """
-    span = asked_stretch(at, zone, now)
+    span = parse_span(at, zone, now)
     extended = span._replace(last=span.first + _typed_precision(at) - MICROSECOND)
     planned = _find_planned(facts, span, now)
     if planned is None and span.exact and extended.last > span.first:
@@ -241,7 +247,7 @@ def occurrence_meant(facts: Facts, at: str, zone: str, now: datetime) -> datetim
     return span.first if planned is None else planned
 
 
-def _find_planned(facts: Facts, span: Stretch, now: datetime) -> datetime | None:
+def _find_planned(facts: Facts, span: TimeSpan, now: datetime) -> datetime | None:
     task = facts.task
     planned = iterate(task.schedule, span.first - MICROSECOND, past_of(task, facts.status), until=span.last)
     instants = list(islice(planned, _MAX_PLANNED))

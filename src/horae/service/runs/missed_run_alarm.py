@@ -12,22 +12,22 @@ from ...clock import Clock
 from ...errors import Conflict
 from ...lifecycle.event_rows import task_event
 from ...model.change import NOTHING, Change, Facts
-from ...model.entry import CLAIMABLE, Entry, EntryKind, Stand
+from ...model.entry import CLAIMABLE, Entry, EntryKind, EntryState
 from ...model.events.event import EventKind
 from ...model.ids import occurrence_key
-from ...model.page import LARGEST_PAGE
-from ...model.record import Record, Writing
+from ...model.page import MAX_PAGE_SIZE
+from ...model.record import Record, RecordWrite
 from ...model.route import is_route
 from ...model.task import TaskState
 from ...ports.records import Records
 from ...ports.store import Book, TaskFilter
-from ...store_retry import StoreRetry, repeat
+from ...store_retry import StoreRetry, repeat_with_backoff
 
 KIND: Final = "overdue"
-KEPT: Final = timedelta(days=7)
+REPORT_RETENTION: Final = timedelta(days=7)
 """Retention of the record that an occurrence was reported."""
-LOOK_SECONDS: Final = 5.0
-MOST_AT_ONCE: Final = 100
+CHECK_SECONDS: Final = 5.0
+MAX_BATCH: Final = 100
 _MAX_REPORTED: Final = 20_000
 _START_KINDS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL})
 _ACTIVE_TASKS: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
@@ -37,7 +37,7 @@ class Keeping(Book, Records, Protocol):
     """The store operations that the alarm needs."""
 
 
-class Late(NamedTuple):
+class LateOccurrence(NamedTuple):
     """One occurrence that should have started."""
 
     task_id: str
@@ -45,7 +45,7 @@ class Late(NamedTuple):
     due: datetime
 
 
-class Overdue:
+class MissedRunAlarm:
     """Several processes may check at once: a record lets only the first one report."""
 
     def __init__(self, store: Keeping, clock: Clock, grace: timedelta) -> None:
@@ -62,34 +62,34 @@ class Overdue:
         reported = 0
         for late in self._find_late(await self._load_candidates(now), now):
             reported += await self._report(late, now)
-            if reported == MOST_AT_ONCE:
+            if reported == MAX_BATCH:
                 break
         return reported
 
     async def _load_candidates(self, now: datetime) -> list[Facts]:
         """Return the tasks that come due next, and those that wait for a node that can run them."""
-        heads = await self._store.upcoming(None, LARGEST_PAGE if self._after is not None else MOST_AT_ONCE)
-        candidates = [*heads, *await self._store.stranded(None, MOST_AT_ONCE)]
-        has_many = len(heads) >= MOST_AT_ONCE and next(iter(self._find_late(heads[-1:], now)), None) is not None
+        heads = await self._store.upcoming(None, MAX_PAGE_SIZE if self._after is not None else MAX_BATCH)
+        candidates = [*heads, *await self._store.stranded(None, MAX_BATCH)]
+        has_many = len(heads) >= MAX_BATCH and next(iter(self._find_late(heads[-1:], now)), None) is not None
         if has_many or self._after is not None:
-            page = await self._store.tasks(_ACTIVE_TASKS, self._after or None, LARGEST_PAGE)
+            page = await self._store.tasks(_ACTIVE_TASKS, self._after or None, MAX_PAGE_SIZE)
             self._after = (page.after or "") if has_many else page.after
             candidates += page.items
         return candidates
 
-    def _find_late(self, tasks: Iterable[Facts], now: datetime) -> Iterable[Late]:
+    def _find_late(self, tasks: Iterable[Facts], now: datetime) -> Iterable[LateOccurrence]:
         for facts in tasks:
             entry = min((each for each in facts.entries if self._is_late(each, now)), key=_due, default=None)
             if entry is not None:
                 key = occurrence_key(facts.task.id, entry.origin, entry.planned)
-                yield Late(facts.task.id, key, entry.due)
+                yield LateOccurrence(facts.task.id, key, entry.due)
 
     def _is_late(self, entry: Entry, now: datetime) -> bool:
         """Whether an entry should have started. Waiting for a lane slot, or for another run to end, is by the rules."""
-        is_waiting = entry.state in CLAIMABLE or (entry.state is Stand.PARKED and is_route(entry.lane))
+        is_waiting = entry.state in CLAIMABLE or (entry.state is EntryState.PARKED and is_route(entry.lane))
         return is_waiting and entry.kind in _START_KINDS and now - entry.due > self._grace
 
-    async def _report(self, late: Late, now: datetime) -> bool:
+    async def _report(self, late: LateOccurrence, now: datetime) -> bool:
         if late.key in self._reported or await self._store.get_record(KIND, late.key) is not None:
             self._mark_reported(late.key)
             return False
@@ -103,7 +103,8 @@ class Overdue:
             event = task_event(EventKind.TASK_OVERDUE, facts.task, now, late.due.isoformat())
             body = json.dumps({"task": facts.task.id, "due": late.due.isoformat()})
             return Change(
-                events=(event,), attached=(Writing(Record(KIND, late.key, facts.task.owner, body, expires=now + KEPT)),)
+                events=(event,),
+                attached=(RecordWrite(Record(KIND, late.key, facts.task.owner, body, expires=now + REPORT_RETENTION)),),
             )
 
         try:
@@ -120,16 +121,16 @@ class Overdue:
             self._reported.popitem(last=False)
 
 
-async def watch_overdue(store: Keeping, clock: Clock, grace: timedelta) -> None:
+async def run_missed_run_alarm(store: Keeping, clock: Clock, grace: timedelta) -> None:
     """Check periodically until cancelled; waits out an outage of the store."""
-    overdue = Overdue(store, clock, grace)
-    pause = min(LOOK_SECONDS, max(0.1, grace.total_seconds() / 4))
+    overdue = MissedRunAlarm(store, clock, grace)
+    pause = min(CHECK_SECONDS, max(0.1, grace.total_seconds() / 4))
 
     async def step() -> float:
         await overdue.step()
         return pause
 
-    await repeat(step, StoreRetry("alarm for missed runs", clock), clock)
+    await repeat_with_backoff(step, StoreRetry("alarm for missed runs", clock), clock)
 
 
 def _due(entry: Entry) -> datetime:

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, Protocol
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.refusals import refuse
-from ...ports.clock_steps import ClockStep, clock_steps
-from ...ports.lease_terms import agreed_lease
+from ...ports.clock_steps import ClockStep, load_clock_steps
+from ...ports.lease_terms import load_agreed_lease
 from ...ports.records import Records
 from ...ports.store import Book, Node
 from ..accounts.audit import Audit
@@ -29,7 +29,7 @@ class NodeState(StrEnum):
     """It has not renewed its lease in time: live nodes recover its runs."""
 
 
-class NodeSeen(NamedTuple):
+class NodeStatus(NamedTuple):
     """A node with its state.
 
     `ago` is the time since its last renewal, `clock_step` the last backward step of its host's clock within a day,
@@ -57,12 +57,14 @@ class Nodes:
         self._audit = Audit(store, clock)
         self._functions = Functions(store, clock)
 
-    async def all(self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
+    async def all(
+        self, principal: Principal, is_gone: Callable[[str], bool] = lambda _home: False
+    ) -> tuple[NodeStatus, ...]:
         """Return every node that holds a lease, by id; `is_gone` may know that a process is certainly dead."""
         principal.require_scope(Scope.ADMIN)
-        lease = await agreed_lease(self._store)
+        lease = await load_agreed_lease(self._store)
         now = self._clock.now()
-        steps = {step.host: step for step in await clock_steps(self._store, now)}
+        steps = {step.host: step for step in await load_clock_steps(self._store, now)}
         functions = await self._functions.by_node()
         return tuple(
             _with_state(node, now - node.renewed, lease, is_gone)._replace(
@@ -91,7 +93,9 @@ class Nodes:
         changed = [
             node
             for node in nodes
-            if await self._store.drain(node.id, draining=draining, attached_records=self._audit.row(principal, action, node.id))
+            if await self._store.drain(
+                node.id, draining=draining, attached_records=self._audit.row(principal, action, node.id)
+            )
         ]
         if not changed:
             raise refuse("no_such_node", id=name)
@@ -116,7 +120,7 @@ def find_node(ids: Iterable[str], name: str) -> str:
     return exact[0]
 
 
-def _with_state(node: Node, ago: timedelta, lease: timedelta, is_gone: Callable[[str], bool]) -> NodeSeen:
+def _with_state(node: Node, ago: timedelta, lease: timedelta, is_gone: Callable[[str], bool]) -> NodeStatus:
     if ago > lease or is_gone(node.home):
-        return NodeSeen(node, NodeState.SILENT, ago)
-    return NodeSeen(node, NodeState.DRAINING if node.draining else NodeState.LIVE, ago)
+        return NodeStatus(node, NodeState.SILENT, ago)
+    return NodeStatus(node, NodeState.DRAINING if node.draining else NodeState.LIVE, ago)

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from ...clock import Clock
-from ...model.ids import EPOCH, microseconds
+from ...model.ids import EPOCH, to_microseconds
 from ...ports.records import Record, Records
-from ...ports.store import STANDARD_TERMS, Store
+from ...ports.store import DEFAULT_TERMS, Store
 
 _KIND: Final = "outage"
 _STOPPED_AT: Final = "stopped_at"
@@ -42,7 +42,7 @@ class Outages:
         self._clock = clock
 
     async def record_start(
-        self, is_gone: Callable[[str], bool] = lambda _home: False, lease: timedelta = STANDARD_TERMS.lease
+        self, is_gone: Callable[[str], bool] = lambda _home: False, lease: timedelta = DEFAULT_TERMS.lease
     ) -> Outage | None:
         """Record the outage that ends now, if the joining node is the first one; call it before a node joins.
 
@@ -62,11 +62,13 @@ class Outages:
         if since is None or now - since < _SHORTEST:
             return None
         outage = Outage(
-            since, now, clean=since == clean_stop and stopped_at != await self._store.read_metadata(_UNREQUESTED_STOP_AT)
+            since,
+            now,
+            clean=since == clean_stop and stopped_at != await self._store.read_metadata(_UNREQUESTED_STOP_AT),
         )
         body = json.dumps({"since": since.isoformat(), "until": now.isoformat(), "clean": outage.clean})
         # Keys rise with time; another node that starts at the same moment writes the same key.
-        key = f"{microseconds(since) - microseconds(EPOCH):020d}"
+        key = f"{to_microseconds(since) - to_microseconds(EPOCH):020d}"
         await self._records.put_record(Record(_KIND, key, "", body), replacing=None)
         await self._trim()
         return outage

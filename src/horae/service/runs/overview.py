@@ -10,21 +10,21 @@ from typing import Final, NamedTuple, Protocol
 from ...clock import Clock
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.counts import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
-from ...model.entry import CLAIMABLE, Stand
+from ...model.counts import NO_HOUR, OUTCOME_PREFIX, STATE_PREFIX, Counts, Lateness, hour_of, summarize_lateness
+from ...model.entry import CLAIMABLE, EntryState
 from ...model.lane import LaneUse
 from ...model.reason import Reason
 from ...model.route import is_route
-from ...model.run import LIVE, Run
+from ...model.run import LIVE_STATES, Run
 from ...model.task import PauseCause, TaskState
-from ...ports.clock_steps import ClockStep, clock_steps
-from ...ports.lease_terms import agreed_lease
+from ...ports.clock_steps import ClockStep, load_clock_steps
+from ...ports.lease_terms import load_agreed_lease
 from ...ports.records import Records
-from ...ports.settlement_delays import SettlementDelay, settlement_delay
-from ...ports.store import Book, Node, RunFilter, TaskFilter, Waiting
+from ...ports.settlement_delays import SettlementDelay, load_settlement_delay
+from ...ports.store import Book, Node, RunFilter, TaskFilter, WaitingCounts
 from ..accounts.rights import refuse_agent
 
-ON_TIME: Final = timedelta(seconds=1)
+ON_TIME_LIMIT: Final = timedelta(seconds=1)
 _HOURS: Final = 24
 _MAX_SHOWN: Final = 20
 _MAX_NEEDS: Final = 3 * _MAX_SHOWN
@@ -61,7 +61,7 @@ class Overview(NamedTuple):
     tasks: dict[TaskState, int]
     outcomes: dict[str, int]
     lateness: Lateness
-    waiting: Waiting
+    waiting: WaitingCounts
     running: tuple[Run, ...]
     upcoming: tuple[Facts, ...]
     needs: tuple[Need, ...]
@@ -98,27 +98,27 @@ class Overviews:
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
         upcoming = await book.upcoming(scope, _MAX_SHOWN)
         # One query per state: many paused tasks must not hide a failed one.
-        states = {state: counts.get((NO_HOUR, STATE + state), 0) for state in TaskState}
+        states = {state: counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in TaskState}
         failed = await self._load_tasks(scope, TaskState.FAILED, states, _MAX_SHOWN)
         paused = await self._load_tasks(scope, TaskState.PAUSED, states, _MAX_PAUSED)
         stranded = await book.stranded(scope, _MAX_SHOWN)
-        running = await book.runs(RunFilter(scope, states=LIVE), limit=_MAX_SHOWN)
+        running = await book.runs(RunFilter(scope, states=LIVE_STATES), limit=_MAX_SHOWN)
         nodes = await book.nodes()
-        lease = await agreed_lease(book)
+        lease = await load_agreed_lease(book)
         return Overview(
             now,
             states,
             _sum_outcomes(counts),
-            lateness_in(counts, ON_TIME),
+            summarize_lateness(counts, ON_TIME_LIMIT),
             await book.waiting(scope, now),
             running.items,
             upcoming,
-            needs_of((*failed, *stranded, *paused, *upcoming), now)[:_MAX_NEEDS],
+            find_needs((*failed, *stranded, *paused, *upcoming), now)[:_MAX_NEEDS],
             await book.lanes() if scope is None else (),
             nodes if scope is None else (),
             any(now - node.renewed <= lease for node in nodes),
-            await settlement_delay(book, scope, now),
-            await clock_steps(book, now) if scope is None else (),
+            await load_settlement_delay(book, scope, now),
+            await load_clock_steps(book, now) if scope is None else (),
         )
 
     async def _load_tasks(
@@ -133,13 +133,13 @@ class Overviews:
 def _sum_outcomes(counts: Counts) -> dict[str, int]:
     outcomes: dict[str, int] = {}
     for (_, name), number in sorted(counts.items()):
-        if name.startswith(OUTCOME):
-            outcome = name.removeprefix(OUTCOME)
+        if name.startswith(OUTCOME_PREFIX):
+            outcome = name.removeprefix(OUTCOME_PREFIX)
             outcomes[outcome] = outcomes.get(outcome, 0) + number
     return outcomes
 
 
-def needs_of(tasks: tuple[Facts, ...], now: datetime) -> tuple[Need, ...]:
+def find_needs(tasks: tuple[Facts, ...], now: datetime) -> tuple[Need, ...]:
     """Return the tasks that need the attention of a person, each once."""
     needs: dict[str, Need] = {}
     for facts in tasks:
@@ -162,7 +162,7 @@ def _need_kind(facts: Facts, now: datetime) -> NeedKind | None:
         return kinds.get(cause)
     if facts.block_reason is Reason.OWNER_REVOKED and standing.state is TaskState.ACTIVE:
         return NeedKind.OWNER_REVOKED
-    if any(entry.state is Stand.PARKED and is_route(entry.lane) for entry in facts.entries):
+    if any(entry.state is EntryState.PARKED and is_route(entry.lane) for entry in facts.entries):
         return NeedKind.STRANDED
     if any(entry.state in CLAIMABLE and now - entry.due > _OVERDUE_AFTER for entry in facts.entries):
         return NeedKind.OVERDUE

@@ -9,27 +9,27 @@ from typing import Final, Protocol
 from ...clock import Clock
 from ...errors import NotFound, Refusal
 from ...lifecycle import control
-from ...lifecycle.retry_request import nothing_to_retry, try_again
+from ...lifecycle.retry_request import nothing_to_retry, request_retry
 from ...lifecycle.settle import settle
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, Facts
 from ...model.entry import Entry, EntryKind
-from ...model.limits import ERROR_CHARACTERS, LOG_LINES, RESULT_BYTES, shortened
+from ...model.limits import ERROR_CHARACTERS, LOG_LINES, RESULT_BYTES, shorten
 from ...model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
-from ...model.page import LARGEST_PAGE, Page
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
-from ...model.run import LIVE, Run
+from ...model.run import LIVE_STATES, Run
 from ...ports.journal import Journal, NumberedLine
 from ...ports.records import Records
 from ...ports.store import RunFilter, Store
-from ..accounts.approval_policy import STRICT, Gate
+from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
-from ..accounts.rights import is_foreign, sees
-from ..query.argument_checks import check_id, check_page, check_position, check_wanted
+from ..accounts.rights import can_see, is_foreign
+from ..query.argument_checks import check_filter, check_id, check_page, check_position
 from ..query.id_prefix import resolve_run, resolve_task
-from ..tasks.commit import Committing, Deed
+from ..tasks.commit import AuditAction, TaskWriter
 from ..tasks.quotas import refuse_when_used_up
-from ..tasks.task_quota import Seats
+from ..tasks.task_quota import TaskQuota
 
 _ALL_RUNS: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
@@ -52,13 +52,13 @@ class Runs:
         journal: Journal,
         clock: Clock,
         on_write: Callable[[datetime | None], None] = lambda _due: None,
-        writer: Committing | None = None,
+        writer: TaskWriter | None = None,
         *,
-        approval_policy: Gate = STRICT,
+        approval_policy: ApprovalPolicy = STRICT_POLICY,
     ) -> None:
         self._store = store
         self._policy = approval_policy
-        self._writer = writer or Committing(store, Seats(store, clock), Audit(store, clock))
+        self._writer = writer or TaskWriter(store, TaskQuota(store, clock), Audit(store, clock))
         self._journal = journal
         self._clock = clock
         self._on_write = on_write
@@ -72,7 +72,7 @@ class Runs:
         """
         principal.require_scope(Scope.READ)
         check_page(after, limit)
-        check_wanted(run_filter)
+        check_filter(run_filter)
         if is_foreign(principal, run_filter.owner):
             return Page(())
         visible = run_filter if principal.owner_filter is None else run_filter._replace(owner=principal.owner_filter)
@@ -84,9 +84,11 @@ class Runs:
             return await self._agent_page(principal, visible, after, limit)
         except (ValueError, OverflowError):
             # Not a cursor of this store.
-            raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
+            raise refuse("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE) from None
 
-    async def _agent_page(self, principal: Principal, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
+    async def _agent_page(
+        self, principal: Principal, run_filter: RunFilter, after: str | None, limit: int
+    ) -> Page[Run]:
         """Read pages until `limit` runs are the agent's own; the last page again, up to the run that ends the result."""
         own: tuple[Run, ...] = ()
         for _ in range(_MAX_PAGES):
@@ -108,7 +110,7 @@ class Runs:
         is_visible: dict[str, bool] = {}
         for task_id in {run.task_id for run in runs}:
             facts = await self._store.facts(task_id, principal.owner_filter)
-            is_visible[task_id] = facts is not None and sees(principal, facts.task)
+            is_visible[task_id] = facts is not None and can_see(principal, facts.task)
         return tuple(run for run in runs if is_visible[run.task_id])
 
     async def get(self, principal: Principal, run_id: str) -> Run:
@@ -138,7 +140,7 @@ class Runs:
         for look in (self._store.upcoming, self._store.stranded):
             for facts in await look(who.owner_filter, _MAX_DUE_TASKS):
                 entry = control.requested_entry(facts, run_id)
-                if entry is not None and sees(who, facts.task):
+                if entry is not None and can_see(who, facts.task):
                     return facts, entry
         return None
 
@@ -157,7 +159,7 @@ class Runs:
         principal.require_scope(Scope.RUN)
         task_id, name = await self._find_stoppable(principal, run_id)
         now = self._clock.now()
-        action = Deed("run.cancel", lambda _facts, _change: {"run": name})
+        action = AuditAction("run.cancel", lambda _facts, _change: {"run": name})
         await self._writer.change(principal, task_id, lambda facts: control.cancel_run(facts, name, now), action)
         self._on_write(None)
         return await self._get_run(principal, name)
@@ -182,7 +184,9 @@ class Runs:
         for _ in range(_MAX_RETRY_READS):
             facts, entry = await self._add_retry(principal, last)
             newest = await self._last_attempt(principal, run)
-            if entry is None or not _is_superseded(entry, newest, await self._store.facts(run.task_id, principal.owner_filter)):
+            if entry is None or not _is_superseded(
+                entry, newest, await self._store.facts(run.task_id, principal.owner_filter)
+            ):
                 self._on_write(None)
                 return facts
             # Another attempt started and ended meanwhile: retry that one.
@@ -198,12 +202,12 @@ class Runs:
             self._policy.check_approved(facts.task)
             refuse_when_used_up(facts)
             others = tuple(each for each in facts.entries if not _is_stale(each, last))
-            change = try_again(facts._replace(entries=others), last, now)
+            change = request_retry(facts._replace(entries=others), last, now)
             new_entries[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]
             return change
 
         try:
-            action = Deed("run.retry", lambda _facts, _change: {"run": last.id})
+            action = AuditAction("run.retry", lambda _facts, _change: {"run": last.id})
             facts = await self._writer.change(principal, last.task_id, decide, action)
         except NotFound:
             raise refuse("no_such_run", id=last.id) from None
@@ -222,7 +226,7 @@ class Runs:
 
     async def _last_attempt(self, principal: Principal, run: Run) -> Run:
         page = await self._store.runs(
-            RunFilter(principal.owner_filter, run.task_id, since=run.planned, until=run.planned), limit=LARGEST_PAGE
+            RunFilter(principal.owner_filter, run.task_id, since=run.planned, until=run.planned), limit=MAX_PAGE_SIZE
         )
         same = [each for each in page.items if (each.origin, each.planned) == (run.origin, run.planned)]
         return max(same, key=lambda each: each.attempt, default=run)
@@ -231,7 +235,7 @@ class Runs:
         """Return the run that can still be answered with this proof; a front end calls it before reading the body."""
         check_id(run_id, "bad_answer")
         run = await self._store.run(run_id, None)
-        if run is None or run.state not in LIVE or not proves(run):
+        if run is None or run.state not in LIVE_STATES or not proves(run):
             raise refuse("bad_answer", id=run_id)
         return run
 
@@ -262,10 +266,10 @@ def _is_superseded(entry: Entry, newest: Run, facts: Facts | None) -> bool:
     return is_waiting or (newest.attempt == entry.attempt and newest.forgiven != entry.forgiven)
 
 
-def answered(result: str | None, error: str | None, until: datetime | None) -> Outcome:
+def build_outcome(result: str | None, error: str | None, until: datetime | None) -> Outcome:
     """Build the outcome of an answer: an error, a later deadline, or a result; each within its bounds."""
     if error is not None:
-        return Failed(shortened(str(error), ERROR_CHARACTERS))
+        return Failed(shorten(str(error), ERROR_CHARACTERS))
     if until is None:
         return Succeeded(_checked_result(result))
     if getattr(until, "tzinfo", None) is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...choices import Language
-from ...plural import agree
+from ...plural import apply_number_agreement
 from ...typography import full_width
 
 _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
@@ -97,17 +97,17 @@ class Advisory:
         return self.sentences[language]
 
 
-def advise(sentence: str, **facts: object) -> Advisory:
+def build_advisory(sentence: str, **facts: object) -> Advisory:
     """Build a warning with the same facts in both languages."""
-    return advise_each(sentence, facts, facts)
+    return build_bilingual_advisory(sentence, facts, facts)
 
 
-def advise_each(sentence: str, english: dict[str, object], chinese: dict[str, object]) -> Advisory:
+def build_bilingual_advisory(sentence: str, english: dict[str, object], chinese: dict[str, object]) -> Advisory:
     """Build a warning whose facts are words that differ per language."""
     en, zh = _CATALOGUE[sentence]
     return Advisory(
         _CODES.get(sentence, sentence),
-        {"en": agree(en, english).format_map(english), "zh": full_width(zh).format_map(chinese)},
+        {"en": apply_number_agreement(en, english).format_map(english), "zh": full_width(zh).format_map(chinese)},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from ...errors import Refusal
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.page import LARGEST_PAGE, Page
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.task import Task
 from ...ports.store import TaskFilter
 
@@ -16,7 +16,7 @@ Action: TypeAlias = Callable[[Task], Awaitable[object]]
 _MAX_REFUSALS: Final = 100
 
 
-class Refused(NamedTuple):
+class RefusedAction(NamedTuple):
     task: Task
     refusal: Refusal
 
@@ -26,13 +26,15 @@ class BulkReport(NamedTuple):
 
     matched: int
     done: int
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedAction, ...] = ()
 
 
 class Listing(Protocol):
     """Reads tasks by filter, page by page."""
 
-    async def page(self, principal: Principal, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]: ...
+    async def page(
+        self, principal: Principal, task_filter: TaskFilter, after: str | None, limit: int
+    ) -> Page[Facts]: ...
 
 
 class Bulk:
@@ -53,8 +55,8 @@ class Bulk:
         A dry run only counts.
         """
         matched = 0
-        refused: list[Refused] = []
-        async for refusal in in_turn(self._tasks, principal, task_filter, _do_nothing if dry_run else action):
+        refused: list[RefusedAction] = []
+        async for refusal in apply_to_each(self._tasks, principal, task_filter, _do_nothing if dry_run else action):
             matched += 1
             if refusal is not None:
                 refused.append(refusal)
@@ -63,16 +65,18 @@ class Bulk:
         return BulkReport(matched, done, tuple(refused[:_MAX_REFUSALS]))
 
 
-async def in_turn(tasks: Listing, principal: Principal, task_filter: TaskFilter, action: Action) -> AsyncIterator[Refused | None]:
+async def apply_to_each(
+    tasks: Listing, principal: Principal, task_filter: TaskFilter, action: Action
+) -> AsyncIterator[RefusedAction | None]:
     """Apply the action to each task and yield its result: None, or the refusal."""
     after: str | None = None
     while True:
-        page = await tasks.page(principal, task_filter, after, LARGEST_PAGE)
+        page = await tasks.page(principal, task_filter, after, MAX_PAGE_SIZE)
         for facts in page.items:
             try:
                 await action(facts.task)
             except Refusal as refusal:
-                yield Refused(facts.task, refusal)
+                yield RefusedAction(facts.task, refusal)
             else:
                 yield None
         after = page.after

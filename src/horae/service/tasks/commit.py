@@ -8,25 +8,25 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...lifecycle.conclude import facts_after
 from ...model.accounts.principal import Principal
 from ...model.change import Change, ControlDecision, Facts
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.refusals import refuse
-from ...model.task import FRESH, Standing, Task, TaskState
+from ...model.task import NEW_TASK_STATUS, Task, TaskState, TaskStatus
 from ...ports.store import Book
 from ..accounts.audit import Audit
-from ..accounts.rights import sees
+from ..accounts.rights import can_see
 from ..query.argument_checks import check_id
 from ..query.id_prefix import resolve_task
-from .quotas import bytes_of
-from .task_quota import Move, Pass, Seats
+from .quotas import definition_bytes
+from .task_quota import QuotaCheck, TaskQuota, TaskTransition
 
-Beside: TypeAlias = Callable[[Sequence[Facts]], Sequence[Writing]]
+AttachRecords: TypeAlias = Callable[[Sequence[Facts]], Sequence[RecordWrite]]
 """Returns records to write with new tasks, all or nothing; it gets the tasks as they will be."""
 Detail: TypeAlias = Callable[[Facts | None, Change], Mapping[str, Any]]
 Condition: TypeAlias = Callable[[Facts | None], None]
 """Refuses the change if the task (None: it does not exist yet) is not as the caller expects."""
 
 
-class Deed(NamedTuple):
+class AuditAction(NamedTuple):
     """Audit entry of a change; `detail` never holds a payload or a secret."""
 
     action: str
@@ -34,42 +34,42 @@ class Deed(NamedTuple):
 
 
 _CREATE: Final = "task.create"
-_DELETED: Final = Standing(TaskState.CANCELLED)
+_DELETED: Final = TaskStatus(TaskState.CANCELLED)
 """Status of a deleted task: it no longer counts against the quota."""
 
 
-def nothing_beside(_made: Sequence[Facts]) -> Sequence[Writing]:
+def attach_nothing(_made: Sequence[Facts]) -> Sequence[RecordWrite]:
     return ()
 
 
-def whatever_it_is(_found: Facts | None) -> None:
+def accept_any(_found: Facts | None) -> None:
     return
 
 
-class Committing:
+class TaskWriter:
     """`condition` is checked within the transaction, so that no other write comes in between."""
 
-    def __init__(self, book: Book, quota: Seats, audit: Audit, condition: Condition = whatever_it_is) -> None:
+    def __init__(self, book: Book, quota: TaskQuota, audit: Audit, condition: Condition = accept_any) -> None:
         self._book = book
         self._quota = quota
         self._audit = audit
         self._condition = condition
 
-    def with_condition(self, condition: Condition) -> Committing:
+    def with_condition(self, condition: Condition) -> TaskWriter:
         """Return a writer that also checks this condition."""
-        return Committing(self._book, self._quota, self._audit, condition)
+        return TaskWriter(self._book, self._quota, self._audit, condition)
 
-    async def change(self, principal: Principal, task_id: str, decide: ControlDecision, action: Deed) -> Facts:
+    async def change(self, principal: Principal, task_id: str, decide: ControlDecision, action: AuditAction) -> Facts:
         """Decide on one task and write the change; a foreign task is refused like an absent one."""
         check_id(task_id, "no_such_task")
         task_id = await resolve_task(self._book, principal, task_id)
 
         is_deletion = False
 
-        async def write(quota_check: Pass) -> Facts | None:
+        async def write(quota_check: QuotaCheck) -> Facts | None:
             def decide_with_records(facts: Facts) -> Change:
                 nonlocal is_deletion
-                if not sees(principal, facts.task):
+                if not can_see(principal, facts.task):
                     raise refuse("no_such_task", id=task_id)
                 self._condition(facts)
                 change = self._with_records(principal, quota_check, facts, decide(facts), action)
@@ -86,13 +86,18 @@ class Committing:
         return facts
 
     async def upsert(
-        self, principal: Principal, owner: str, key: str, decide: Callable[[Facts | None], Change], attach_records: Beside
+        self,
+        principal: Principal,
+        owner: str,
+        key: str,
+        decide: Callable[[Facts | None], Change],
+        attach_records: AttachRecords,
     ) -> Facts:
         """Create or edit the task with this key; a task that the principal may not see is refused as a taken key."""
 
-        async def write(quota_check: Pass) -> Facts:
+        async def write(quota_check: QuotaCheck) -> Facts:
             def decide_with_records(current: Facts | None) -> Change:
-                if current is not None and not sees(principal, current.task):
+                if current is not None and not can_see(principal, current.task):
                     raise refuse("key_taken", key=key)
                 self._condition(current)
                 change = self._with_records(principal, quota_check, current, decide(current), _upsert_action(current))
@@ -111,15 +116,16 @@ class Committing:
         self,
         principal: Principal,
         changes: Sequence[Change],
-        attach_records: Beside,
+        attach_records: AttachRecords,
         add: Callable[[Sequence[Change]], Any] | None = None,
     ) -> None:
         """Insert new tasks, all or none, with one audit row per owner."""
         tasks = [change.task for change in changes if change.task is not None]
 
-        async def write(quota_check: Pass) -> None:
+        async def write(quota_check: QuotaCheck) -> None:
             quota_writings = quota_check.admit(
-                Move(_task_id(change), None, change.status or FRESH, _growth(None, change.task)) for change in changes
+                TaskTransition(_task_id(change), None, change.status or NEW_TASK_STATUS, _growth(None, change.task))
+                for change in changes
             )
             attached = (*quota_writings, *self._audit_rows(principal, tasks), *_build_attached(attach_records, changes))
             first, *rest = changes
@@ -127,7 +133,7 @@ class Committing:
 
         await self._quota.write_within(principal, write)
 
-    def _audit_rows(self, principal: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
+    def _audit_rows(self, principal: Principal, tasks: Sequence[Task]) -> tuple[RecordWrite, ...]:
         if not principal.actor:
             return ()
         by_owner: dict[str, list[Task]] = {}
@@ -135,12 +141,12 @@ class Committing:
             by_owner.setdefault(task.owner, []).append(task)
         return tuple(row for owner_tasks in by_owner.values() for row in self._audit_row(principal, owner_tasks))
 
-    def _audit_row(self, principal: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
+    def _audit_row(self, principal: Principal, tasks: Sequence[Task]) -> tuple[RecordWrite, ...]:
         detail = {} if len(tasks) == 1 else {"tasks": len(tasks), "last": tasks[-1].id}
         return self._audit.row(principal, _CREATE, tasks[0].id, detail, owner=tasks[0].owner)
 
     def _with_records(
-        self, principal: Principal, quota_check: Pass, current: Facts | None, change: Change, action: Deed
+        self, principal: Principal, quota_check: QuotaCheck, current: Facts | None, change: Change, action: AuditAction
     ) -> Change:
         """Attach the quota record and the audit row to a change; an empty change stays empty."""
         if change == Change():
@@ -148,12 +154,12 @@ class Committing:
         task = change.task or (None if current is None else current.task)
         if task is None:
             return change
-        quota_writings: tuple[Writing, ...] = ()
+        quota_writings: tuple[RecordWrite, ...] = ()
         if quota_check.uses:
             before = None if current is None else current.status
             growth = _growth(None if current is None else current.task, None if change.deleted else task)
-            after = _DELETED if change.deleted else change.status or before or FRESH
-            quota_writings = quota_check.admit([Move(task.id, before, after, growth)])
+            after = _DELETED if change.deleted else change.status or before or NEW_TASK_STATUS
+            quota_writings = quota_check.admit([TaskTransition(task.id, before, after, growth)])
         row = self._audit.row(principal, action.action, task.id, action.detail(current, change), owner=task.owner)
         return _attach(change, (*quota_writings, *row))
 
@@ -161,16 +167,16 @@ class Committing:
 def _growth(before: Task | None, after: Task | None) -> int:
     if before is after:
         return 0
-    return (0 if after is None else bytes_of(after)) - (0 if before is None else bytes_of(before))
+    return (0 if after is None else definition_bytes(after)) - (0 if before is None else definition_bytes(before))
 
 
-def _attach(change: Change, writings: Sequence[Writing]) -> Change:
+def _attach(change: Change, writings: Sequence[RecordWrite]) -> Change:
     return change._replace(attached=(*change.attached, *writings)) if writings else change
 
 
-def _build_attached(attach_records: Beside, changes: Sequence[Change]) -> Sequence[Writing]:
+def _build_attached(attach_records: AttachRecords, changes: Sequence[Change]) -> Sequence[RecordWrite]:
     """Build attached records only if requested: for many tasks, computing the facts costs time."""
-    if attach_records is nothing_beside:
+    if attach_records is attach_nothing:
         return ()
     return attach_records([after for change in changes if (after := _facts_after(None, change)) is not None])
 
@@ -178,7 +184,7 @@ def _build_attached(attach_records: Beside, changes: Sequence[Change]) -> Sequen
 def _facts_after(current: Facts | None, change: Change) -> Facts | None:
     """Return the facts of the task after the change."""
     if current is None:
-        return None if change.task is None else facts_after(Facts(change.task, FRESH), change)
+        return None if change.task is None else facts_after(Facts(change.task, NEW_TASK_STATUS), change)
     return facts_after(current, change)
 
 
@@ -186,8 +192,8 @@ def _task_id(change: Change) -> str:
     return "" if change.task is None else change.task.id
 
 
-def _upsert_action(current: Facts | None) -> Deed:
-    return Deed(_CREATE) if current is None else Deed("task.edit", changed_fields)
+def _upsert_action(current: Facts | None) -> AuditAction:
+    return AuditAction(_CREATE) if current is None else AuditAction("task.edit", changed_fields)
 
 
 def changed_fields(facts: Facts | None, change: Change) -> Mapping[str, Any]:

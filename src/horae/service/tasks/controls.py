@@ -13,7 +13,7 @@ from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.ids import run_id
 from ...model.lane import agent_lane
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.policy import MissedMode
 from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
@@ -24,17 +24,17 @@ from ..accounts.refusals import refuse
 from ..accounts.rights import refuse_agent
 from ..accounts.secret_grants import SecretGrants
 from ..query.id_prefix import resolve_run, resolve_task
-from .commit import Committing, Condition, Deed, changed_fields
-from .drafts import Drafting
-from .edits import Edited, Edits, Keep, fire_changes
+from .commit import AuditAction, Condition, TaskWriter, changed_fields
+from .drafts import TaskDrafts
+from .edits import EditResult, Edits, Keep, fire_changes
 from .function_records import FormerName
 from .functions import Functions, function_of, with_function
-from .lookup import Finding
+from .lookup import TaskLookup
 from .quotas import check_schedule, refuse_when_used_up
 from .task_quota import Keeping
 
 
-class Controls(Finding):
+class TaskControls(TaskLookup):
     """`on_write` is called after each write with the first instant at which something may be due, to wake the engine."""
 
     def __init__(
@@ -42,8 +42,8 @@ class Controls(Finding):
         store: Keeping,
         clock: Clock,
         on_write: Callable[[datetime | None], None],
-        drafts: Drafting,
-        writer: Committing,
+        drafts: TaskDrafts,
+        writer: TaskWriter,
         functions: Functions,
     ) -> None:
         super().__init__(store)
@@ -63,7 +63,7 @@ class Controls(Finding):
 
     async def edit(
         self, principal: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
-    ) -> Edited:
+    ) -> EditResult:
         """Change only the given fields. `expected` is the version that the caller has read; another one is refused."""
         principal.require_scope(Scope.WRITE)
         await self._check_secrets_of_edit(principal, task_id, edits)
@@ -72,7 +72,7 @@ class Controls(Finding):
             await self._functions.check_edits(before.target, before.payload, edits)
             edits = await self._functions.complete_edits(before.target, edits)
         now = self._clock.now()
-        results: list[Edited] = []
+        results: list[EditResult] = []
 
         def decide(facts: Facts) -> Change:
             before = facts.task
@@ -80,13 +80,13 @@ class Controls(Finding):
                 raise refuse_task("stale_version", version=before.version, expected=expected)
             change = self.drafts.plan_edit(principal, facts, edits, now)
             after = change.task or before
-            results[:] = [Edited(before, after, fire_changes(before, after, facts.status, now))]
+            results[:] = [EditResult(before, after, fire_changes(before, after, facts.status, now))]
             return change
 
         if dry_run:
             decide(await self.get(principal, task_id))
         else:
-            await self._change(principal, task_id, decide, Deed("task.edit", changed_fields))
+            await self._change(principal, task_id, decide, AuditAction("task.edit", changed_fields))
         return results[0]
 
     async def rename_declared(self, principal: Principal, task_id: str, key: str, former: FormerName) -> None:
@@ -106,7 +106,7 @@ class Controls(Finding):
                 return Change(task=renamed._replace(version=task.version + 1))
             return edit.edit(facts, renamed, now)
 
-        await self._change(principal, task_id, decide, Deed("task.edit", changed_fields))
+        await self._change(principal, task_id, decide, AuditAction("task.edit", changed_fields))
 
     async def _check_secrets_of_edit(self, principal: Principal, task_id: str, edits: Edits) -> None:
         """Check that a task of an agent references only secrets granted to it, also if its owner edits it."""
@@ -139,7 +139,7 @@ class Controls(Finding):
                 self.drafts.check_supported(facts.task)
             return control.pause(facts, now, cause=cause, note=note, until=until)
 
-        return await self._change(principal, task_id, decide, Deed("task.pause", _pause_detail))
+        return await self._change(principal, task_id, decide, AuditAction("task.pause", _pause_detail))
 
     async def resume(self, principal: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
         principal.require_scope(Scope.WRITE)
@@ -154,17 +154,21 @@ class Controls(Finding):
                 check_schedule(principal, facts.task.schedule, now, facts.status.counted)
             return change
 
-        return await self._change(principal, task_id, decide, Deed("task.resume", lambda _facts, _change: {"missed": missed}))
+        return await self._change(
+            principal, task_id, decide, AuditAction("task.resume", lambda _facts, _change: {"missed": missed})
+        )
 
     async def cancel(self, principal: Principal, task_id: str) -> Facts:
         principal.require_scope(Scope.WRITE)
         now = self._clock.now()
-        return await self._change(principal, task_id, lambda facts: control.cancel(facts, now), Deed("task.cancel"))
+        return await self._change(
+            principal, task_id, lambda facts: control.cancel(facts, now), AuditAction("task.cancel")
+        )
 
     async def delete(self, principal: Principal, task_id: str) -> None:
         principal.require_scope(Scope.WRITE)
         now = self._clock.now()
-        await self._change(principal, task_id, lambda facts: control.delete(facts, now), Deed("task.delete"))
+        await self._change(principal, task_id, lambda facts: control.delete(facts, now), AuditAction("task.delete"))
 
     async def run_now(self, principal: Principal, task_id: str) -> str:
         """Add one extra occurrence; return the id that its first run will have."""
@@ -186,12 +190,12 @@ class Controls(Finding):
             planned[:] = [entry.planned for entry in change.put]
             return change
 
-        await self._change(principal, task_id, decide, Deed("task.run"))
+        await self._change(principal, task_id, decide, AuditAction("task.run"))
         return planned[0]
 
     async def skip_next(self, principal: Principal, task_id: str, number: int = 1) -> Facts:
         principal.require_scope(Scope.RUN)
-        action = Deed("task.skip", lambda _facts, _change: {"skips": number})
+        action = AuditAction("task.skip", lambda _facts, _change: {"skips": number})
         return await self._change(principal, task_id, lambda facts: control.skip_next(facts, number), action)
 
     async def backfill(
@@ -213,13 +217,17 @@ class Controls(Finding):
             return edit.backfill(facts, first, last, now, last_attempt)
 
         span = {"first": first.isoformat(), "last": last.isoformat()}
-        return await self._change(principal, task_id, decide, Deed("task.backfill", lambda _facts, _change: span))
+        return await self._change(
+            principal, task_id, decide, AuditAction("task.backfill", lambda _facts, _change: span)
+        )
 
     async def _last_backfill_attempt(self, principal: Principal, task_id: str, first: datetime, last: datetime) -> int:
         """Return the highest attempt of a backfilled occurrence in this range."""
         highest, after = 0, None
         while True:
-            page = await self._book.runs(RunFilter(principal.owner_filter, task_id, None, first, last), after, LARGEST_PAGE)
+            page = await self._book.runs(
+                RunFilter(principal.owner_filter, task_id, None, first, last), after, MAX_PAGE_SIZE
+            )
             highest = max([highest, *(run.attempt for run in page.items if run.origin is Origin.BACKFILL)])
             after = page.after
             if after is None:
@@ -229,7 +237,7 @@ class Controls(Finding):
         principal.require_scope(Scope.RUN)
         now = self._clock.now()
         run_id = await resolve_run(self._book, principal, run_id)
-        action = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
+        action = AuditAction("run.cancel", lambda _facts, _change: {"run": run_id})
         return await self._change(principal, task_id, lambda facts: control.cancel_run(facts, run_id, now), action)
 
     def _check_may_run(self, principal: Principal, facts: Facts) -> None:
@@ -243,7 +251,7 @@ class Controls(Finding):
         if pause.cause is PauseCause.OWNER_REVOKED and (principal.agent is not None or not _is_restored(facts)):
             raise refuse("agent_revoked", agent=agent_of(facts.task) or "", owner=facts.task.owner)
 
-    async def _change(self, principal: Principal, task_id: str, decide: ControlDecision, action: Deed) -> Facts:
+    async def _change(self, principal: Principal, task_id: str, decide: ControlDecision, action: AuditAction) -> Facts:
         facts = await self._writer.change(principal, task_id, decide, action)
         self._on_write(None)
         return facts
@@ -263,7 +271,11 @@ def _is_restored(facts: Facts) -> bool:
     The block of its own lane says so; in other lanes only a restart does.
     """
     task, agent = facts.task, agent_of(facts.task)
-    return agent is not None and task.lane == agent_lane(task.owner, agent) and facts.block_reason is not Reason.OWNER_REVOKED
+    return (
+        agent is not None
+        and task.lane == agent_lane(task.owner, agent)
+        and facts.block_reason is not Reason.OWNER_REVOKED
+    )
 
 
 def _pause_detail(_facts: Facts | None, change: Change) -> dict[str, Any]:

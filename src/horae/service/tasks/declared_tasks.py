@@ -17,13 +17,13 @@ from .function_records import FormerName
 from .functions import Functions, function_of
 from .tasks import Tasks
 
-CODE_KEY: Final = "code:"
+CODE_KEY_PREFIX: Final = "code:"
 """Prefix of the natural key of a task that a decorator declares."""
 _KIND: Final = "code"
 _ORPHAN_NOTE: Final = "no function of this name is declared any more"
 
 
-class Code:
+class DeclaredTasks:
     """Compares declarations with the record of the last start, per module: a name that is missing now is orphaned.
 
     A module that is not loaded leaves its tasks alone: another process may have it.
@@ -76,11 +76,11 @@ class Code:
         """
         refuse_agent(principal, "declared functions")
         principal.require_scope(Scope.WRITE)
-        facts = await self._book.find(principal.owner, CODE_KEY + former.name)
+        facts = await self._book.find(principal.owner, CODE_KEY_PREFIX + former.name)
         if facts is None or not await self._is_declared_by(principal, facts.task, former):
             return
-        if await self._book.find(principal.owner, CODE_KEY + former.current) is None:
-            await self._tasks.rename_declared(principal, facts.task.id, CODE_KEY + former.current, former)
+        if await self._book.find(principal.owner, CODE_KEY_PREFIX + former.current) is None:
+            await self._tasks.rename_declared(principal, facts.task.id, CODE_KEY_PREFIX + former.current, former)
         else:
             await self._orphan(principal, former.name, f"it is declared as {former.current} now")
 
@@ -96,7 +96,7 @@ class Code:
         """Resume the orphaned task of a function that is declared again."""
         refuse_agent(principal, "declared functions")
         principal.require_scope(Scope.WRITE)
-        facts = await self._book.find(principal.owner, CODE_KEY + name)
+        facts = await self._book.find(principal.owner, CODE_KEY_PREFIX + name)
         pause = None if facts is None else facts.status.pause
         if facts is not None and pause is not None and pause.cause is PauseCause.ORPHANED:
             await self._tasks.resume(principal, facts.task.id)
@@ -122,7 +122,7 @@ class Code:
             await self._records.drop_record(_KIND, record.key, record.version)
 
     async def _orphan(self, principal: Principal, name: str, note: str = _ORPHAN_NOTE) -> bool:
-        facts = await self._book.find(principal.owner, CODE_KEY + name)
+        facts = await self._book.find(principal.owner, CODE_KEY_PREFIX + name)
         if facts is None or facts.status.state is not TaskState.ACTIVE:
             return False
         try:

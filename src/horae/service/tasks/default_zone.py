@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ...errors import Refusal
 from ...model.accounts.principal import Principal
 from ...schedule import Past, iterate
-from ...schedule.text import read
-from ...schedule.warnings import ScheduleWarning, warn_each
+from ...schedule.text import parse_text
+from ...schedule.warnings import ScheduleWarning, make_bilingual_warning
 
 if TYPE_CHECKING:
     from ..service import Service
@@ -27,12 +27,12 @@ class AssumedZone(NamedTuple):
 
     def warning(self) -> ScheduleWarning:
         en, zh = self.because
-        return warn_each("no_zone", {"zone": self.name, "why": en}, {"zone": self.name, "why": zh})
+        return make_bilingual_warning("no_zone", {"zone": self.name, "why": en}, {"zone": self.name, "why": zh})
 
 
 def needs_zone(text: str, now: datetime) -> bool:
     """Whether the text names no zone and depends on one: `every day at 9am` does, `every 10s` does not."""
-    first, second = (read(text, zone=zone, now=now) for zone in _TEST_ZONES)
+    first, second = (parse_text(text, zone=zone, now=now) for zone in _TEST_ZONES)
     if first.named_zone:
         return False
     fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (first, second)]

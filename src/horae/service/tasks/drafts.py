@@ -10,20 +10,20 @@ from ...clock import Clock
 from ...entropy import entropy
 from ...errors import Refusal
 from ...lifecycle import control, edit
-from ...lifecycle.plan import Draft, drafted, plan
+from ...lifecycle.plan import Draft, build_task, plan
 from ...model.accounts.principal import NO_QUOTAS, Principal
 from ...model.change import Change, Facts
 from ...model.field_checks import check_text
-from ...model.ids import ENTROPY, named, rising
+from ...model.ids import ENTROPY_BYTES, ascending_ids, make_id
 from ...model.limits import KEY_CHARACTERS
-from ...model.refusals import NOT_CARRIED, refuse
+from ...model.refusals import TARGET_NOT_SUPPORTED, refuse
 from ...model.task import Target, Task, TaskState
 from ...schedule import Schedule
-from ..accounts.approval_policy import STRICT, Gate
+from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.rights import task_labels, task_lane
-from .edits import Edits, Keep, edited_task
+from .edits import Edits, Keep, apply_edits
 from .quotas import check_task
-from .task_request import Wish, read_policies, read_when
+from .task_request import TaskRequest, read_policies, read_when
 
 _MAX_UNYIELDED: Final = 64
 """Tasks that are planned before the event loop gets control: about two milliseconds."""
@@ -34,7 +34,7 @@ _MAX_UNYIELDED_SECONDS: Final = 0.005
 _SUFFIX_CHARACTERS: Final = 6
 
 
-def another_key(key: str, task_id: str) -> str:
+def suggest_key(key: str, task_id: str) -> str:
     """Suggest a key for a successor of this task: derived from its id, so that it is probably free."""
     return f"{key[: KEY_CHARACTERS - _SUFFIX_CHARACTERS - 1]}-{task_id[-_SUFFIX_CHARACTERS:]}"
 
@@ -55,7 +55,7 @@ class _LoopYield:
             self._since = self._clock.steady()
 
 
-class Drafting:
+class TaskDrafts:
     """`check` checks the target of each new or edited task with its payload, and returns the target to store."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Drafting:
         zone: str | None = None,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         entropy: Callable[[int], bytes] = entropy,
-        approval_policy: Gate = STRICT,
+        approval_policy: ApprovalPolicy = STRICT_POLICY,
     ) -> None:
         self.approval_policy = approval_policy
         self._clock = clock
@@ -73,9 +73,11 @@ class Drafting:
         self.entropy = entropy
 
     def new_id(self, now: datetime) -> str:
-        return named("tsk", now, self.entropy(ENTROPY))
+        return make_id("tsk", now, self.entropy(ENTROPY_BYTES))
 
-    def plan(self, principal: Principal, request: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
+    def plan(
+        self, principal: Principal, request: TaskRequest, task_id: str, now: datetime, paused: str | None = None
+    ) -> Change:
         """Plan a new task from a request."""
         draft = self.draft(principal, request, now, paused)
         return self.plan_draft(principal, draft, task_id, now, paused, granted_lane=request.granted_lane)
@@ -96,12 +98,12 @@ class Drafting:
         if change.task is not None:
             check_task(principal, change.task, None, now)
         checked = self.approval_policy.pause_unapproved(change, now)
-        return checked if checked is not change or paused is None else control.made_paused(change, now, paused)
+        return checked if checked is not change or paused is None else control.pause_new_task(change, now, paused)
 
-    async def plan_many(self, principal: Principal, requests: Iterable[Wish]) -> list[Change]:
+    async def plan_many(self, principal: Principal, requests: Iterable[TaskRequest]) -> list[Change]:
         """Plan tasks at one instant, so that the same words mean the same; due runs can start in between."""
         now = self._clock.now()
-        names = rising("tsk", now, self.entropy)
+        names = ascending_ids("tsk", now, self.entropy)
         schedules: dict[tuple[str, str | None], Schedule] = {}
         changes: list[Change] = []
         loop_yield = _LoopYield(self._clock, is_slow=principal.quotas != NO_QUOTAS)
@@ -142,14 +144,14 @@ class Drafting:
             lane=task_lane(principal, draft.owner, draft.lane, before, granted_lane),
             labels=task_labels(principal, draft.labels, before),
         )
-        requested = drafted(draft, before.id, before.created)._replace(version=before.version)
+        requested = build_task(draft, before.id, before.created)._replace(version=before.version)
         if current.status.state is TaskState.CANCELLED and (is_new or requested != before):
             raise refuse(
                 "key_of_cancelled",
                 key=before.key,
                 name=before.name,
                 id=before.id,
-                other=another_key(before.key or "", before.id),
+                other=suggest_key(before.key or "", before.id),
             )
         return self._plan_edit(principal, current, requested, now)
 
@@ -160,7 +162,7 @@ class Drafting:
             edits = edits._replace(lane=task_lane(principal, before.owner, edits.lane, before, edits.granted_lane))
         if not isinstance(edits.labels, Keep):
             edits = edits._replace(labels=task_labels(principal, edits.labels, before))
-        requested = edited_task(before, edits, self.zone_of(principal), now)
+        requested = apply_edits(before, edits, self.zone_of(principal), now)
         is_same_target = requested.target == before.target
         requested = requested._replace(
             target=self._check_target(requested.target, requested.payload, may_wait=is_same_target)
@@ -178,7 +180,7 @@ class Drafting:
         try:
             return self._check(target, payload)
         except Refusal as refusal:
-            if not may_wait or refusal.code != NOT_CARRIED:
+            if not may_wait or refusal.code != TARGET_NOT_SUPPORTED:
                 raise
             return target
 
@@ -190,10 +192,10 @@ class Drafting:
         try:
             self._check(task.target, task.payload)
         except Refusal as refusal:
-            if refusal.code == NOT_CARRIED:
+            if refusal.code == TARGET_NOT_SUPPORTED:
                 raise
 
-    def draft(self, principal: Principal, request: Wish, now: datetime, paused: str | None = None) -> Draft:
+    def draft(self, principal: Principal, request: TaskRequest, now: datetime, paused: str | None = None) -> Draft:
         """Parse and check a request."""
         owner = principal.owner if request.owner is None else request.owner
         if owner != principal.owner and principal.owner_filter is not None:
@@ -205,7 +207,9 @@ class Drafting:
         schedule = read_when(request.when, self.zone_of(principal) if request.zone is None else request.zone, now)
         policies = read_policies(schedule, request.options)
         target = self._check_target(request.target, request.payload, may_wait=paused is not None)
-        return Draft(owner, request.name, schedule, target, request.payload, policies, request.key, request.lane, request.labels)
+        return Draft(
+            owner, request.name, schedule, target, request.payload, policies, request.key, request.lane, request.labels
+        )
 
     def zone_of(self, principal: Principal) -> str | None:
         """Return the caller's own zone, else the deployment's."""

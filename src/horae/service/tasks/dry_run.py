@@ -9,12 +9,12 @@ from ...lifecycle.conclude import facts_after
 from ...model.change import Change, ControlDecision, Facts
 from ...model.reason import Reason
 from ...model.refusals import refuse
-from ...model.task import FRESH
+from ...model.task import NEW_TASK_STATUS
 from ...ports.full_store import Keeping
-from ...ports.records import Record, Writing
+from ...ports.records import Record, RecordWrite
 
 
-def unwritten(store: Keeping) -> Keeping:
+def make_dry_run_store(store: Keeping) -> Keeping:
     """Wrap a store so that reads pass through and writes are decided and discarded."""
     return cast(Keeping, _DryRunStore(store))
 
@@ -40,7 +40,7 @@ class _DryRunStore:
         current = await self._store.find(owner, key)
         change = decide(current)
         if current is None and change.task is not None:
-            current = Facts(change.task, FRESH)
+            current = Facts(change.task, NEW_TASK_STATUS)
         if current is None:
             raise refuse("no_such_task", id=key)
         return facts_after(current, change)
@@ -66,7 +66,7 @@ class _DryRunStore:
         known = await self._store.get_record(kind, key)
         return known is not None and known.version == version
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         return all([await self._is_current(each.record, each.replacing) for each in writings])
 
     async def _is_current(self, record: Record, replacing: int | None) -> bool:

@@ -9,13 +9,13 @@ from enum import Enum
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ...lifecycle.plan import Draft, drafted
+from ...lifecycle.plan import Draft, build_task
 from ...model.accounts.agent_label import agent_of
 from ...model.policy import Missed, Policies, policies_for
-from ...model.task import Standing, Target, Task, past_of
+from ...model.task import Target, Task, TaskStatus, past_of
 from ...schedule import Schedule, iterate
 from .function_records import Defaults
-from .task_request import NO_OPTIONS, Options, When, chosen_policies, read_when
+from .task_request import NO_OPTIONS, Options, When, apply_options, read_when
 
 _T = TypeVar("_T")
 _P = TypeVar("_P", Policies, Missed)
@@ -28,10 +28,10 @@ class Keep(Enum):
 
 
 KEEP: Final = Keep.KEEP
-Kept: TypeAlias = _T | Literal[Keep.KEEP]
+MaybeKept: TypeAlias = _T | Literal[Keep.KEEP]
 
 
-class Redeclared(NamedTuple):
+class DeclarationChange(NamedTuple):
     """Declarations of the former function of a task and of its new one."""
 
     before: Defaults
@@ -40,7 +40,7 @@ class Redeclared(NamedTuple):
     def follow(self, task: Task) -> Task:
         """Replace values that equal the former declaration, or the default, with the new declaration; keep the others."""
         defaults = policies_for(task.schedule)
-        old, new = (chosen_policies(defaults, each.options) for each in self)
+        old, new = (apply_options(defaults, each.options) for each in self)
         task = task._replace(policies=_rebase(task.policies, old, new))
         labels = self.after.labels or {}
         if not task.labels or dict(task.labels) == (self.before.labels or {}):
@@ -52,18 +52,18 @@ class Redeclared(NamedTuple):
 
 
 class Edits(NamedTuple):
-    name: Kept[str] = KEEP
-    when: Kept[When] = KEEP
+    name: MaybeKept[str] = KEEP
+    when: MaybeKept[When] = KEEP
     zone: str | None = None
     """Zone for a new `when` without one; alone, it moves the current schedule to this zone."""
-    target: Kept[Target] = KEEP
-    payload: Kept[str] = KEEP
-    lane: Kept[str | None] = KEEP
-    labels: Kept[Mapping[str, str] | None] = KEEP
+    target: MaybeKept[Target] = KEEP
+    payload: MaybeKept[str] = KEEP
+    lane: MaybeKept[str | None] = KEEP
+    labels: MaybeKept[Mapping[str, str] | None] = KEEP
     options: Options = NO_OPTIONS
     granted_lane: str | None = None
     """Lane of the function's declaration, if `lane` comes from there."""
-    redeclared: Redeclared | None = None
+    redeclared: DeclarationChange | None = None
     """Set if the task gets another function."""
 
 
@@ -74,13 +74,13 @@ class FireChanges(NamedTuple):
     added: tuple[datetime, ...] = ()
 
 
-class Edited(NamedTuple):
+class EditResult(NamedTuple):
     before: Task
     after: Task
     fires: FireChanges
 
 
-def edited_task(task: Task, edits: Edits, zone: str | None, now: datetime) -> Task:
+def apply_edits(task: Task, edits: Edits, zone: str | None, now: datetime) -> Task:
     """Return the task after the edit, checked field by field like a new one."""
     task = task if edits.redeclared is None else edits.redeclared.follow(task)
     schedule = task.schedule
@@ -99,10 +99,10 @@ def edited_task(task: Task, edits: Edits, zone: str | None, now: datetime) -> Ta
         _value_or(edits.lane, task.lane),
         dict(task.labels) if isinstance(edits.labels, Keep) else edits.labels,
     )
-    return drafted(draft, task.id, task.created)._replace(version=task.version)
+    return build_task(draft, task.id, task.created)._replace(version=task.version)
 
 
-def fire_changes(before: Task, after: Task, standing: Standing, now: datetime, most: int = 10) -> FireChanges:
+def fire_changes(before: Task, after: Task, standing: TaskStatus, now: datetime, most: int = 10) -> FireChanges:
     """Compare the next fires before and after, as far ahead as both lists reach."""
     if before.schedule == after.schedule:
         return FireChanges()
@@ -114,13 +114,13 @@ def fire_changes(before: Task, after: Task, standing: Standing, now: datetime, m
     return FireChanges(tuple(each for each in old if each not in new), tuple(each for each in new if each not in old))
 
 
-def _next_fires(task: Task, standing: Standing, now: datetime, most: int) -> list[datetime]:
+def _next_fires(task: Task, standing: TaskStatus, now: datetime, most: int) -> list[datetime]:
     return list(islice(iterate(task.schedule, now, past_of(task, standing)), most))
 
 
 def _edited_policies(task: Task, schedule: Schedule, options: Options) -> Policies:
     """Policies that were never chosen follow the kind of the schedule; chosen ones stay."""
-    return chosen_policies(_rebase(task.policies, policies_for(task.schedule), policies_for(schedule)), options)
+    return apply_options(_rebase(task.policies, policies_for(task.schedule), policies_for(schedule)), options)
 
 
 def _rebase(value: _P, old: _P, new: _P) -> _P:
@@ -134,5 +134,5 @@ def _rebase(value: _P, old: _P, new: _P) -> _P:
     return replace(value, **parts)
 
 
-def _value_or(edit: Kept[_T], before: _T) -> _T:
+def _value_or(edit: MaybeKept[_T], before: _T) -> _T:
     return before if isinstance(edit, Keep) else edit

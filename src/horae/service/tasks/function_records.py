@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from ...errors import Refusal
 from ...model.policy import Missed, Retry
-from ...schedule.durations import iso_duration
-from .task_request import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, read_missed_parts
+from ...schedule.durations import format_iso_duration
+from .task_request import NEVER, NO_OPTIONS, MissedRequest, Options, RetryRequest, read_missed_parts
 
 _DIGEST_CHARACTERS: Final = 16
 _PYTHON: Final = ".py"
@@ -166,12 +166,12 @@ def options_json(options: Options) -> dict[str, Any]:
 
 def _value_json(value: Any) -> Any:
     if isinstance(value, timedelta):
-        return iso_duration(value)
+        return format_iso_duration(value)
     if isinstance(value, Missed):
-        value = MissedWish(**_with_never(value, "within"))
+        value = MissedRequest(**_with_never(value, "within"))
     elif isinstance(value, Retry):
-        value = RetryWish(**_with_never(value, "attempts"))
-    if isinstance(value, MissedWish | RetryWish):
+        value = RetryRequest(**_with_never(value, "attempts"))
+    if isinstance(value, MissedRequest | RetryRequest):
         return {name: _value_json(part) for name, part in value._asdict().items() if part is not None}
     return value
 
@@ -185,9 +185,9 @@ def _with_never(value: Missed | Retry, limit: str) -> dict[str, Any]:
 def read_options(body: Mapping[str, Any]) -> Options:
     chosen = dict(body)
     if isinstance(chosen.get("missed"), Mapping):
-        chosen["missed"] = MissedWish(**chosen["missed"])
+        chosen["missed"] = MissedRequest(**chosen["missed"])
     if isinstance(chosen.get("retry"), Mapping):
-        chosen["retry"] = RetryWish(**chosen["retry"])
+        chosen["retry"] = RetryRequest(**chosen["retry"])
     return Options(**chosen) if chosen else NO_OPTIONS
 
 

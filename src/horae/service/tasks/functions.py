@@ -15,16 +15,16 @@ from ...choices import Language
 from ...clock import Clock
 from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Target
-from ...ports.lease_terms import agreed_lease
+from ...ports.lease_terms import load_agreed_lease
 from ...ports.records import Record, Records
 from ...ports.store import Book
 from ...schedule import Schedule
 from ..accounts.rights import refuse_agent
-from .advisories import Advisory, advise, advise_each
-from .edits import Edits, Keep, Redeclared
+from .advisories import Advisory, build_advisory, build_bilingual_advisory
+from .edits import DeclarationChange, Edits, Keep
 from .function_records import (
     NO_DEFAULTS,
     Defaults,
@@ -39,7 +39,7 @@ from .function_records import (
     signature_json,
 )
 from .function_refusals import refuse
-from .task_request import MissedWish, Options, RetryWish, Wish
+from .task_request import MissedRequest, Options, RetryRequest, TaskRequest
 
 LOG: Final = logging.getLogger("horae")
 _FUNCTION: Final = "function"
@@ -63,10 +63,10 @@ class KnownFunction(NamedTuple):
     same_defaults: bool = True
 
 
-class Resolved(NamedTuple):
+class ResolvedRequest(NamedTuple):
     """A request with the declaration of its function applied; `declared` names the fields that came from there."""
 
-    request: Wish
+    request: TaskRequest
     declared: tuple[str, ...] = ()
     warnings: tuple[Advisory, ...] = ()
 
@@ -75,7 +75,7 @@ class Resolved(NamedTuple):
         return [name for name in self.declared if name != "zone" or schedule.zone == self.request.zone]
 
 
-class Catalogue(NamedTuple):
+class FunctionCatalogue(NamedTuple):
     """All registered functions. `aliases` maps names of earlier versions to current ones."""
 
     functions: Mapping[str, KnownFunction] = {}
@@ -96,17 +96,17 @@ class Catalogue(NamedTuple):
         alias = self.aliases.get(name)
         return alias if alias in self.functions else complete_name(name, self.functions)
 
-    def resolve(self, request: Wish) -> Resolved:
+    def resolve(self, request: TaskRequest) -> ResolvedRequest:
         """Apply the declaration of its function to a request; refused if the arguments certainly do not fit."""
         name = function_of(request.target)
         if name is None or request.resolved:
-            return Resolved(request)
+            return ResolvedRequest(request)
         known = self.find(name)
         warnings = self.check(request.target, request.payload)
         if known is None:
-            return Resolved(request._replace(resolved=True), (), warnings)
+            return ResolvedRequest(request._replace(resolved=True), (), warnings)
         filled, declared = apply_defaults(request, known.registration.defaults)
-        return Resolved(filled._replace(resolved=True, target=self.complete(request.target)), declared, warnings)
+        return ResolvedRequest(filled._replace(resolved=True, target=self.complete(request.target)), declared, warnings)
 
     def complete(self, target: Target) -> Target:
         """Return the target with the registered name of its function."""
@@ -123,7 +123,7 @@ class Catalogue(NamedTuple):
         if name is None:
             return (self._unknown(given_name),)
         known = self.functions[name]
-        warnings = [] if name == given_name else [advise("function_completed", name=given_name, whole=name)]
+        warnings = [] if name == given_name else [build_advisory("function_completed", name=given_name, whole=name)]
         if not known.nodes:
             warnings.append(self._not_running(known))
         try:
@@ -132,7 +132,7 @@ class Catalogue(NamedTuple):
             if known.same_signature:
                 raise
             english, chinese = _problem(name, refusal, "en"), _problem(name, refusal, "zh")
-            warnings.append(advise_each("arguments_unsure", english, chinese))
+            warnings.append(build_bilingual_advisory("arguments_unsure", english, chinese))
         return tuple(warnings)
 
     def missing(self, target: Target) -> Advisory | None:
@@ -152,21 +152,21 @@ class Catalogue(NamedTuple):
         name, source = known.registration.name, known.registration.source
         node = self.draining.get(name)
         if node is not None:
-            warning = advise("function_draining", name=name, node=node, command=start_command(source))
+            warning = build_advisory("function_draining", name=name, node=node, command=start_command(source))
         elif source is None:
-            warning = advise("function_not_running_anywhere", name=name)
+            warning = build_advisory("function_not_running_anywhere", name=name)
         else:
-            warning = advise("function_not_running", name=name, command=start_command(source))
+            warning = build_advisory("function_not_running", name=name, command=start_command(source))
         return replace(warning, source=source)
 
     def _unknown(self, name: str) -> Advisory:
         if name in self.removed:
-            advisory = advise("function_removed", name=name, file=PurePath(self.removed[name]).name)
+            advisory = build_advisory("function_removed", name=name, file=PurePath(self.removed[name]).name)
             return replace(advisory, source=module_source(self.removed[name]))
         nearest = self.nearest(name)
         if nearest is None:
-            return advise("function_unknown", name=name)
-        return advise("function_unknown_near", name=name, near=nearest)
+            return build_advisory("function_unknown", name=name)
+        return build_advisory("function_unknown_near", name=name, near=nearest)
 
     def nearest(self, name: str) -> str | None:
         return nearest_function(name, sorted(self.functions))
@@ -178,7 +178,7 @@ class Functions:
     def __init__(self, store: Keeping, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._cache: tuple[float, Catalogue] | None = None
+        self._cache: tuple[float, FunctionCatalogue] | None = None
 
     # --- registration ----------------------------------------------------------------------------------------------
 
@@ -282,10 +282,10 @@ class Functions:
             raise refuse("no_such_function", name=name)
         return function
 
-    async def resolve(self, request: Wish) -> Resolved:
+    async def resolve(self, request: TaskRequest) -> ResolvedRequest:
         """Apply the declaration of its function to a request; reads nothing for other targets."""
         if request.resolved or function_of(request.target) is None:
-            return Resolved(request)
+            return ResolvedRequest(request)
         try:
             resolved = (await self.load()).resolve(request)
         except Refusal:
@@ -314,9 +314,9 @@ class Functions:
         if known is None or known is former:
             return edits
         before = NO_DEFAULTS if former is None else former.registration.defaults
-        return edits._replace(redeclared=Redeclared(before, known.registration.defaults))
+        return edits._replace(redeclared=DeclarationChange(before, known.registration.defaults))
 
-    async def load(self, *, fresh: bool = False) -> Catalogue:
+    async def load(self, *, fresh: bool = False) -> FunctionCatalogue:
         now = self._clock.steady()
         if not fresh and self._cache is not None and now - self._cache[0] < _CACHE_SECONDS:
             return self._cache[1]
@@ -324,19 +324,19 @@ class Functions:
         self._cache = now, catalogue
         return catalogue
 
-    async def _load_catalogue(self) -> Catalogue:
+    async def _load_catalogue(self) -> FunctionCatalogue:
         registrations = [read_registration(each.key, each.body) for each in await self._read_all(_FUNCTION)]
         removed = {each.key: str(json.loads(each.body)["module"]) for each in await self._read_all(_REMOVED)}
         if not registrations:
-            return Catalogue(removed=removed)
+            return FunctionCatalogue(removed=removed)
         running, draining = await self._load_running()
         functions = {each.name: _with_node_counts(each, running) for each in registrations if each.alias_of is None}
         aliases = {each.name: each.alias_of for each in registrations if each.alias_of is not None}
-        return Catalogue(functions, aliases, draining, removed)
+        return FunctionCatalogue(functions, aliases, draining, removed)
 
     async def _load_running(self) -> tuple[list[dict[str, list[str]]], dict[str, str]]:
         """Return the functions of each node that holds a lease and is not draining; and those of draining nodes."""
-        lease, now = await agreed_lease(self._store), self._clock.now()
+        lease, now = await load_agreed_lease(self._store), self._clock.now()
         nodes = [each for each in await self._store.nodes() if now - each.renewed <= lease]
         # A node that lost its lease and came back has another id in the same process.
         by_name = {name: each for each in nodes for name in (each.id, each.home)}
@@ -357,7 +357,7 @@ class Functions:
         records: list[Record] = []
         after: str | None = None
         while True:
-            page = await self._store.records(kind, None, after, LARGEST_PAGE)
+            page = await self._store.records(kind, None, after, MAX_PAGE_SIZE)
             records += page.items
             after = page.after
             if after is None:
@@ -438,7 +438,7 @@ def function_of(target: Target) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def apply_defaults(request: Wish, defaults: Defaults) -> tuple[Wish, tuple[str, ...]]:
+def apply_defaults(request: TaskRequest, defaults: Defaults) -> tuple[TaskRequest, tuple[str, ...]]:
     """Fill fields that the caller left out with the declared ones.
 
     Labels are one field: the caller's replace the declared.
@@ -469,11 +469,11 @@ def _defaulted_policies(chosen: Options, declared: Options) -> list[str]:
 
 
 def _is_part_unset(value: Any, part: str) -> bool:
-    return isinstance(value, RetryWish) and getattr(value, part) is None
+    return isinstance(value, RetryRequest) and getattr(value, part) is None
 
 
 def _takes_default_parts(value: Any, default: Any) -> bool:
-    if not isinstance(value, MissedWish | RetryWish) or type(value) is not type(default):
+    if not isinstance(value, MissedRequest | RetryRequest) or type(value) is not type(default):
         return False
     return any(part is None and base is not None for part, base in zip(value, default, strict=True))
 

@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from ...model.task import Target
-from .advisories import Advisory, advise
+from .advisories import Advisory, build_advisory
 
 _SPELLED: Final = "@secret:"
 
@@ -22,7 +22,7 @@ def literal_secrets(target: Target) -> tuple[Advisory, ...]:
     if not isinstance(headers, dict):
         return ()
     return tuple(
-        advise("literal_secret", header=header, name=value.partition(_SPELLED)[2].split()[0])
+        build_advisory("literal_secret", header=header, name=value.partition(_SPELLED)[2].split()[0])
         for header, value in headers.items()
         if isinstance(value, str) and value.partition(_SPELLED)[2].split()
     )

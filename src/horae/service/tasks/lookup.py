@@ -8,35 +8,35 @@ from typing import Final, NamedTuple
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.counts import EVERYBODY, NO_HOUR, STATE
+from ...model.counts import ALL_OWNERS, NO_HOUR, STATE_PREFIX
 from ...model.entry import CLAIMABLE
-from ...model.ids import is_shortened
-from ...model.page import LARGEST_PAGE, Page
+from ...model.ids import is_id_prefix
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
 from ...model.run import Run
-from ...model.task import FINISHED, TaskState
+from ...model.task import FINISHED_STATES, TaskState
 from ...ports.store import TaskFilter
-from ..accounts.rights import is_foreign, own_key, seen_by, sees
-from ..query.argument_checks import check_id, check_page, check_wanted
+from ..accounts.rights import can_see, is_foreign, restrict_filter, scoped_key
+from ..query.argument_checks import check_filter, check_id, check_page
 from ..query.id_prefix import TASK, list_tasks, resolve_task, tasks_by_prefix
 from .task_quota import Keeping
 
 _ALL_TASKS: Final = TaskFilter()
 _MAX_CANDIDATES: Final = 5
-_UNFINISHED: Final = frozenset(TaskState) - FINISHED
+_UNFINISHED: Final = frozenset(TaskState) - FINISHED_STATES
 _ACTIVE_TASKS: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
 
-COUNTED_UP_TO: Final = 10_000
+MAX_COUNTED: Final = 10_000
 
 
-class Counted(NamedTuple):
+class TaskCount(NamedTuple):
     """A count; `more`: the count stopped at its limit."""
 
     number: int
     more: bool = False
 
 
-class Finding:
+class TaskLookup:
     def __init__(self, store: Keeping) -> None:
         self._book = store
 
@@ -44,7 +44,7 @@ class Finding:
         principal.require_scope(Scope.READ)
         check_id(task_id, "no_such_task")
         facts = await self._book.facts(await resolve_task(self._book, principal, task_id), principal.owner_filter)
-        if facts is None or not sees(principal, facts.task):
+        if facts is None or not can_see(principal, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
 
@@ -55,9 +55,9 @@ class Finding:
         owner_name = principal.owner if owner is None else owner
         if principal.owner_filter not in (None, owner_name):
             return None
-        for name in dict.fromkeys((own_key(principal, key), key)):
+        for name in dict.fromkeys((scoped_key(principal, key), key)):
             facts = await self._book.find(owner_name, name)
-            if facts is not None and sees(principal, facts.task):
+            if facts is not None and can_see(principal, facts.task):
                 return facts
         return None
 
@@ -67,37 +67,37 @@ class Finding:
         """Return tasks in the order of creation, restricted to what the principal may see."""
         principal.require_scope(Scope.READ)
         check_page(after, limit)
-        check_wanted(task_filter)
+        check_filter(task_filter)
         if is_foreign(principal, task_filter.owner):
             return Page(())
         try:
-            return await self._book.tasks(seen_by(principal, task_filter), after, limit)
+            return await self._book.tasks(restrict_filter(principal, task_filter), after, limit)
         except (ValueError, OverflowError):
             # Not a cursor of this store.
-            raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
+            raise refuse("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE) from None
 
-    async def count(self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS) -> Counted:
+    async def count(self, principal: Principal, task_filter: TaskFilter = _ALL_TASKS) -> TaskCount:
         """Count the tasks of a filter: from counters for owner and state alone, else one by one up to a limit."""
         principal.require_scope(Scope.READ)
-        check_wanted(task_filter)
+        check_filter(task_filter)
         if is_foreign(principal, task_filter.owner):
-            return Counted(0)
-        visible = seen_by(principal, task_filter)
-        if visible == TaskFilter(visible.owner, visible.states) and visible.owner != EVERYBODY:
+            return TaskCount(0)
+        visible = restrict_filter(principal, task_filter)
+        if visible == TaskFilter(visible.owner, visible.states) and visible.owner != ALL_OWNERS:
             counts = await self._book.counts(visible.owner, [NO_HOUR])
             states = TaskState if visible.states is None else visible.states
-            return Counted(sum(counts.get((NO_HOUR, STATE + state), 0) for state in states))
+            return TaskCount(sum(counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in states))
         return await self._count_pages(visible)
 
-    async def _count_pages(self, task_filter: TaskFilter) -> Counted:
+    async def _count_pages(self, task_filter: TaskFilter) -> TaskCount:
         number = 0
         after: str | None = None
-        while number < COUNTED_UP_TO:
-            page = await self._book.tasks(task_filter, after, LARGEST_PAGE)
+        while number < MAX_COUNTED:
+            page = await self._book.tasks(task_filter, after, MAX_PAGE_SIZE)
             number, after = number + len(page.items), page.after
             if after is None:
-                return Counted(number)
-        return Counted(number, bool((await self._book.tasks(task_filter, after, 1)).items))
+                return TaskCount(number)
+        return TaskCount(number, bool((await self._book.tasks(task_filter, after, 1)).items))
 
     async def upcoming(self, principal: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """Return the tasks with the soonest due entries, soonest first."""
@@ -106,14 +106,18 @@ class Finding:
         if principal.agent is None:
             return await self._book.upcoming(principal.owner_filter, limit)
         # An agent has few tasks, so they are read and sorted here.
-        page = await self._book.tasks(seen_by(principal, _ACTIVE_TASKS), None, LARGEST_PAGE)
+        page = await self._book.tasks(restrict_filter(principal, _ACTIVE_TASKS), None, MAX_PAGE_SIZE)
         scheduled = [facts for facts in page.items if first_due(facts) is not None]
         return tuple(sorted(scheduled, key=lambda facts: (first_due(facts), facts.task.id))[:limit])
 
     async def latest(self, principal: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
         """Return the newest run of each of these tasks that has one and is visible."""
         principal.require_scope(Scope.READ)
-        visible = (each.task for each in listed if principal.owner_filter in (None, each.task.owner) and sees(principal, each.task))
+        visible = (
+            each.task
+            for each in listed
+            if principal.owner_filter in (None, each.task.owner) and can_see(principal, each.task)
+        )
         return await self._book.latest([task.id for task in visible])
 
     async def find_by_name(self, principal: Principal, name: str) -> Facts:
@@ -124,10 +128,10 @@ class Finding:
         principal.require_scope(Scope.READ)
         check_id(name, "no_such_task")
         facts = await self._book.facts(name, principal.owner_filter)
-        if facts is not None and sees(principal, facts.task):
+        if facts is not None and can_see(principal, facts.task):
             return facts
         keyed = await self.find_by_key(principal, name)
-        if keyed is not None and keyed.status.state not in FINISHED:
+        if keyed is not None and keyed.status.state not in FINISHED_STATES:
             return keyed
         searches = (self._unfinished_named, self._finished_named, self._by_id_prefix, self._by_name_prefix)
         for number, search in enumerate(searches):
@@ -139,16 +143,24 @@ class Finding:
             if number == 0 and keyed is not None:
                 return keyed
         listed, _, _ = name.partition(" ")
-        if listed != name and (is_shortened(TASK, listed) or is_shortened(TASK, listed[:-1])):
+        if listed != name and (is_id_prefix(TASK, listed) or is_id_prefix(TASK, listed[:-1])):
             # A candidate as a refusal lists it: id, name and owner.
             return await self.find_by_name(principal, listed)
         raise refuse("no_such_task", id=name)
 
     async def _unfinished_named(self, principal: Principal, name: str) -> list[Facts]:
-        return await self._first_matches(seen_by(principal, TaskFilter(name=name, states=_UNFINISHED))) if name else []
+        return (
+            await self._first_matches(restrict_filter(principal, TaskFilter(name=name, states=_UNFINISHED)))
+            if name
+            else []
+        )
 
     async def _finished_named(self, principal: Principal, name: str) -> list[Facts]:
-        return await self._newest_matches(seen_by(principal, TaskFilter(name=name, states=FINISHED))) if name else []
+        return (
+            await self._newest_matches(restrict_filter(principal, TaskFilter(name=name, states=FINISHED_STATES)))
+            if name
+            else []
+        )
 
     async def _by_id_prefix(self, principal: Principal, prefix: str) -> list[Facts]:
         return await tasks_by_prefix(self._book, principal, prefix) if prefix else []
@@ -157,8 +169,10 @@ class Finding:
         if not prefix:
             return []
         task_filter = TaskFilter(text=prefix)
-        unfinished = await self._first_matches(seen_by(principal, task_filter._replace(states=_UNFINISHED)))
-        return unfinished or await self._newest_matches(seen_by(principal, task_filter._replace(states=FINISHED)))
+        unfinished = await self._first_matches(restrict_filter(principal, task_filter._replace(states=_UNFINISHED)))
+        return unfinished or await self._newest_matches(
+            restrict_filter(principal, task_filter._replace(states=FINISHED_STATES))
+        )
 
     async def _first_matches(self, task_filter: TaskFilter) -> list[Facts]:
         return (await self._matching(task_filter, _MAX_CANDIDATES))[:_MAX_CANDIDATES]
@@ -175,7 +189,7 @@ class Finding:
         `jobs.report`.
         """
         prefix = task_filter.text or ""
-        limit = LARGEST_PAGE if prefix or enough is None else enough
+        limit = MAX_PAGE_SIZE if prefix or enough is None else enough
         starting: list[Facts] = []
         ending: list[Facts] = []
         after: str | None = None

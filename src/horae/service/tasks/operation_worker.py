@@ -12,30 +12,30 @@ from typing import Final, NamedTuple, TypeAlias
 from ...clock import Clock
 from ...errors import HoraeError, Refusal
 from ...model.accounts.operation import (
-    MOST_REFUSALS,
-    OPERATION,
-    SILENCE,
+    HEARTBEAT_TIMEOUT,
+    MAX_REFUSALS,
+    OPERATION_KIND,
     Operation,
     OperationState,
-    TurnedDown,
+    RefusedTask,
     operation_from,
     operation_record,
 )
 from ...model.accounts.principal import Principal
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...ports.records import Records
 from ...ports.store import TaskFilter
-from .bulk import Action, Listing, Refused, in_turn
+from .bulk import Action, Listing, RefusedAction, apply_to_each
 
 LOG: Final = logging.getLogger("horae")
 Permission: TypeAlias = Callable[[], Awaitable[bool]]
 """Whether the requester still has the right; checked again while the operation runs."""
 _PROGRESS_SECONDS: Final = 1.0
-_MAX_SILENCE: Final = SILENCE - timedelta(seconds=3)
+_MAX_SILENCE: Final = HEARTBEAT_TIMEOUT - timedelta(seconds=3)
 """A worker that could not write for so long must stop: other processes take it for dead."""
 _TRIES: Final = 20
 REVOKED: Final = "revoked"
-BROKEN: Final = "internal_error"
+INTERNAL_ERROR: Final = "internal_error"
 
 
 class Work(NamedTuple):
@@ -48,7 +48,7 @@ class Work(NamedTuple):
     is_allowed: Permission
 
 
-class Carrying:
+class OperationWorker:
     """Runs one operation. Only this worker writes its progress; other processes can only ask it to end."""
 
     def __init__(self, records: Records, clock: Clock, operation: Operation, work: Work) -> None:
@@ -79,7 +79,7 @@ class Carrying:
             self.stop(OperationState.INTERRUPTED, error.code if isinstance(error, Refusal) else "store_error")
             LOG.warning("operation %s was interrupted: %s", self.operation.id, error)
         except Exception:
-            self.stop(OperationState.INTERRUPTED, BROKEN)
+            self.stop(OperationState.INTERRUPTED, INTERNAL_ERROR)
             LOG.exception("operation %s was interrupted", self.operation.id)
         finally:
             progress.cancel()
@@ -90,7 +90,7 @@ class Carrying:
         total = 0
         after: str | None = None
         while not self._should_stop():
-            page = await self._work.tasks.page(self._work.principal, self._work.task_filter, after, LARGEST_PAGE)
+            page = await self._work.tasks.page(self._work.principal, self._work.task_filter, after, MAX_PAGE_SIZE)
             total, after = total + len(page.items), page.after
             await self._clock.pause(0)
             if after is None:
@@ -100,7 +100,9 @@ class Carrying:
     async def _apply_all(self) -> None:
         if self._should_stop():
             return
-        async for refused in in_turn(self._work.tasks, self._work.principal, self._work.task_filter, self._work.action):
+        async for refused in apply_to_each(
+            self._work.tasks, self._work.principal, self._work.task_filter, self._work.action
+        ):
             self.operation = _with_result(self.operation, refused)
             # Yield to the event loop, because some stores answer without suspending.
             await self._clock.pause(0)
@@ -142,7 +144,7 @@ class Carrying:
             if await self._records.put_record(operation_record(updated), replacing=updated.version):
                 self.operation = self.operation._replace(updated=updated.updated, version=updated.version + 1)
                 return
-            record = await self._records.get_record(OPERATION, updated.id)
+            record = await self._records.get_record(OPERATION_KIND, updated.id)
             if record is None:
                 return
             stored = operation_from(record)
@@ -151,14 +153,14 @@ class Carrying:
                 self.stop(OperationState.CANCELLED)
 
 
-def _with_result(operation: Operation, refused: Refused | None) -> Operation:
+def _with_result(operation: Operation, refused: RefusedAction | None) -> Operation:
     if refused is None:
         return operation._replace(done=operation.done + 1)
     number = operation.refused + 1
-    if len(operation.refusals) >= MOST_REFUSALS:
+    if len(operation.refusals) >= MAX_REFUSALS:
         return operation._replace(refused=number)
     task, refusal = refused
-    turned_down = TurnedDown(
+    turned_down = RefusedTask(
         task.id, task.name, refusal.code, refusal.in_language("en").message, refusal.in_language("zh").message
     )
     return operation._replace(refused=number, refusals=(*operation.refusals, turned_down))

@@ -9,31 +9,31 @@ from typing import Any, Final, NamedTuple
 
 from ...clock import Clock
 from ...model.accounts.operation import (
-    KEPT,
-    OPERATION,
-    SEAT,
+    OPERATION_KIND,
+    OPERATION_RETENTION,
+    SLOT_KIND,
     Operation,
     OperationState,
     operation_from,
+    operation_in_slot,
     operation_record,
-    seat_of,
-    sitting,
+    take_slot,
 )
 from ...model.accounts.principal import Principal, Scope
-from ...model.ids import ENTROPY, named
-from ...model.limits import NOTE_CHARACTERS, shortened
-from ...model.page import LARGEST_PAGE, Page
-from ...model.record import Record, Writing
+from ...model.ids import ENTROPY_BYTES, make_id
+from ...model.limits import NOTE_CHARACTERS, shorten
+from ...model.page import MAX_PAGE_SIZE, Page
+from ...model.record import Record, RecordWrite
 from ...model.refusals import refuse as refuse_task
 from ...ports.records import Records
 from ...ports.store import TaskFilter
 from ..accounts.audit import Audit
-from ..events.webhook_checks import might_be
-from ..query.argument_checks import check_page, check_wanted
+from ..events.webhook_checks import is_possible_id
+from ..query.argument_checks import check_filter, check_page
 from ..query.id_prefix import resolve_record
 from .bulk import Action, Listing
 from .operation_refusals import refuse
-from .operation_worker import Carrying, Permission, Work
+from .operation_worker import OperationWorker, Permission, Work
 
 _MAX_CONCURRENT: Final = 4
 """Operations of all owners that run at the same time; the others wait."""
@@ -45,7 +45,7 @@ _TRIES: Final = 20
 _RUN_ACTIONS: Final = ("run", "skip")
 
 
-class Order(NamedTuple):
+class OperationRequest(NamedTuple):
     """A requested bulk action."""
 
     action: str
@@ -53,10 +53,10 @@ class Order(NamedTuple):
     arguments: Mapping[str, Any]
 
 
-def _shorten(order: Order) -> Order:
+def _shorten(order: OperationRequest) -> OperationRequest:
     """Shorten texts to the longest note of a task, because the order is written again with every progress record."""
     arguments = order.arguments.items()
-    short = {name: shortened(text, NOTE_CHARACTERS) if isinstance(text, str) else text for name, text in arguments}
+    short = {name: shorten(text, NOTE_CHARACTERS) if isinstance(text, str) else text for name, text in arguments}
     return order._replace(arguments=short)
 
 
@@ -84,24 +84,29 @@ class Operations:
         self._clock = clock
         self._entropy = entropy
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT)
-        self._workers: dict[str, Carrying] = {}
+        self._workers: dict[str, OperationWorker] = {}
         self._background_tasks: set[asyncio.Task[None]] = set()
 
     async def begin(
-        self, principal: Principal, order: Order, task_filter: TaskFilter, action: Action, allowed: Permission = _always_allowed
+        self,
+        principal: Principal,
+        order: OperationRequest,
+        task_filter: TaskFilter,
+        action: Action,
+        allowed: Permission = _always_allowed,
     ) -> Operation:
         """Write the operation and start it in the background; refused while another one of this owner runs."""
         principal.require_scope(scope_for(order.action))
-        check_wanted(task_filter)
+        check_filter(task_filter)
         now = self._clock.now()
-        name = named("opn", now, self._entropy(ENTROPY))
+        name = make_id("opn", now, self._entropy(ENTROPY_BYTES))
         operation = Operation(name, principal.owner, principal.agent, *_shorten(order), created=now, updated=now)
         row = self._audit.row(principal, "operation.begin", name, {"action": order.action})
         for _ in range(_TRIES):
-            owner_record = await self._records.get_record(SEAT, principal.owner)
+            owner_record = await self._records.get_record(SLOT_KIND, principal.owner)
             await self._check_none_running(owner_record)
             if await self._records.write_records(
-                [Writing(operation_record(operation)), seat_of(operation, owner_record), *row]
+                [RecordWrite(operation_record(operation)), take_slot(operation, owner_record), *row]
             ):
                 self._start_worker(operation, Work(self._tasks, principal, task_filter, action, allowed))
                 return operation
@@ -118,17 +123,19 @@ class Operations:
         try:
             return await self._visible_page(principal, after, limit)
         except (ValueError, OverflowError):
-            raise refuse_task("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
+            raise refuse_task("bad_page", value=after, wanted="after", most=MAX_PAGE_SIZE) from None
 
     async def _visible_page(self, principal: Principal, after: str | None, limit: int) -> Page[Operation]:
         """Read pages of records until the result is full; after `_MAX_PAGES` the cursor leads on."""
         own: tuple[Operation, ...] = ()
         for _ in range(_MAX_PAGES):
-            page = await self._records.records(OPERATION, principal.owner_filter, after, limit, newest=True)
+            page = await self._records.records(OPERATION_KIND, principal.owner_filter, after, limit, newest=True)
             missing = limit - len(own)
             visible = [number for number, record in enumerate(page.items) if _sees(principal, self._read(record))]
             if len(visible) > missing or (len(visible) == missing and visible[-1] != len(page.items) - 1):
-                page = await self._records.records(OPERATION, principal.owner_filter, after, visible[missing - 1] + 1, newest=True)
+                page = await self._records.records(
+                    OPERATION_KIND, principal.owner_filter, after, visible[missing - 1] + 1, newest=True
+                )
             own += tuple(each for each in map(self._read, page.items) if _sees(principal, each))
             after = page.after
             if after is None or len(own) >= limit:
@@ -146,7 +153,7 @@ class Operations:
                 raise refuse("operation_over", id=name, state=operation.state.value)
             cancelling = operation._replace(cancelling=True)
             row = self._audit.row(principal, "operation.cancel", operation.id, owner=operation.owner)
-            if await self._records.write_records([Writing(operation_record(cancelling), operation.version), *row]):
+            if await self._records.write_records([RecordWrite(operation_record(cancelling), operation.version), *row]):
                 if operation.id in self._workers:
                     self._workers[operation.id].stop(OperationState.CANCELLED)
                 return cancelling._replace(version=operation.version + 1)
@@ -166,12 +173,12 @@ class Operations:
     async def _check_none_running(self, owner_record: Record | None) -> None:
         if owner_record is None:
             return
-        record = await self._records.get_record(OPERATION, sitting(owner_record))
+        record = await self._records.get_record(OPERATION_KIND, operation_in_slot(owner_record))
         if record is not None and self._read(record).state is OperationState.RUNNING:
             raise refuse("operation_going", id=record.key)
 
     def _start_worker(self, operation: Operation, work: Work) -> None:
-        worker = Carrying(self._records, self._clock, operation, work)
+        worker = OperationWorker(self._records, self._clock, operation, work)
         self._workers[operation.id] = worker
         running = asyncio.ensure_future(worker.run(self._slots))
         self._background_tasks.add(running)
@@ -186,11 +193,19 @@ class Operations:
         return operation_from(record).as_of(self._clock.now())
 
     async def _get_operation(self, principal: Principal, name: str) -> Operation:
-        whole_id = await resolve_record(self._records, principal.owner_filter, OPERATION, "opn", name) if might_be(name) else None
-        record = None if whole_id is None else await self._records.get_record(OPERATION, whole_id, principal.owner_filter)
+        whole_id = (
+            await resolve_record(self._records, principal.owner_filter, OPERATION_KIND, "opn", name)
+            if is_possible_id(name)
+            else None
+        )
+        record = (
+            None
+            if whole_id is None
+            else await self._records.get_record(OPERATION_KIND, whole_id, principal.owner_filter)
+        )
         operation = None if record is None else self._read(record)
         if operation is None or not _sees(principal, operation):
-            raise refuse("no_such_operation", id=name, days=KEPT.days)
+            raise refuse("no_such_operation", id=name, days=OPERATION_RETENTION.days)
         return operation
 
 

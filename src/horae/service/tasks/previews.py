@@ -12,28 +12,28 @@ from ...choices import Fold, Gap
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
 from ...model.refusals import refuse
-from ...model.task import GOING, Standing, Task, past_of
-from ...schedule import Schedule, from_wish, iterate
+from ...model.task import OPEN_STATES, Task, TaskStatus, past_of
+from ...schedule import Schedule, from_request, iterate
 from ...schedule.canonical import read_moment
 from ...schedule.instants import to_datetime
 from ...schedule.lint import lint
-from ...schedule.preview import Fire, fires_in
-from ...schedule.text import Reading, read
+from ...schedule.preview import Fire, make_fires
+from ...schedule.text import ParsedText, parse_text
 from ...schedule.value import Past, first_instant, is_wall, last_instant
 from ...schedule.warnings import ScheduleWarning
 from ...schedule.zones import find_zone
 from .default_zone import AssumedZone, needs_zone
 
-MOST_FIRES: Final = 1_000
+MAX_FIRES: Final = 1_000
 _RECURRING: Final = frozenset({"every", "cron", "calendar", "rrule"})
 _MAYBE_RELATIVE: Final = frozenset({"now", "once", "every"})
 """Kinds that may be relative to now."""
 _MAX_CACHED_CHARACTERS: Final = 200
 _MAX_READINGS: Final = 512
-_READINGS: Final[dict[tuple[str, str], Reading]] = {}
+_READINGS: Final[dict[tuple[str, str], ParsedText]] = {}
 
 
-class Understood(NamedTuple):
+class ParsedSchedule(NamedTuple):
     """A parsed schedule with its warnings."""
 
     schedule: Schedule
@@ -50,7 +50,7 @@ class Preview(NamedTuple):
     warnings: tuple[ScheduleWarning, ...]
 
 
-class Question(NamedTuple):
+class PreviewRequest(NamedTuple):
     """`when` is text or canonical JSON; `zone` applies if it names none, `usual` if neither does."""
 
     when: object
@@ -63,13 +63,13 @@ class Question(NamedTuple):
     fold: Fold | None = None
 
 
-def understand(when: object, zone: str | None, default_zone: AssumedZone, now: datetime) -> Understood:
+def parse_schedule(when: object, zone: str | None, default_zone: AssumedZone, now: datetime) -> ParsedSchedule:
     """Parse a schedule as a task would; a warning reports an assumed zone and its reason."""
     schedule, notes, named = _read(when, zone or default_zone.name, now)
     warnings = list(_find_warnings(schedule, now, notes))
     if zone is None and not named and _is_local(when, schedule, now):
         warnings.insert(0, default_zone.warning())
-    return Understood(schedule, tuple(warnings))
+    return ParsedSchedule(schedule, tuple(warnings))
 
 
 def _is_local(when: object, schedule: Schedule, now: datetime) -> bool:
@@ -89,42 +89,44 @@ def _lint_cached(schedule: Schedule, hour: datetime, notes: tuple[str, ...]) -> 
     return tuple(lint(schedule, hour, notes=notes))
 
 
-def preview(question: Question, now: datetime) -> Preview:
+def compute_preview(question: PreviewRequest, now: datetime) -> Preview:
     """Compute the preview of a schedule; the current time is truncated to seconds."""
     now = now.replace(microsecond=0)
-    check_number("number", question.number, 1, MOST_FIRES)
+    check_number("number", question.number, 1, MAX_FIRES)
     known, _, _ = _read(question.when, question.zone or question.default_zone.name, now)
     zone = known.zone or question.default_zone.name
     after = now if question.after is None else _parse_instant(question.after, zone)
     until = None if question.until is None else _parse_instant(question.until, zone, last=True)
-    understood = understand(question.when, question.zone, question.default_zone, after)
+    understood = parse_schedule(question.when, question.zone, question.default_zone, after)
     schedule = understood.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     text = question.when if isinstance(question.when, str) else ""
-    return Preview(text, schedule, after, tuple(fires_in(zone, instants)), understood.warnings)
+    return Preview(text, schedule, after, tuple(make_fires(zone, instants)), understood.warnings)
 
 
-def preview_of(task: Task, standing: Standing, now: datetime, number: int = 5, after: str | None = None) -> Preview:
+def compute_task_preview(
+    task: Task, standing: TaskStatus, now: datetime, number: int = 5, after: str | None = None
+) -> Preview:
     """Compute the preview of an existing task: its schedule continues from its past."""
-    check_number("number", number, 1, MOST_FIRES)
+    check_number("number", number, 1, MAX_FIRES)
     schedule, zone = task.schedule, task.schedule.zone or "UTC"
     start = now.replace(microsecond=0) if after is None else _parse_instant(after, zone)
     instants = islice(iterate(schedule, start, past_of(task, standing)), number)
     return Preview(
-        task.name, schedule, start, tuple(fires_in(zone, instants)), tuple(_lasting(lint(schedule, start), standing))
+        task.name, schedule, start, tuple(make_fires(zone, instants)), tuple(_lasting(lint(schedule, start), standing))
     )
 
 
-def _lasting(warnings: Sequence[ScheduleWarning], standing: Standing) -> list[ScheduleWarning]:
+def _lasting(warnings: Sequence[ScheduleWarning], standing: TaskStatus) -> list[ScheduleWarning]:
     """Without the warning of a new task that it would be due at once: an ended task is not made again."""
-    return [each for each in warnings if each.code != "in_the_past" or standing.state in GOING]
+    return [each for each in warnings if each.code != "in_the_past" or standing.state in OPEN_STATES]
 
 
-def _read_text(text: str, zone: str, now: datetime) -> Reading:
+def _read_text(text: str, zone: str, now: datetime) -> ParsedText:
     """Parse text with a cache for readings that do not depend on the current time."""
     reading = _READINGS.get((text, zone))
     if reading is None:
-        reading = read(text, zone=zone, now=now)
+        reading = parse_text(text, zone=zone, now=now)
         if not reading.relative and len(text) <= _MAX_CACHED_CHARACTERS:
             if len(_READINGS) >= _MAX_READINGS:
                 _READINGS.clear()
@@ -138,7 +140,7 @@ def _read(when: object, zone: str, now: datetime) -> tuple[Schedule, tuple[str, 
         return reading.schedule, reading.notes, reading.named_zone
     if isinstance(when, Mapping):
         shape: Mapping[str, Any] = when
-        return from_wish(shape).with_defaults(zone), (), shape.get("zone") is not None
+        return from_request(shape).with_defaults(zone), (), shape.get("zone") is not None
     raise refuse("bad_when", value=type(when).__name__)
 
 

@@ -19,11 +19,11 @@ from ...model.reason import Reason
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Task, TaskState
 from ...schedule import Cron, Every, Now, Once, Past, Schedule, iterate, to_json
-from ...schedule.durations import iso_duration
+from ...schedule.durations import format_iso_duration
 from ..accounts.refusals import refuse
-from .advisories import Advisory, advise
+from .advisories import Advisory, build_advisory
 
-LOOKED_AT: Final = 200
+MAX_OCCURRENCES: Final = 200
 """Number of upcoming occurrences that are searched for the shortest gap."""
 _MAX_REPEATS: Final = 100_000
 _MINUTE: Final = timedelta(minutes=1)
@@ -35,7 +35,7 @@ _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000
 _SCHEDULE_UNITS: Final = _UNITS[1:]
 """Without days: `every 2d` would ask for a time of day."""
 _UNITS_ZH: Final = (("小时", 3_600_000), ("分钟", 60_000), ("秒", 1_000), ("毫秒", 1))
-ROOM_FOR_A_TARGET: Final = 4_096
+MIN_TARGET_BYTES: Final = 4_096
 _LEAST_BYTES: Final = 1024 * 1024
 """The smallest limit of stored bytes that a hint recommends."""
 
@@ -69,11 +69,11 @@ def _check_retry(principal: Principal, policies: Policies) -> None:
             raise refuse(
                 "retry_too_soon",
                 name=name,
-                found=spelled(wait) if wait else "0s",
-                least=spelled(least),
-                found_zh=spelled_zh(wait),
-                least_zh=spelled_zh(least),
-                command=command_for(principal, "shortest_interval", spelled(max(wait, _SHORTEST))),
+                found=format_duration(wait) if wait else "0s",
+                least=format_duration(least),
+                found_zh=format_duration_zh(wait),
+                least_zh=format_duration_zh(least),
+                command=command_for(principal, "shortest_interval", format_duration(max(wait, _SHORTEST))),
             )
 
 
@@ -86,11 +86,11 @@ def check_payload(quotas: Quotas, payload: str) -> None:
 def _check_target(quotas: Quotas, spec: str) -> None:
     """Limit the spec, which may carry the body of a request; an address with its headers always fits."""
     size = len(spec.encode(errors="replace"))
-    if quotas.payload_bytes is not None and size > max(quotas.payload_bytes, ROOM_FOR_A_TARGET):
-        raise refuse_task("payload_too_large", size=size, most=max(quotas.payload_bytes, ROOM_FOR_A_TARGET))
+    if quotas.payload_bytes is not None and size > max(quotas.payload_bytes, MIN_TARGET_BYTES):
+        raise refuse_task("payload_too_large", size=size, most=max(quotas.payload_bytes, MIN_TARGET_BYTES))
 
 
-def bytes_of(task: Task) -> int:
+def definition_bytes(task: Task) -> int:
     """Return the size of a task's definition in bytes."""
     texts = (
         task.payload,
@@ -108,7 +108,7 @@ def check_schedule(principal: Principal, schedule: Schedule, now: datetime, coun
     """Refuse a schedule beyond the caller's quotas; `counted` repeats are already used up."""
     least = principal.quotas.shortest_interval
     if least is not None:
-        gap = gap_below(schedule, least, now)
+        gap = find_gap_below(schedule, least, now)
         if gap is not None:
             raise _too_short(principal, gap, least)
     life = principal.quotas.longest_life
@@ -119,13 +119,13 @@ def check_schedule(principal: Principal, schedule: Schedule, now: datetime, coun
 def _too_short(principal: Principal, gap: timedelta, least: timedelta) -> Refusal:
     return refuse(
         "interval_too_short",
-        found=spelled(gap),
-        found_zh=spelled_zh(gap),
-        least=spelled(least),
-        least_zh=spelled_zh(least),
-        example=f"every {spelled(least, _SCHEDULE_UNITS)}",
-        example_zh=f"每{spelled_zh(least)}",
-        command=command_for(principal, "shortest_interval", spelled(gap)),
+        found=format_duration(gap),
+        found_zh=format_duration_zh(gap),
+        least=format_duration(least),
+        least_zh=format_duration_zh(least),
+        example=f"every {format_duration(least, _SCHEDULE_UNITS)}",
+        example_zh=f"每{format_duration_zh(least)}",
+        command=command_for(principal, "shortest_interval", format_duration(gap)),
     )
 
 
@@ -138,12 +138,12 @@ def _too_long(principal: Principal, life: timedelta, now: datetime) -> Refusal:
     else:
         step = max(principal.quotas.shortest_interval or _MINUTE, _MINUTE)
         times = max(1, min(10, life // step - 1))
-        example = f"every {spelled(step, _SCHEDULE_UNITS)}, {times} times"
-        example_zh = f"每{spelled_zh(step)}，共{times}次"
+        example = f"every {format_duration(step, _SCHEDULE_UNITS)}, {times} times"
+        example_zh = f"每{format_duration_zh(step)}，共{times}次"
     return refuse(
         "life_too_long",
-        most=spelled(life),
-        most_zh=spelled_zh(life),
+        most=format_duration(life),
+        most_zh=format_duration_zh(life),
         example=example,
         example_zh=example_zh,
         command=command_for(principal, "longest_life", NEVER),
@@ -166,7 +166,7 @@ def used_up_advisories(facts: Facts) -> tuple[Advisory, ...]:
     if not is_used_up(facts) or facts.status.state is not TaskState.ACTIVE:
         return ()
     name, command = _used_up_by(facts)
-    return (advise("quota_used_up", whose=name, command=command),)
+    return (build_advisory("quota_used_up", whose=name, command=command),)
 
 
 def _used_up_by(facts: Facts) -> tuple[str, str]:
@@ -189,7 +189,7 @@ def larger_limit(limit: int, wanted: int) -> int:
     return max(2 * limit, 2 * wanted, _LEAST_BYTES)
 
 
-def gap_below(schedule: Schedule, least: timedelta, now: datetime) -> timedelta | None:
+def find_gap_below(schedule: Schedule, least: timedelta, now: datetime) -> timedelta | None:
     """Return a gap between two occurrences that is shorter than `least`; None if there is none."""
     if isinstance(schedule, Once | Now) or schedule.repeat == 1:
         return None
@@ -198,7 +198,7 @@ def gap_below(schedule: Schedule, least: timedelta, now: datetime) -> timedelta 
     if isinstance(schedule, Cron) and least <= _MINUTE and len(schedule.expression.split()) == 5:
         # Without a seconds field no gap is shorter than a minute, even at clock changes.
         return None
-    ahead = islice(iterate(schedule, now, Past(now)), LOOKED_AT)
+    ahead = islice(iterate(schedule, now, Past(now)), MAX_OCCURRENCES)
     return next((gap for gap in (later - sooner for sooner, later in pairwise(ahead)) if gap < least), None)
 
 
@@ -216,11 +216,11 @@ def ends_within(schedule: Schedule, life: timedelta, now: datetime, counted: int
     return sum(1 for _ in islice(ahead, max(0, left))) >= left
 
 
-def spelled(length: timedelta, units: tuple[tuple[str, int], ...] = _UNITS) -> str:
+def format_duration(length: timedelta, units: tuple[tuple[str, int], ...] = _UNITS) -> str:
     """Format a duration as the schedule language reads it: `1h30m`."""
     rest = length // timedelta(milliseconds=1)
     if rest * timedelta(milliseconds=1) != length or not rest:
-        return iso_duration(length)
+        return format_iso_duration(length)
     text = ""
     for unit, size in units:
         number, rest = divmod(rest, size)
@@ -228,6 +228,6 @@ def spelled(length: timedelta, units: tuple[tuple[str, int], ...] = _UNITS) -> s
     return text
 
 
-def spelled_zh(length: timedelta) -> str:
+def format_duration_zh(length: timedelta) -> str:
     """Format a duration as the Chinese schedule language reads it: `1小时30分钟`."""
-    return spelled(length, _UNITS_ZH) if length else "0秒"
+    return format_duration(length, _UNITS_ZH) if length else "0秒"

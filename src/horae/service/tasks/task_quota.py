@@ -14,25 +14,25 @@ from ...clock import Clock
 from ...errors import Conflict, Refusal
 from ...model.accounts.account import OWNER_KIND, owner_from
 from ...model.accounts.principal import AGENT_LABEL, MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas
-from ...model.counts import NO_HOUR, STATE
-from ...model.page import LARGEST_PAGE
-from ...model.record import Record, Writing
-from ...model.task import GOING, Standing, TaskState
+from ...model.counts import NO_HOUR, STATE_PREFIX
+from ...model.page import MAX_PAGE_SIZE
+from ...model.record import Record, RecordWrite
+from ...model.task import OPEN_STATES, TaskState, TaskStatus
 from ...ports.records import Records
 from ...ports.store import Book, TaskFilter
-from ..accounts.record_conflicts import lost_over
+from ..accounts.record_conflicts import is_conflict_over
 from ..accounts.refusals import refuse
 from ..accounts.stored_output import FREQUENT_SECONDS, StoredOutput
-from .quotas import bytes_of, command_for, larger_limit
+from .quotas import command_for, definition_bytes, larger_limit
 
-SEATS: Final = "seats"
+QUOTA_KIND: Final = "seats"
 _QUOTA: Final = "active_tasks"
 _TRIES: Final = 200
 """Each lost race means that another writer succeeded, so only a storm of writers can use up all tries."""
 _BYTES: Final = "stored_bytes"
 _COUNTED_SECONDS: Final = 10.0
 """A count of bytes is trusted for so long: an owner at its limit cannot make every request read all its tasks and runs."""
-_MOST_COUNTED: Final = 10_000
+_MAX_COUNTS: Final = 10_000
 _T = TypeVar("_T")
 
 
@@ -40,12 +40,12 @@ class Keeping(Book, Records, Protocol):
     """The store operations that quotas need."""
 
 
-class Move(NamedTuple):
+class TaskTransition(NamedTuple):
     """Transition of one task; `before` None: it is new. `growth` is by how many bytes its definition grows."""
 
     task_id: str
-    before: Standing | None
-    after: Standing
+    before: TaskStatus | None
+    after: TaskStatus
     growth: int = 0
 
 
@@ -57,7 +57,7 @@ class _UnmeasuredError(Exception):
     """A task grows, and the output of its owner was not measured lately."""
 
 
-class _Counted(NamedTuple):
+class _ByteCount(NamedTuple):
     """The bytes of an owner, when they were counted, and the version of the record for which the total holds."""
 
     at: float
@@ -65,7 +65,7 @@ class _Counted(NamedTuple):
     total: int
 
 
-class Stored(NamedTuple):
+class StoredUse(NamedTuple):
     """Tasks in any state, and the bytes of their definitions, with their limits.
 
     `output` is the size of their results, errors and logs, None if it must be measured first. `bytes` and `output` may be
@@ -96,7 +96,7 @@ class Stored(NamedTuple):
                 raise _too_many_bytes(used, self.most_bytes, used + growth, whose)
 
 
-class Room(NamedTuple):
+class QuotaUse(NamedTuple):
     """Quota use: `used` of `most`, as of a version of the quota record.
 
     `snoozed` are paused tasks that resume by themselves, and when: they count meanwhile. Paused tasks of an agent
@@ -109,11 +109,11 @@ class Room(NamedTuple):
     most: int | None
     snoozed: tuple[tuple[str, str], ...] = ()
     is_agent: bool = False
-    stored: Stored = Stored()
+    stored: StoredUse = StoredUse()
     principal: Principal = Principal("")
     """The principal whose limit it is."""
 
-    def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
+    def admit(self, moves: Iterable[TaskTransition]) -> tuple[RecordWrite, ...]:
         """Return the quota record to write with these transitions, none if nothing changes; refused beyond the limit."""
         snoozed = dict(self.snoozed)
         wanted, new, growth = 0, 0, 0
@@ -121,7 +121,7 @@ class Room(NamedTuple):
             new += move.before is None
             growth += move.growth
             wanted += self._counts_after(move.after) - self._counted_before(move, snoozed)
-            until = _wakes(move.after)
+            until = _resumes_at(move.after)
             snoozed.pop(move.task_id, None)
             if until is not None and not self.is_agent:
                 snoozed[move.task_id] = until.isoformat()
@@ -134,7 +134,7 @@ class Room(NamedTuple):
         body = json.loads(self.record.body) | {"snoozed": snoozed}
         if self.stored.most_bytes is not None:
             body["bytes"] = max(0, self.stored.bytes + growth)
-        return (Writing(self.record._replace(body=json.dumps(body)), self.version),)
+        return (RecordWrite(self.record._replace(body=json.dumps(body)), self.version),)
 
     def refusal(self, number: int) -> Refusal:
         return refuse(
@@ -145,39 +145,39 @@ class Room(NamedTuple):
             command=command_for(self.principal, _QUOTA, str(self.used + number)),
         )
 
-    def _counts_after(self, standing: Standing) -> bool:
+    def _counts_after(self, standing: TaskStatus) -> bool:
         if self.is_agent:
-            return standing.state in GOING
-        return standing.state is TaskState.ACTIVE or _wakes(standing) is not None
+            return standing.state in OPEN_STATES
+        return standing.state is TaskState.ACTIVE or _resumes_at(standing) is not None
 
-    def _counted_before(self, move: Move, snoozed: dict[str, str]) -> bool:
+    def _counted_before(self, move: TaskTransition, snoozed: dict[str, str]) -> bool:
         if move.before is None:
             return False
         if self.is_agent:
-            return move.before.state in GOING
+            return move.before.state in OPEN_STATES
         return move.before.state is TaskState.ACTIVE or move.task_id in snoozed
 
 
-def _wakes(standing: Standing) -> datetime | None:
+def _resumes_at(standing: TaskStatus) -> datetime | None:
     return standing.pause.until if standing.state is TaskState.PAUSED and standing.pause is not None else None
 
 
-class Pass(NamedTuple):
+class QuotaCheck(NamedTuple):
     """Quota use of the caller, and for an agent also of its owner."""
 
-    uses: tuple[Room, ...] = ()
+    uses: tuple[QuotaUse, ...] = ()
 
-    def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
+    def admit(self, moves: Iterable[TaskTransition]) -> tuple[RecordWrite, ...]:
         if not self.uses:
             return ()
         listed = tuple(moves)
         return tuple(writing for room in self.uses for writing in room.admit(listed))
 
 
-FREE: Final = Pass()
+UNLIMITED: Final = QuotaCheck()
 
 
-class Seats:
+class TaskQuota:
     def __init__(
         self, store: Keeping, clock: Clock, member_quotas: Quotas = MEMBER_QUOTAS, output: StoredOutput | None = None
     ) -> None:
@@ -186,12 +186,12 @@ class Seats:
         self._members = member_quotas
         self._output = output or StoredOutput(store, clock)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._counted: dict[str, _Counted] = {}
+        self._counted: dict[str, _ByteCount] = {}
 
-    async def write_within(self, principal: Principal, write: Callable[[Pass], Awaitable[_T]]) -> _T:
+    async def write_within(self, principal: Principal, write: Callable[[QuotaCheck], Awaitable[_T]]) -> _T:
         """Call `write` with a quota check that still holds at the commit; retries after a lost race."""
-        if principal.agent is None and _is_free(principal.quotas):
-            return await write(FREE)
+        if principal.agent is None and _is_unlimited(principal.quotas):
+            return await write(UNLIMITED)
         async with self._owner_lock(principal.owner):
             sure, output = False, None
             for _ in range(_TRIES):
@@ -203,13 +203,13 @@ class Seats:
                     output = await self._output.measure(principal.owner, _COUNTED_SECONDS)
                     sure = await self._count_bytes(principal.owner) is not None
                 except Conflict as conflict:
-                    if not lost_over(conflict, SEATS):
+                    if not is_conflict_over(conflict, QUOTA_KIND):
                         raise
             return await write(await self._load_check(principal, sure=True, output=output or 0))
 
     async def check(self, principal: Principal, number: int) -> None:
         """Refuse so many new tasks beyond the limit, before the requests are parsed."""
-        if principal.agent is None and _is_free(principal.quotas):
+        if principal.agent is None and _is_unlimited(principal.quotas):
             return
         rooms = (await self._load_check(principal)).uses
         for each in rooms:
@@ -218,15 +218,17 @@ class Seats:
         if room.most is not None and room.used + number > room.most:
             raise room.refusal(number)
 
-    async def set_stopped(self, owner: str, agent: str, attached_records: tuple[Writing, ...], *, stopped: bool) -> bool:
+    async def set_stopped(
+        self, owner: str, agent: str, attached_records: tuple[RecordWrite, ...], *, stopped: bool
+    ) -> bool:
         """Stop or restart an agent: a stopped one may not write. False: it was in that state already."""
         while True:
-            record, version = await self._record(owner, guest_key(owner, agent))
+            record, version = await self._record(owner, agent_record_key(owner, agent))
             body = json.loads(record.body)
             if bool(body.get("stopped")) is stopped:
                 return False
             changed = record._replace(body=json.dumps(body | {"stopped": stopped}))
-            if await self._store.write_records((Writing(changed, version), *attached_records)):
+            if await self._store.write_records((RecordWrite(changed, version), *attached_records)):
                 return True
 
     async def definition_bytes(self, owner: str, *, exact: bool = False) -> int | None:
@@ -234,7 +236,7 @@ class Seats:
         when tasks were written while they were counted."""
         record, version = await self._record(owner, owner)
         counts = await self._store.counts(owner, (NO_HOUR,))
-        if not any(counts.get((NO_HOUR, STATE + state), 0) for state in TaskState):
+        if not any(counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in TaskState):
             return 0
         counted = self._counted.get(owner)
         is_recent = counted is not None and self._clock.steady() - counted.at < _COUNTED_SECONDS
@@ -256,23 +258,25 @@ class Seats:
         async with lock:
             yield
 
-    async def _load_check(self, principal: Principal, *, sure: bool = False, output: int | None = None) -> Pass:
+    async def _load_check(self, principal: Principal, *, sure: bool = False, output: int | None = None) -> QuotaCheck:
         """Read the quota use. `sure`: the bytes of the owner were just counted; `output`: a measurement just made."""
         if principal.agent is None:
-            return Pass((await self._load_owner_use(principal.owner, principal.quotas, sure=sure, output=output),))
+            return QuotaCheck(
+                (await self._load_owner_use(principal.owner, principal.quotas, sure=sure, output=output),)
+            )
         guest = await self._load_agent_use(principal, principal.agent)
         known = await self._store.get_record(OWNER_KIND, principal.owner)
         quotas = NO_QUOTAS if known is None else owner_from(known, self._members).quotas
-        if _is_free(quotas):
-            return Pass((guest,))
-        return Pass((guest, await self._load_owner_use(principal.owner, quotas, sure=sure, output=output)))
+        if _is_unlimited(quotas):
+            return QuotaCheck((guest,))
+        return QuotaCheck((guest, await self._load_owner_use(principal.owner, quotas, sure=sure, output=output)))
 
-    async def _load_owner_use(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> Room:
+    async def _load_owner_use(self, owner: str, quotas: Quotas, *, sure: bool, output: int | None) -> QuotaUse:
         # The record is read first: a later write of another caller makes this write fail.
         record, version = await self._record(owner, owner)
         counts = await self._store.counts(owner, (NO_HOUR,))
-        active = counts.get((NO_HOUR, STATE + TaskState.ACTIVE), 0)
-        tasks = sum(counts.get((NO_HOUR, STATE + state), 0) for state in TaskState)
+        active = counts.get((NO_HOUR, STATE_PREFIX + TaskState.ACTIVE), 0)
+        tasks = sum(counts.get((NO_HOUR, STATE_PREFIX + state), 0) for state in TaskState)
         stored = self._stored(owner, quotas, tasks, json.loads(record.body).get("bytes"), version)
         now = self._clock.now()
         most = quotas.active_tasks
@@ -283,13 +287,19 @@ class Seats:
         stored = stored._replace(exact=stored.exact or sure)
         if output is not None:
             stored = stored._replace(output=output)
-        return Room(
-            record, version, active + len(asleep), most, tuple(asleep.items()), stored=stored, principal=Principal(owner)
+        return QuotaUse(
+            record,
+            version,
+            active + len(asleep),
+            most,
+            tuple(asleep.items()),
+            stored=stored,
+            principal=Principal(owner),
         )
 
-    def _stored(self, owner: str, quotas: Quotas, tasks: int, kept: int | None, version: int | None) -> Stored:
+    def _stored(self, owner: str, quotas: Quotas, tasks: int, kept: int | None, version: int | None) -> StoredUse:
         if not tasks:
-            return Stored(0, quotas.stored_tasks, 0, quotas.stored_bytes)
+            return StoredUse(0, quotas.stored_tasks, 0, quotas.stored_bytes)
         counted = self._counted.get(owner)
         exact = counted is not None and self._clock.steady() - counted.at < _COUNTED_SECONDS
         if counted is not None and version == counted.version:
@@ -298,30 +308,30 @@ class Seats:
             # Tasks older than the byte count: assume the limit is reached, so that the bytes are counted now.
             kept, exact = quotas.stored_bytes or 0, False
         if quotas.stored_bytes is None:
-            return Stored(tasks, quotas.stored_tasks, kept, None, exact)
+            return StoredUse(tasks, quotas.stored_tasks, kept, None, exact)
         measured = self._output.recall(owner, kept, quotas.stored_bytes)
         exact = exact and measured is not None and self._output.age(measured) < _COUNTED_SECONDS
         output = None if measured is None else measured.output
-        return Stored(tasks, quotas.stored_tasks, kept, quotas.stored_bytes, exact, output)
+        return StoredUse(tasks, quotas.stored_tasks, kept, quotas.stored_bytes, exact, output)
 
     async def _count_bytes(self, owner: str) -> int | None:
         """Read all tasks of an owner and store the bytes of their definitions; None if tasks were written meanwhile."""
         record, version = await self._record(owner, owner)
         total, after = 0, None
         while True:
-            page = await self._store.tasks(TaskFilter(owner), after, LARGEST_PAGE)
-            total += sum(bytes_of(each.task) for each in page.items)
+            page = await self._store.tasks(TaskFilter(owner), after, MAX_PAGE_SIZE)
+            total += sum(definition_bytes(each.task) for each in page.items)
             after = page.after
             if after is None:
                 break
         body = json.loads(record.body) | {"bytes": total}
         if not await self._store.put_record(record._replace(body=json.dumps(body)), replacing=version):
             return None
-        if len(self._counted) >= _MOST_COUNTED:
+        if len(self._counted) >= _MAX_COUNTS:
             self._counted.clear()
         # A dry run writes nothing, and finds the record as it was.
         _, now = await self._record(owner, owner)
-        self._counted[owner] = _Counted(self._clock.steady(), now, total)
+        self._counted[owner] = _ByteCount(self._clock.steady(), now, total)
         return total
 
     async def _still_snoozed(self, snoozed: dict[str, str]) -> dict[str, str]:
@@ -329,36 +339,36 @@ class Seats:
         found: dict[str, str] = {}
         for name, until in snoozed.items():
             facts = await self._store.facts(name, None)
-            if facts is not None and _wakes(facts.status) is not None:
+            if facts is not None and _resumes_at(facts.status) is not None:
                 found[name] = until
         return found
 
-    async def _load_agent_use(self, principal: Principal, agent: str) -> Room:
-        record, version = await self._record(principal.owner, guest_key(principal.owner, agent))
+    async def _load_agent_use(self, principal: Principal, agent: str) -> QuotaUse:
+        record, version = await self._record(principal.owner, agent_record_key(principal.owner, agent))
         body = json.loads(record.body)
         if body.get("revoked"):
             raise refuse("agent_revoked", agent=agent, owner=principal.owner)
         if body.get("stopped"):
             raise refuse("agent_stopped", agent=agent)
         most = principal.quotas.active_tasks
-        wanted = TaskFilter(principal.owner, GOING, labels=((AGENT_LABEL, agent),))
+        wanted = TaskFilter(principal.owner, OPEN_STATES, labels=((AGENT_LABEL, agent),))
         used = 0 if most is None else len((await self._store.tasks(wanted, limit=min(1_000, most + 1))).items)
-        return Room(record, version, used, most, is_agent=True, principal=principal)
+        return QuotaUse(record, version, used, most, is_agent=True, principal=principal)
 
     async def _record(self, owner: str, key: str) -> tuple[Record, int | None]:
-        return await _read(self._store, owner, key)
+        return await _load_record(self._store, owner, key)
 
 
-async def seat_of(records: Records, owner: str, agent: str) -> tuple[Record, int | None]:
+async def load_agent_record(records: Records, owner: str, agent: str) -> tuple[Record, int | None]:
     """Return the quota record that every write of an agent replaces, and its version, to detect concurrent writes."""
-    return await _read(records, owner, guest_key(owner, agent))
+    return await _load_record(records, owner, agent_record_key(owner, agent))
 
 
-async def _read(records: Records, owner: str, key: str) -> tuple[Record, int | None]:
-    known = await records.get_record(SEATS, key)
+async def _load_record(records: Records, owner: str, key: str) -> tuple[Record, int | None]:
+    known = await records.get_record(QUOTA_KIND, key)
     if known is not None:
         return known, known.version
-    return Record(SEATS, key, owner, json.dumps({"snoozed": {}})), None
+    return Record(QUOTA_KIND, key, owner, json.dumps({"snoozed": {}})), None
 
 
 def _too_many_bytes(used: int, most: int, wanted: int, whose: Principal) -> Refusal:
@@ -366,9 +376,9 @@ def _too_many_bytes(used: int, most: int, wanted: int, whose: Principal) -> Refu
     return refuse("too_many_bytes", used=used, most=most, wanted=wanted, command=command)
 
 
-def _is_free(quotas: Quotas) -> bool:
+def _is_unlimited(quotas: Quotas) -> bool:
     return quotas.active_tasks is None and quotas.stored_tasks is None and quotas.stored_bytes is None
 
 
-def guest_key(owner: str, agent: str) -> str:
+def agent_record_key(owner: str, agent: str) -> str:
     return f"{owner}/{agent}"

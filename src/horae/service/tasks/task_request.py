@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from ...errors import InvalidSchedule
 from ...model.field_checks import check_number
 from ...model.policy import (
-    LONGEST,
-    LONGEST_TIMEOUT,
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
+    MAX_DURATION,
+    MAX_TIMEOUT,
     Guarantee,
     Missed,
     MissedMode,
@@ -22,13 +22,13 @@ from ...model.policy import (
     RetryJitter,
     policies_for,
 )
-from ...model.refusals import NUMBER_OR_NEVER, refusal, refuse
+from ...model.refusals import NUMBER_OR_NEVER, build_refusal, refuse
 from ...model.task import Target, Task
-from ...schedule import Every, Once, Schedule, from_wish
-from ...schedule.durations import parse_duration, short_duration
+from ...schedule import Every, Once, Schedule, from_request
+from ...schedule.durations import format_short_duration, parse_duration
 from ...schedule.refusals import refuse as refuse_schedule
 from ...schedule.rrule import refuse_if_endless
-from ...schedule.text import read
+from ...schedule.text import parse_text
 
 _T = TypeVar("_T")
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -42,7 +42,7 @@ Delay: TypeAlias = float | timedelta
 """Seconds, or a duration, from now."""
 
 
-class MissedWish(NamedTuple):
+class MissedRequest(NamedTuple):
     """Some fields of a `Missed`; None: unchanged, or the default. `within` NEVER: however late."""
 
     mode: MissedMode | None = None
@@ -54,7 +54,7 @@ class MissedWish(NamedTuple):
         return Missed(_value_or(self.mode, base.mode), within, _value_or(self.limit, base.limit))
 
 
-class RetryWish(NamedTuple):
+class RetryRequest(NamedTuple):
     """Some fields of a `Retry`; None: unchanged, or the default. `attempts` NEVER: without a limit."""
 
     attempts: int | str | None = None
@@ -77,10 +77,10 @@ class RetryWish(NamedTuple):
 class Options(NamedTuple):
     """Policies as a caller may spell them; None: the default of the schedule's kind, or unchanged in an edit."""
 
-    missed: str | Missed | MissedWish | None = None
+    missed: str | Missed | MissedRequest | None = None
     overlap: Overlap | None = None
     retries: int | str | None = None
-    retry: Retry | RetryWish | None = None
+    retry: Retry | RetryRequest | None = None
     give_up_after: int | str | None = None
     timeout: Duration | None = None
     max_duration: Duration | None = None
@@ -94,7 +94,7 @@ class Options(NamedTuple):
             return self
         merged = Options._make(_merge_option(mine, other) for mine, other in zip(self, defaults, strict=True))
         # `retries` is short for `retry.attempts`: where `retry` sets the attempts, a default `retries` must not apply.
-        leaves_attempts = self.retry is None or (isinstance(self.retry, RetryWish) and self.retry.attempts is None)
+        leaves_attempts = self.retry is None or (isinstance(self.retry, RetryRequest) and self.retry.attempts is None)
         return merged if leaves_attempts else merged._replace(retries=self.retries)
 
 
@@ -105,12 +105,12 @@ def _merge_option(value: Any, default: Any) -> Any:
     """Merge two partial policies field by field; otherwise take the first value that is set."""
     if value is None:
         return default
-    if isinstance(value, MissedWish | RetryWish) and type(value) is type(default):
+    if isinstance(value, MissedRequest | RetryRequest) and type(value) is type(default):
         return type(value)._make(_value_or(part, base) for part, base in zip(value, default, strict=True))
     return value
 
 
-class Wish(NamedTuple):
+class TaskRequest(NamedTuple):
     """A requested task. `payload` is JSON text; `owner` None means the caller."""
 
     name: str
@@ -131,9 +131,9 @@ class Wish(NamedTuple):
     """The declaration of its function has been applied, and its arguments have been checked."""
 
 
-def wish_of(task: Task) -> Wish:
+def request_of(task: Task) -> TaskRequest:
     """Return the request that would create this task again."""
-    return Wish(
+    return TaskRequest(
         task.name,
         task.schedule,
         task.target,
@@ -143,12 +143,12 @@ def wish_of(task: Task) -> Wish:
         None,
         task.lane,
         dict(task.labels),
-        explicit(task.policies),
+        explicit_options(task.policies),
         resolved=True,
     )
 
 
-def explicit(policies: Policies) -> Options:
+def explicit_options(policies: Policies) -> Options:
     """Return options that set exactly these policies, whatever the defaults are."""
     return Options(
         missed=policies.missed,
@@ -168,14 +168,14 @@ def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
     if isinstance(when, datetime):
         return Once(at=when, zone=zone)
     if isinstance(when, str):
-        return read(when, zone=zone, now=now).schedule
+        return parse_text(when, zone=zone, now=now).schedule
     if isinstance(when, Schedule):
         refuse_if_endless(when)
         return when.with_defaults(zone)
     if isinstance(when, Mapping):
-        return from_wish(when).with_defaults(zone)
+        return from_request(when).with_defaults(zone)
     if isinstance(when, timedelta) or type(when) in (int, float):
-        length = short_duration(read_duration("when", when))
+        length = format_short_duration(read_duration("when", when))
         raise refuse_schedule("bare_duration", value=length, delay=f"in {length}", interval=f"every {length}")
     raise refuse("bad_when", value=type(when).__name__)
 
@@ -191,7 +191,7 @@ def read_delay(when: When | Delay, zone: str | None, now: datetime) -> When:
     except InvalidSchedule:
         pass
     try:
-        read(when, zone=zone, now=now)
+        parse_text(when, zone=zone, now=now)
     except InvalidSchedule as refusal:
         if refusal.code == "bare_duration":
             return str(refusal.facts["delay"])
@@ -201,13 +201,13 @@ def read_delay(when: When | Delay, zone: str | None, now: datetime) -> When:
 
 def _delay_text(length: timedelta) -> str:
     """Format a delay in the schedule language, which counts in milliseconds."""
-    if not timedelta(0) <= length <= LONGEST:
-        raise refuse("bad_duration", name="delay", value=length, least="0s", most=LONGEST)
+    if not timedelta(0) <= length <= MAX_DURATION:
+        raise refuse("bad_duration", name="delay", value=length, least="0s", most=MAX_DURATION)
     whole = -(-length // _MILLISECOND) * _MILLISECOND
-    return f"in {short_duration(whole)}" if whole else "now"
+    return f"in {format_short_duration(whole)}" if whole else "now"
 
 
-_MOST: Final = {"timeout": LONGEST_TIMEOUT}
+_MOST: Final = {"timeout": MAX_TIMEOUT}
 """Where less than the usual limit is accepted."""
 
 
@@ -218,10 +218,12 @@ def read_duration(name: str, value: Duration) -> timedelta:
         try:
             return parse_duration(value)
         except InvalidSchedule:
-            raise refuse("bad_duration", name=name, value=value, least="1ms", most=_MOST.get(name, LONGEST)) from None
+            raise refuse(
+                "bad_duration", name=name, value=value, least="1ms", most=_MOST.get(name, MAX_DURATION)
+            ) from None
     # A number of seconds; other types and values out of range are refused.
-    if type(value) not in (int, float) or not 0 <= value < LONGEST.total_seconds():
-        raise refuse("bad_duration", name=name, value=value, least="1ms", most=_MOST.get(name, LONGEST))
+    if type(value) not in (int, float) or not 0 <= value < MAX_DURATION.total_seconds():
+        raise refuse("bad_duration", name=name, value=value, least="1ms", most=_MOST.get(name, MAX_DURATION))
     return timedelta(seconds=value)
 
 
@@ -233,10 +235,10 @@ def read_interval(when: When | timedelta) -> When:
 def read_policies(schedule: Schedule, options: Options) -> Policies:
     """Return the default policies of the schedule's kind, overridden by the given options."""
     defaults = policies_for(schedule)
-    return defaults if options is NO_OPTIONS else chosen_policies(defaults, options)
+    return defaults if options is NO_OPTIONS else apply_options(defaults, options)
 
 
-def chosen_policies(base: Policies, options: Options) -> Policies:
+def apply_options(base: Policies, options: Options) -> Policies:
     """Return the base policies overridden by the given options; `NEVER` sets no limit."""
     chosen: dict[str, Any] = {
         "missed": None if options.missed is None else read_missed(options.missed, base.missed),
@@ -266,22 +268,22 @@ def _value_or(value: _T | None, default: _T) -> _T:
     return default if value is None else value
 
 
-def read_missed(value: str | Missed | MissedWish, default: Missed) -> Missed:
+def read_missed(value: str | Missed | MissedRequest, default: Missed) -> Missed:
     """Parse `latest`, `skip`, or with a bound: `latest within 1h`; parts that are not given are the default."""
     if isinstance(value, Missed):
         return value
-    return (value if isinstance(value, MissedWish) else read_missed_parts(str(value))).apply_to(default)
+    return (value if isinstance(value, MissedRequest) else read_missed_parts(str(value))).apply_to(default)
 
 
-def read_missed_parts(text: str) -> MissedWish:
+def read_missed_parts(text: str) -> MissedRequest:
     mode, _, within = text.partition(" within ")
     named: MissedMode = mode.strip()  # type: ignore[assignment]  # the value itself refuses what it does not know
-    return MissedWish(named, read_duration("within", within.strip()) if within else None)
+    return MissedRequest(named, read_duration("within", within.strip()) if within else None)
 
 
 def _read_retry(options: Options, default: Retry) -> Retry | None:
     """Build the retry policy: `retries=3` means four attempts, with the waits of `retry` if both are given."""
-    retry = options.retry.apply_to(default) if isinstance(options.retry, RetryWish) else options.retry
+    retry = options.retry.apply_to(default) if isinstance(options.retry, RetryRequest) else options.retry
     if retry is not None and not isinstance(retry, Retry):
         raise refuse("bad_choice", name="retry", value=retry, allowed="RetryPolicy(attempts=4), or retries=3")
     if options.retries is None:
@@ -289,7 +291,7 @@ def _read_retry(options: Options, default: Retry) -> Retry | None:
     if options.retries == NEVER:
         return replace(retry or default, attempts=None)
     if not isinstance(options.retries, int) or isinstance(options.retries, bool):
-        facts = {"name": "retries", "value": options.retries, "least": 0, "most": MOST_ATTEMPTS - 1}
-        raise refusal("bad_number", NUMBER_OR_NEVER, facts)
-    check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
+        facts = {"name": "retries", "value": options.retries, "least": 0, "most": MAX_ATTEMPTS - 1}
+        raise build_refusal("bad_number", NUMBER_OR_NEVER, facts)
+    check_number("retries", options.retries, 0, MAX_ATTEMPTS - 1)
     return replace(retry or default, attempts=int(options.retries) + 1)

@@ -15,23 +15,23 @@ from ...model.limits import BULK_TASKS
 from ...model.refusals import refuse
 from ...model.run import Run
 from ...model.task import Target, Task
-from ..accounts.approval_policy import STRICT, Gate
+from ..accounts.approval_policy import STRICT_POLICY, ApprovalPolicy
 from ..accounts.audit import Audit
-from ..accounts.rights import own_key, refuse_agent, sees
-from .commit import Beside, Committing, Deed, nothing_beside
-from .controls import Controls
-from .drafts import Drafting
+from ..accounts.rights import can_see, refuse_agent, scoped_key
+from .commit import AttachRecords, AuditAction, TaskWriter, attach_nothing
+from .controls import TaskControls
+from .drafts import TaskDrafts
 from .functions import Functions
 from .lookup import first_due
-from .task_quota import Keeping, Seats
-from .task_request import Wish
+from .task_quota import Keeping, TaskQuota
+from .task_request import TaskRequest
 
 _T = TypeVar("_T")
 
 _EARLIEST: Final = EPOCH + timedelta(days=1)
 
 
-class Tasks(Controls):
+class Tasks(TaskControls):
     """`check` checks the target of each new or edited task with its payload, and returns the target to store."""
 
     def __init__(  # noqa: PLR0913 - dependencies, each by its name
@@ -43,22 +43,24 @@ class Tasks(Controls):
         *,
         entropy: Callable[[int], bytes] = entropy,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
-        writer: Committing | None = None,
-        approval_policy: Gate = STRICT,
+        writer: TaskWriter | None = None,
+        approval_policy: ApprovalPolicy = STRICT_POLICY,
         functions: Functions | None = None,
     ) -> None:
-        writer = writer or Committing(store, Seats(store, clock), Audit(store, clock))
+        writer = writer or TaskWriter(store, TaskQuota(store, clock), Audit(store, clock))
         functions = functions or Functions(store, clock)
-        super().__init__(store, clock, on_write, Drafting(clock, zone, check, entropy, approval_policy), writer, functions)
+        super().__init__(
+            store, clock, on_write, TaskDrafts(clock, zone, check, entropy, approval_policy), writer, functions
+        )
 
     async def create(
         self,
         principal: Principal,
-        request: Wish,
+        request: TaskRequest,
         *,
         paused: str | None = None,
         using: object | None = None,
-        attach_records: Beside = nothing_beside,
+        attach_records: AttachRecords = attach_nothing,
     ) -> Task:
         """Create a task; if its key is taken, edit the task that has it.
 
@@ -77,7 +79,11 @@ class Tasks(Controls):
         return task
 
     async def create_many(
-        self, principal: Principal, requests: Iterable[Wish], keep: Callable[[Task], _T], attach_records: Beside = nothing_beside
+        self,
+        principal: Principal,
+        requests: Iterable[TaskRequest],
+        keep: Callable[[Task], _T],
+        attach_records: AttachRecords = attach_nothing,
     ) -> list[_T]:
         """Create tasks, all or none up to a thousand; more are written in chunks of that size, each all or none.
 
@@ -101,7 +107,11 @@ class Tasks(Controls):
         await self._grants.check_tasks(change.task for change in changes if change.task is not None)
 
     async def _add(
-        self, principal: Principal, changes: Sequence[Change], attach_records: Beside, using: object | None = None
+        self,
+        principal: Principal,
+        changes: Sequence[Change],
+        attach_records: AttachRecords,
+        using: object | None = None,
     ) -> list[Task]:
         due = min(entry.due for change in changes for entry in change.put)
         if using is None:
@@ -118,10 +128,10 @@ class Tasks(Controls):
     async def declare(
         self,
         principal: Principal,
-        request: Wish,
+        request: TaskRequest,
         *,
         paused: str | None = None,
-        attach_records: Beside = nothing_beside,
+        attach_records: AttachRecords = attach_nothing,
         is_new: bool = False,
     ) -> Task:
         """Create or edit the task with this natural key; repeating the same request changes nothing.
@@ -142,13 +152,17 @@ class Tasks(Controls):
             return self.drafts.plan_draft(principal, draft, task_id, now, paused, granted_lane=granted_lane)
 
         def decide(current: Facts | None) -> Change:
-            return self.drafts.plan_declared(principal, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane)
+            return self.drafts.plan_declared(
+                principal, draft, current, now, plan_new, is_new=is_new, granted_lane=granted_lane
+            )
 
         facts = await self._writer.upsert(principal, draft.owner, key, decide, attach_records)
         self._on_write(first_due(facts))
         return facts.task
 
-    async def preview_declaration(self, principal: Principal, request: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
+    async def preview_declaration(
+        self, principal: Principal, request: TaskRequest, *, paused: str | None = None
+    ) -> tuple[Facts | None, Task]:
         """Dry run of `declare`: return the task that it would find, and the one it would leave."""
         principal.require_scope(Scope.WRITE)
         if request.key is None:
@@ -159,7 +173,7 @@ class Tasks(Controls):
         draft = self.drafts.draft(principal, request, now, paused)
         await self._grants.check(draft.owner, principal.agent, draft.target, draft.payload)
         current = await self._book.find(draft.owner, key)
-        if current is not None and not sees(principal, current.task):
+        if current is not None and not can_see(principal, current.task):
             raise refuse("key_taken", key=key)
         task_id = self.drafts.new_id(now)
 
@@ -172,12 +186,12 @@ class Tasks(Controls):
             raise refuse("no_such_task", id=key)
         return current, after
 
-    async def _with_scoped_key(self, principal: Principal, request: Wish, key: str) -> tuple[Wish, str]:
+    async def _with_scoped_key(self, principal: Principal, request: TaskRequest, key: str) -> tuple[TaskRequest, str]:
         """Prefix the key of an agent's request, unless a task that the agent made has the key as given."""
         if principal.agent is None or not isinstance(key, str):
             return request, key
         existing = await self.find_by_key(principal._replace(scopes=principal.scopes | {Scope.READ}), key)
-        scoped = own_key(principal, key) if existing is None else existing.task.key or key
+        scoped = scoped_key(principal, key) if existing is None else existing.task.key or key
         return request._replace(key=scoped), scoped
 
     async def import_history(self, principal: Principal, task_id: str, ended: Sequence[Run]) -> None:
@@ -195,7 +209,7 @@ class Tasks(Controls):
             principal,
             task_id,
             lambda facts: Change(new_runs=tuple(_assign_to(run, facts.task) for run in ended_runs)),
-            Deed("task.history", lambda _facts, _change: {"runs": len(ended_runs)}),
+            AuditAction("task.history", lambda _facts, _change: {"runs": len(ended_runs)}),
         )
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
-from ...model.ids import EPOCH, microseconds
+from ...model.ids import EPOCH, to_microseconds
 from ...model.policy import Policies
 from ...model.policy import from_json as policies_from_json
 from ...model.policy import to_json as policies_to_json
@@ -31,7 +31,7 @@ encode: Final[Callable[[Any], str]] = json.JSONEncoder(ensure_ascii=False, separ
 decode: Final[Callable[[str], Any]] = json.JSONDecoder().decode
 
 
-class Remembered(dict[_K, _V], Generic[_K, _V]):
+class ComputedCache(dict[_K, _V], Generic[_K, _V]):
     """A dict that computes missing values; it is cleared when it reaches its maximum size."""
 
     def __init__(self, compute: Callable[[_K], _V]) -> None:
@@ -46,7 +46,7 @@ class Remembered(dict[_K, _V], Generic[_K, _V]):
         return value
 
 
-class Written(Generic[_V]):
+class IdentityCache(Generic[_V]):
     """Cache of encoded texts keyed by object identity: many tasks share one object, and equality would be slower."""
 
     def __init__(self, write: Callable[[_V], str]) -> None:
@@ -94,20 +94,20 @@ def _to_datetime(number: int) -> datetime:
     return EPOCH + timedelta(0, 0, number)
 
 
-instants: Final[Remembered[int, datetime]] = Remembered(_to_datetime)
-numbers: Final[Remembered[datetime, int]] = Remembered(microseconds)
-"""For instants that many rows share, such as the one of a claim; for others `microseconds` is faster."""
-schedules: Final[Remembered[str, Schedule]] = Remembered(_parse_schedule)
-policies: Final[Remembered[str, Policies]] = Remembered(_parse_policies)
-targets: Final[Remembered[tuple[str, str], Target]] = Remembered(lambda parts: Target(*parts))
-labels: Final[Remembered[str, tuple[tuple[str, str], ...]]] = Remembered(_parse_labels)
-lanes: Final[Remembered[str, tuple[str, ...]]] = Remembered(_parse_lanes)
+instant_of: Final[ComputedCache[int, datetime]] = ComputedCache(_to_datetime)
+microseconds_of: Final[ComputedCache[datetime, int]] = ComputedCache(to_microseconds)
+"""For instants that many rows share, such as the one of a claim; for others `to_microseconds` is faster."""
+schedules: Final[ComputedCache[str, Schedule]] = ComputedCache(_parse_schedule)
+policies: Final[ComputedCache[str, Policies]] = ComputedCache(_parse_policies)
+targets: Final[ComputedCache[tuple[str, str], Target]] = ComputedCache(lambda parts: Target(*parts))
+labels: Final[ComputedCache[str, tuple[tuple[str, str], ...]]] = ComputedCache(_parse_labels)
+lanes: Final[ComputedCache[str, tuple[str, ...]]] = ComputedCache(_parse_lanes)
 
-schedule_text: Final[Written[Schedule]] = Written(_encode_schedule)
-policies_text: Final[Written[Policies]] = Written(lambda value: encode(policies_to_json(value)))
+schedule_text: Final[IdentityCache[Schedule]] = IdentityCache(_encode_schedule)
+policies_text: Final[IdentityCache[Policies]] = IdentityCache(lambda value: encode(policies_to_json(value)))
 
 
-def printable(text: str | None) -> str | None:
+def replace_lone_surrogates(text: str | None) -> str | None:
     """Replace lone surrogates in a target's text: SQL drivers refuse them, and the whole settlement would fail."""
     if text is None or text.isascii():
         return text

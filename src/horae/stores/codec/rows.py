@@ -10,23 +10,23 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
-from ...model.entry import Entry, EntryKind, Stand
-from ...model.events.event import Event, EventKind, Numbered
-from ...model.ids import microseconds
+from ...model.entry import Entry, EntryKind, EntryState
+from ...model.events.event import Event, EventKind, NumberedEvent
+from ...model.ids import to_microseconds
 from ...model.reason import Reason
-from ...model.run import LIVE, Origin, Run, RunState, Span
-from ...model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
+from ...model.run import LIVE_STATES, Origin, Run, RunState, Span
+from ...model.task import NEW_TASK_STATUS, Pause, PauseCause, Task, TaskState, TaskStatus
 from ...ports.records import Record
 from ...ports.store import Node
 from .json_codecs import (
     encode,
-    instants,
+    instant_of,
     labels,
     lanes,
-    numbers,
+    microseconds_of,
     policies,
     policies_text,
-    printable,
+    replace_lone_surrogates,
     schedule_text,
     schedules,
     targets,
@@ -39,11 +39,11 @@ RUN_WIDTH: Final = 27
 AFTER_ALL_KEYS: Final = "\U0010ffff" * 4
 """Cursor at the start of a descending list of records: U+10FFFF is a noncharacter and occurs in no key."""
 
-new: Final = tuple.__new__
+new_tuple: Final = tuple.__new__
 Row: TypeAlias = tuple[Any, ...]
 
-STANDS: Final = (Stand.TIMED, Stand.READY, Stand.HELD, Stand.PARKED, Stand.ASLEEP)
-_ENTRY_STATE_NUMBERS: Final = {state: number for number, state in enumerate(STANDS)} | {Stand.READY: 0}
+ENTRY_STATES: Final = (EntryState.TIMED, EntryState.READY, EntryState.HELD, EntryState.PARKED, EntryState.ASLEEP)
+_ENTRY_STATE_NUMBERS: Final = {state: number for number, state in enumerate(ENTRY_STATES)} | {EntryState.READY: 0}
 """An entry is written as timed, never as ready: only the store itself moves entries to its ready queue."""
 _KINDS: Final = {kind.value: kind for kind in EntryKind}
 _ORIGINS: Final = {origin.value: origin for origin in Origin}
@@ -56,44 +56,44 @@ _PLAIN_ENTRY_COLUMNS: Final = (0, 0, None, None, None, None, 0, 0, None, None)
 _PLAIN_ENTRY_FIELDS: Final = (0, 0, None, None, False, False, None, None)
 """Default fields of an entry from `forgiven` on."""
 _FRESH_STATUS_COLUMNS: Final = ("active", 0, 0, 0, *[None] * 8)
-PLAIN_RUN: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
+PLAIN_RUN_FIELDS: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
 """Fields of a run from `ended` on when it has just been started."""
 
 
 def _instant_or_none(number: int | None) -> datetime | None:
-    return None if number is None else instants[number]
+    return None if number is None else instant_of[number]
 
 
 def _microseconds_or_none(at: datetime | None) -> int | None:
-    return None if at is None else numbers[at]
+    return None if at is None else microseconds_of[at]
 
 
 def _decode_span(first: int | None, last: int, count: int) -> Span | None:
-    return None if first is None else Span(instants[first], instants[last], count)
+    return None if first is None else Span(instant_of[first], instant_of[last], count)
 
 
 def _encode_span(span: Span | None) -> Row:
-    return (None, None, None) if span is None else (microseconds(span.first), microseconds(span.last), span.count)
+    return (None, None, None) if span is None else (to_microseconds(span.first), to_microseconds(span.last), span.count)
 
 
 # --- entries -----------------------------------------------------------------------------------------------------
 
 
-def entry_from(row: Row, task_id: str) -> Entry:
+def decode_entry(row: Row, task_id: str) -> Entry:
     rest = row[10:ENTRY_WIDTH]
     first_fields = (
         task_id,
         row[1],
         _KINDS[row[2]],
-        instants[row[3]],
-        instants[row[4]],
+        instant_of[row[3]],
+        instant_of[row[4]],
         row[5],
         row[6],
-        STANDS[row[7]],
+        ENTRY_STATES[row[7]],
         _ORIGINS[row[8]],
         row[9],
     )
-    return new(
+    return new_tuple(
         Entry, first_fields + (_PLAIN_ENTRY_FIELDS if rest == _PLAIN_ENTRY_COLUMNS else _decode_entry_details(rest))
     )
 
@@ -112,15 +112,15 @@ def _decode_entry_details(row: Row) -> Row:
     )
 
 
-def entry_values(task: int, entry: Entry) -> Row:
-    due = microseconds(entry.due)
+def encode_entry(task: int, entry: Entry) -> Row:
+    due = to_microseconds(entry.due)
     first, last, count = _encode_span(entry.span)
     return (
         task,
         entry.slot,
         entry.kind,
         due,
-        due if entry.planned is entry.due else microseconds(entry.planned),
+        due if entry.planned is entry.due else to_microseconds(entry.planned),
         entry.owner,
         entry.priority,
         _ENTRY_STATE_NUMBERS[entry.state],
@@ -128,7 +128,7 @@ def entry_values(task: int, entry: Entry) -> Row:
         entry.attempt,
         entry.forgiven,
         entry.deaths,
-        None if entry.through is None else microseconds(entry.through),
+        None if entry.through is None else to_microseconds(entry.through),
         first,
         last,
         count,
@@ -142,26 +142,26 @@ def entry_values(task: int, entry: Entry) -> Row:
 # --- task status -------------------------------------------------------------------------------------------------
 
 
-def standing_from(row: Row, start: int) -> Standing:
+def decode_status(row: Row, start: int) -> TaskStatus:
     """Decode a task's status from the columns that begin at index `start`."""
     columns = row[start : start + 12]
     if columns == _FRESH_STATUS_COLUMNS:
-        return FRESH
+        return NEW_TASK_STATUS
     state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended = columns
-    pause = None if since is None else Pause(instants[since], PauseCause(cause), note, _instant_or_none(until))
+    pause = None if since is None else Pause(instant_of[since], PauseCause(cause), note, _instant_or_none(until))
     first_fields = (_TASK_STATES[state], counted, failures, skips_left, _instant_or_none(last_end), last_result)
-    return new(Standing, (*first_fields, pause, REASONS[reason], _instant_or_none(ended)))
+    return new_tuple(TaskStatus, (*first_fields, pause, REASONS[reason], _instant_or_none(ended)))
 
 
-def standing_values(task: int, version: int, status: Standing, live: Sequence[int] = ()) -> Row:
+def encode_status(task: int, version: int, status: TaskStatus, live: Sequence[int] = ()) -> Row:
     """Encode a task's status; `live` are the numbers of its live runs."""
     state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = status
     since = cause = note = until = None
     if pause is not None:
         since, cause, note, until = (
-            numbers[pause.since],
+            microseconds_of[pause.since],
             pause.cause,
-            printable(pause.note),
+            replace_lone_surrogates(pause.note),
             _microseconds_or_none(pause.until),
         )
     return (
@@ -171,14 +171,14 @@ def standing_values(task: int, version: int, status: Standing, live: Sequence[in
         counted,
         failures,
         skips_left,
-        None if last_end is None else numbers[last_end],
-        None if last_result is None else printable(last_result),
+        None if last_end is None else microseconds_of[last_end],
+        None if last_result is None else replace_lone_surrogates(last_result),
         since,
         cause,
         note,
         until,
         reason,
-        None if ended is None else numbers[ended],
+        None if ended is None else microseconds_of[ended],
         ",".join([str(number) for number in live]) if live else None,
     )
 
@@ -186,15 +186,15 @@ def standing_values(task: int, version: int, status: Standing, live: Sequence[in
 # --- tasks -------------------------------------------------------------------------------------------------------
 
 
-def task_from(row: Row) -> Task:
+def decode_task(row: Row) -> Task:
     _, task_id, owner, name, schedule, kind, spec, payload, policies_json, created, key, lane, labels_json, version = (
         row[:TASK_WIDTH]
     )
     first_fields = (task_id, owner, name, schedules[schedule], targets[kind, spec], payload, policies[policies_json])
-    return new(Task, (*first_fields, instants[created], key, lane, labels[labels_json], version))
+    return new_tuple(Task, (*first_fields, instant_of[created], key, lane, labels[labels_json], version))
 
 
-def task_values(task: Task) -> Row:
+def encode_task(task: Task) -> Row:
     """Encode a task, without its number."""
     return (
         task.id,
@@ -205,7 +205,7 @@ def task_values(task: Task) -> Row:
         task.target.spec,
         task.payload,
         policies_text(task.policies),
-        numbers[task.created],
+        microseconds_of[task.created],
         task.key,
         task.lane,
         encode(task.labels) if task.labels else "[]",
@@ -216,7 +216,7 @@ def task_values(task: Task) -> Row:
 # --- runs --------------------------------------------------------------------------------------------------------
 
 
-def run_from(row: Row, task_id: str) -> Run:
+def decode_run(row: Row, task_id: str) -> Run:
     _, run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, *rest = row[:RUN_WIDTH]
     claimed, started, ended, deadline, first, last, count, forgiven, deaths, *rest = rest
     alone, in_order, cancel, lane_names, result, error = rest
@@ -225,8 +225,8 @@ def run_from(row: Row, task_id: str) -> Run:
         task_id,
         owner,
         _ORIGINS[origin],
-        instants[planned],
-        instants[due],
+        instant_of[planned],
+        instant_of[due],
         attempt,
         _RUN_STATES[state],
         REASONS[reason],
@@ -248,13 +248,13 @@ def run_from(row: Row, task_id: str) -> Run:
     )
 
 
-def plain_birth(seq: int, task: int, run: Run) -> Row | None:
+def encode_started_run(seq: int, task: int, run: Run) -> Row | None:
     """Encode a run that has just been started and has defaults in all other fields; None for any other run."""
-    if run[13:] != PLAIN_RUN:
+    if run[13:] != PLAIN_RUN_FIELDS:
         return None
     run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started = run[:13]
-    at = microseconds(planned)
-    if reason is not None or state not in LIVE or not tells(run_id, at):
+    at = to_microseconds(planned)
+    if reason is not None or state not in LIVE_STATES or not names_planned_instant(run_id, at):
         return None
     return (
         seq,
@@ -263,32 +263,37 @@ def plain_birth(seq: int, task: int, run: Run) -> Row | None:
         owner,
         origin,
         at,
-        at if due is planned else microseconds(due),
+        at if due is planned else to_microseconds(due),
         attempt,
         state,
         token,
         node,
-        None if claimed is None else numbers[claimed],
-        None if started is None else numbers[started],
+        None if claimed is None else microseconds_of[claimed],
+        None if started is None else microseconds_of[started],
     )
 
 
-def birth(seq: int, task: int, run: Run) -> Row:
-    planned = microseconds(run.planned)
-    identity = (seq, run.id, task, run.owner, run.origin, planned, microseconds(run.due), run.attempt)
-    return (*identity, int(run.state in LIVE), int(not tells(run.id, planned)), *_encode_mutable_fields(run))
+def encode_new_run(seq: int, task: int, run: Run) -> Row:
+    planned = to_microseconds(run.planned)
+    identity = (seq, run.id, task, run.owner, run.origin, planned, to_microseconds(run.due), run.attempt)
+    return (
+        *identity,
+        int(run.state in LIVE_STATES),
+        int(not names_planned_instant(run.id, planned)),
+        *_encode_mutable_fields(run),
+    )
 
 
-def run_values(task: int, run: Run) -> Row:
+def encode_run(task: int, run: Run) -> Row:
     """Encode a run with all fields and whether its id lacks its planned instant, for stores with a table of live runs."""
-    planned = microseconds(run.planned)
-    identity = (run.id, task, run.owner, run.origin, planned, microseconds(run.due), run.attempt)
-    return (*identity, *_encode_mutable_fields(run), int(not tells(run.id, planned)))
+    planned = to_microseconds(run.planned)
+    identity = (run.id, task, run.owner, run.origin, planned, to_microseconds(run.due), run.attempt)
+    return (*identity, *_encode_mutable_fields(run), int(not names_planned_instant(run.id, planned)))
 
 
-def plain_end(seq: int, before: Run, run: Run) -> Row | None:
+def encode_ended_run(seq: int, before: Run, run: Run) -> Row | None:
     """Encode the end of a run; None if the run has not ended or fields other than those of its end have changed."""
-    if run[7] in LIVE or run[9:12] != before[9:12] or run[15:22] != before[15:22]:
+    if run[7] in LIVE_STATES or run[9:12] != before[9:12] or run[15:22] != before[15:22]:
         return None
     started, ended, deadline = run[12:15]
     result, error = run[22:]
@@ -296,16 +301,16 @@ def plain_end(seq: int, before: Run, run: Run) -> Row | None:
         seq,
         run[7],
         run[8],
-        None if started is None else numbers[started],
-        None if ended is None else numbers[ended],
-        None if deadline is None else microseconds(deadline),
-        None if result is None else printable(result),
-        None if error is None else printable(error),
+        None if started is None else microseconds_of[started],
+        None if ended is None else microseconds_of[ended],
+        None if deadline is None else to_microseconds(deadline),
+        None if result is None else replace_lone_surrogates(result),
+        None if error is None else replace_lone_surrogates(error),
     )
 
 
-def moved_values(seq: int, run: Run) -> Row:
-    return (int(run.state in LIVE), *_encode_mutable_fields(run), seq)
+def encode_run_update(seq: int, run: Run) -> Row:
+    return (int(run.state in LIVE_STATES), *_encode_mutable_fields(run), seq)
 
 
 def _encode_mutable_fields(run: Run) -> Row:
@@ -325,12 +330,12 @@ def _encode_mutable_fields(run: Run) -> Row:
         int(run.in_order),
         run.cancel,
         encode(run.lanes) if run.lanes else None,
-        printable(run.result_json),
-        printable(run.error),
+        replace_lone_surrogates(run.result_json),
+        replace_lone_surrogates(run.error),
     )
 
 
-def tells(run_id: str, planned: int) -> bool:
+def names_planned_instant(run_id: str, planned: int) -> bool:
     """Return whether the id begins with the millisecond of the planned instant, as `model.ids` makes them."""
     return run_id[:16] == "run_%012x" % (planned // 1000)
 
@@ -338,54 +343,61 @@ def tells(run_id: str, planned: int) -> bool:
 # --- events ------------------------------------------------------------------------------------------------------
 
 
-def event_values(event: Event) -> Row:
+def encode_event(event: Event) -> Row:
     kind, at, owner, task_id, run_id, detail = event
-    return kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail)
+    return (
+        kind,
+        microseconds_of[at],
+        owner,
+        task_id,
+        run_id,
+        None if detail is None else replace_lone_surrogates(detail),
+    )
 
 
-def event_from(row: Row) -> Numbered:
+def decode_event(row: Row) -> NumberedEvent:
     number, kind, at, owner, task_id, run_id, detail = row
-    return Numbered(number, Event(_EVENT_KINDS[kind], instants[at], owner, task_id, run_id, detail))
+    return NumberedEvent(number, Event(_EVENT_KINDS[kind], instant_of[at], owner, task_id, run_id, detail))
 
 
 # --- nodes -------------------------------------------------------------------------------------------------------
 
 
-def node_values(node: Node) -> Row:
+def encode_node(node: Node) -> Row:
     return (
         node.id,
         node.home,
         node.version,
-        microseconds(node.joined),
-        microseconds(node.renewed),
+        to_microseconds(node.joined),
+        to_microseconds(node.renewed),
         node.renewals,
         node.host,
         node.load,
         node.capacity,
-        span_microseconds(node.offset),
+        duration_microseconds(node.offset),
         int(node.draining),
     )
 
 
-def node_from(row: Sequence[Any]) -> Node:
+def decode_node(row: Sequence[Any]) -> Node:
     name, home, version, joined, renewed, renewals, host, load, capacity, offset, draining = row
     details = (host, load, capacity, timedelta(microseconds=offset), bool(draining))
-    return Node(name, home, version, instants[joined], instants[renewed], renewals, *details)
+    return Node(name, home, version, instant_of[joined], instant_of[renewed], renewals, *details)
 
 
-def record_values(record: Record) -> Row:
+def encode_record(record: Record) -> Row:
     kind, key, owner, body, version, expires = record
-    return kind, key, owner, body, version, expiry(expires)
+    return kind, key, owner, body, version, encode_expiry(expires)
 
 
-def record_from(row: Sequence[Any]) -> Record:
+def decode_record(row: Sequence[Any]) -> Record:
     kind, key, owner, body, version, expires = row
-    return Record(kind, key, owner, body, version, None if expires is None else instants[expires])
+    return Record(kind, key, owner, body, version, None if expires is None else instant_of[expires])
 
 
-def expiry(expires: datetime | None) -> int | None:
-    return None if expires is None else microseconds(expires)
+def encode_expiry(expires: datetime | None) -> int | None:
+    return None if expires is None else to_microseconds(expires)
 
 
-def span_microseconds(span: timedelta) -> int:
+def duration_microseconds(span: timedelta) -> int:
     return span // timedelta(microseconds=1)

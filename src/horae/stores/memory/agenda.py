@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 from ...errors import StoreError
 from ...model.change import Facts, FireDecision, RunDecision, SettleDecision
-from ...model.entry import Entry, Stand
+from ...model.entry import Entry, EntryState
 from ...model.limits import CLAIM_SLICE
 from ...model.outcome import Settlement
 from ...model.run import Run, RunState
-from ...ports.store import Claim, Claimed, Extension, Node, Order
+from ...ports.store import CancelRequest, Claim, Claimed, LeaseRenewal, Node
 from .data import Data
 from .entries import key_of
 
@@ -55,7 +55,7 @@ class MemoryAgenda:
         """Return whether a ready entry is due; one that a node with a faster clock made ready becomes timed again."""
         if entry.due <= now:
             return True
-        self._data.entries.write(key_of(entry), entry._replace(state=Stand.TIMED))
+        self._data.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
         return False
 
     def _fire_entries(self, selected: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
@@ -139,7 +139,7 @@ class MemoryAgenda:
         with self._data.transaction():
             parked = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
             for entry in parked:
-                entries.write(key_of(entry), entry._replace(state=Stand.TIMED, lane=None))
+                entries.write(key_of(entry), entry._replace(state=EntryState.TIMED, lane=None))
             return len(parked)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
@@ -150,18 +150,22 @@ class MemoryAgenda:
         with self._data.transaction():
             self._data.nodes.write(node.id, node)
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
         data = self._data
         with data.transaction():
             row = data.nodes.get(node)
             if row is None:
-                return Extension(held=False)
+                return LeaseRenewal(held=False)
             after = row._replace(renewals=row.renewals + 1, renewed=now, load=load, offset=offset)
             data.nodes.write(node, after)
-            orders = tuple(Order(run.id, run.cancel) for run in data.runs.cancel_requested_on(node) if run.cancel is not None)
+            orders = tuple(
+                CancelRequest(run.id, run.cancel)
+                for run in data.runs.cancel_requested_on(node)
+                if run.cancel is not None
+            )
             others = tuple(sorted(other for other in data.nodes if other.id != node))
             head = data.entries.next_due()
-            return Extension(held=True, cancel_requests=orders, nodes=others, next_due=head, draining=row.draining)
+            return LeaseRenewal(held=True, cancel_requests=orders, nodes=others, next_due=head, draining=row.draining)
 
     async def leave(self, node: str) -> None:
         with self._data.transaction():

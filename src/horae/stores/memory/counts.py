@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...model.counts import EVERYBODY, KEPT_HOURS, NO_HOUR, Counts
+from ...model.counts import ALL_OWNERS, NO_HOUR, RETAINED_HOURS, Counts
 from .table import Table, Transaction
 
 
-class Tallies(Table[tuple[str, int, str], int]):
+class Counters(Table[tuple[str, int, str], int]):
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)
         self._newest_hour = NO_HOUR
 
     def add(self, owner: str, added: Iterable[tuple[int, str, int]]) -> None:
         for hour, name, number in added:
-            for counter_owner in (owner, EVERYBODY):
+            for counter_owner in (owner, ALL_OWNERS):
                 key = counter_owner, hour, name
                 self.write(key, (self.get(key) or 0) + number)
             if hour > self._newest_hour:
                 self._newest_hour = hour
-                self._delete_hours(hour - KEPT_HOURS)
+                self._delete_hours(hour - RETAINED_HOURS)
 
     def for_owner(self, owner: str, hours: frozenset[int]) -> Counts:
         return {

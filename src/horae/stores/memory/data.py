@@ -7,18 +7,18 @@ from contextlib import contextmanager
 
 from ...errors import StoreError
 from ...model.change import Change, Facts
-from ...model.counts import added
-from ...model.entry import CLAIMABLE, Entry, Stand
-from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
+from ...model.counts import counter_deltas
+from ...model.entry import CLAIMABLE, Entry, EntryState
+from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.reason import Reason
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.refusals import refuse
 from ...model.run import Run
-from ...model.task import FRESH, Standing, Task
+from ...model.task import NEW_TASK_STATUS, Task, TaskStatus
 from ...ports.journal import Line
 from ...ports.store import Node
-from ..run_deduplication import only_new
-from .counts import Tallies
+from ..run_deduplication import deduplicate_runs
+from .counts import Counters
 from .entries import Entries, key_of
 from .events import Events
 from .record_rows import RecordRows
@@ -33,11 +33,11 @@ class Data:
         self.lock = self._transaction.lock
         self.numbers = Numbers(self._transaction)
         self.tasks = Tasks(self._transaction, self.numbers)
-        self.statuses: Table[str, Standing] = Table(self._transaction)
+        self.statuses: Table[str, TaskStatus] = Table(self._transaction)
         self.entries = Entries(self._transaction, self.numbers)
         self.runs = Runs(self._transaction)
         self.events = Events(self._transaction)
-        self.counters = Tallies(self._transaction)
+        self.counters = Counters(self._transaction)
         self.lane_limits: Table[str, int] = Table(self._transaction)
         self.blocked_owners: Table[str, Reason] = Table(self._transaction)
         self.nodes: Table[str, Node] = Table(self._transaction)
@@ -47,7 +47,7 @@ class Data:
         self.token = 0
         self.last_owner = ""
         self._freed_lanes: set[str] = set()
-        self._attached_records: list[Writing] = []
+        self._attached_records: list[RecordWrite] = []
         self._last_number = 0
 
     @contextmanager
@@ -66,7 +66,7 @@ class Data:
                 if not self.records.write_if_unchanged(writing):
                     raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)
 
-    def attach_records(self, writings: Sequence[Writing]) -> None:
+    def attach_records(self, writings: Sequence[RecordWrite]) -> None:
         self._attached_records += writings
 
     def mark_lane_freed(self, lane: str) -> None:
@@ -81,7 +81,7 @@ class Data:
 
     def _unpark_first(self, lane: str) -> None:
         for entry in self.entries.first_parked(lane, self.lane_limit(lane) - self.slots_in_use(lane)):
-            self.entries.write(key_of(entry), entry._replace(state=Stand.TIMED))
+            self.entries.write(key_of(entry), entry._replace(state=EntryState.TIMED))
 
     def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         task = self.tasks.get(task_id)
@@ -93,7 +93,7 @@ class Data:
             self.entries.of_task(task_id),
             self.runs.live(task_id),
             self._lane_uses(task) if lanes else (),
-            self.blocked_owners.get(task.owner) or self.blocked_owners.get(also_barred_as(task.owner, task.lane)),
+            self.blocked_owners.get(task.owner) or self.blocked_owners.get(blocked_lane_name(task.owner, task.lane)),
         )
 
     def _lane_uses(self, task: Task) -> tuple[LaneUse, ...]:
@@ -108,7 +108,7 @@ class Data:
         return frozenset(run.id for run in change.new_runs if run.id in self.runs)
 
     def deduplicate_runs(self, change: Change) -> Change:
-        return only_new(change, lambda run: run.id in self.runs) if change.new_runs else change
+        return deduplicate_runs(change, lambda run: run.id in self.runs) if change.new_runs else change
 
     def apply(self, task_id: str, change: Change) -> None:
         change = self.deduplicate_runs(change)
@@ -122,7 +122,7 @@ class Data:
                 self._replace_entry(task_id, slot, None)
             for entry in change.put:
                 # Ready queues are internal to the store.
-                put = entry._replace(state=Stand.TIMED) if entry.state is Stand.READY else entry
+                put = entry._replace(state=EntryState.TIMED) if entry.state is EntryState.READY else entry
                 self._replace_entry(task_id, put.slot, put)
         for event in change.events:
             self.events.append(event)
@@ -131,10 +131,10 @@ class Data:
     def _count(self, task_id: str, change: Change) -> None:
         task, before = self.tasks.get(task_id) or change.task, self.statuses.get(task_id)
         if task is not None:
-            status = change.status or before or FRESH
-            self.counters.add(task.owner, added(before, change._replace(status=status)))
+            status = change.status or before or NEW_TASK_STATUS
+            self.counters.add(task.owner, counter_deltas(before, change._replace(status=status)))
 
-    def _write_task(self, task_id: str, task: Task | None, status: Standing | None) -> None:
+    def _write_task(self, task_id: str, task: Task | None, status: TaskStatus | None) -> None:
         if task is not None:
             if task.id != task_id:
                 raise StoreError(f"The task {task_id} cannot become {task.id}; nothing was written.")
@@ -142,7 +142,7 @@ class Data:
             if holder not in (None, task_id):
                 raise refuse("key_taken", key=task.key)
             if status is None and task_id not in self.statuses:
-                status = FRESH
+                status = NEW_TASK_STATUS
             self.assign_number(task_id)
             self.tasks.write(task_id, task)
         if status is not None:

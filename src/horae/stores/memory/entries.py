@@ -8,7 +8,7 @@ from datetime import datetime
 from sys import maxsize
 from typing import Final
 
-from ...model.entry import Entry, Stand
+from ...model.entry import Entry, EntryState
 from .queue import Key, Queue, Rank
 from .table import Table, Transaction
 
@@ -58,7 +58,7 @@ class Entries(Table[Key, Entry]):
     def move_due_to_ready(self, now: datetime) -> None:
         """Move all due entries to the ready queues of their owners."""
         for entry in self.due(now, len(self._timed)):
-            self.write(key_of(entry), entry._replace(state=Stand.READY))
+            self.write(key_of(entry), entry._replace(state=EntryState.READY))
 
     def rotate_owners(self, after: str, most: int) -> list[Entry]:
         """Return ready entries by round-robin from the owner after `after`; within an owner by priority, then due."""
@@ -88,14 +88,14 @@ class Entries(Table[Key, Entry]):
     def _add_to_queue(self, entry: Entry) -> None:
         key = key_of(entry)
         self._of_task.setdefault(entry.task_id, {})[entry.slot] = entry
-        if entry.state is Stand.TIMED:
+        if entry.state is EntryState.TIMED:
             self._timed.put(key, self._by_due(entry))
-        elif entry.state is Stand.READY:
+        elif entry.state is EntryState.READY:
             self._ready.put(key, self._by_due(entry))
             if entry.owner not in self._ready_by_owner:
                 insort(self._owners, entry.owner)
             self._ready_by_owner.setdefault(entry.owner, Queue()).put(key, self.priority_rank(entry))
-        elif entry.state is Stand.PARKED and entry.lane is not None:
+        elif entry.state is EntryState.PARKED and entry.lane is not None:
             self._parked.setdefault(entry.lane, Queue()).put(key, self.priority_rank(entry))
 
     def _remove_from_queue(self, entry: Entry) -> None:
@@ -104,15 +104,15 @@ class Entries(Table[Key, Entry]):
         del slots[entry.slot]
         if not slots:
             del self._of_task[entry.task_id]
-        if entry.state is Stand.TIMED:
+        if entry.state is EntryState.TIMED:
             self._timed.discard(key)
-        elif entry.state is Stand.READY:
+        elif entry.state is EntryState.READY:
             self._ready.discard(key)
             self._ready_by_owner[entry.owner].discard(key)
             if not len(self._ready_by_owner[entry.owner]):
                 del self._ready_by_owner[entry.owner]
                 self._owners.remove(entry.owner)
-        elif entry.state is Stand.PARKED and entry.lane is not None:
+        elif entry.state is EntryState.PARKED and entry.lane is not None:
             self._parked[entry.lane].discard(key)
             if not len(self._parked[entry.lane]):
                 del self._parked[entry.lane]

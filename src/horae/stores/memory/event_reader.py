@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...model.events.event import REMOVED_EVENTS, Numbered
+from ...model.events.event import REMOVED_EVENTS, NumberedEvent
 from .data import Data
 
 
 class MemoryFeed:
     _data: Data
 
-    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
         with self._data.lock:
             return self._data.events.read_after(after, limit, owner)
 

@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
 
-from ...model.events.event import Event, Numbered
+from ...model.events.event import Event, NumberedEvent
 from .table import Transaction
 
 
-def _number(numbered: Numbered) -> int:
+def _number(numbered: NumberedEvent) -> int:
     return numbered.number
 
 
 class Events:
     def __init__(self, transaction: Transaction) -> None:
-        self._events: list[Numbered] = []
+        self._events: list[NumberedEvent] = []
         self._last = 0
         self._transaction = transaction
 
@@ -31,13 +31,13 @@ class Events:
     def append(self, numbered: Event) -> None:
         self._transaction.on_rollback(self._undo_append)
         self._last += 1
-        self._events.append(Numbered(self._last, numbered))
+        self._events.append(NumberedEvent(self._last, numbered))
 
     def _undo_append(self) -> None:
         self._events.pop()
         self._last -= 1
 
-    def insert_numbered(self, numbered: Numbered) -> None:
+    def insert_numbered(self, numbered: NumberedEvent) -> None:
         """Insert an event under its own number; an event that already has the number stays."""
         index = bisect_left(self._events, numbered.number, key=_number)
         if index < len(self._events) and self._events[index].number == numbered.number:
@@ -51,8 +51,8 @@ class Events:
         before, self._last = self._last, max(self._last, number)
         self._transaction.on_rollback(lambda: setattr(self, "_last", before))
 
-    def read_after(self, number: int, limit: int, owner: str | None) -> tuple[Numbered, ...]:
-        events: list[Numbered] = []
+    def read_after(self, number: int, limit: int, owner: str | None) -> tuple[NumberedEvent, ...]:
+        events: list[NumberedEvent] = []
         for index in range(bisect_right(self._events, number, key=_number), len(self._events)):
             if len(events) == limit:
                 break

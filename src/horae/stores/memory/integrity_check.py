@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...model.counts import EVERYBODY, STATE
+from ...model.counts import ALL_OWNERS, STATE_PREFIX
 from ...model.task import TaskState
 from .data import Data
 
 
-def doubts(data: Data) -> Iterator[str]:
+def find_problems(data: Data) -> Iterator[str]:
     """Yield one sentence for each problem found."""
     yield from _check_orphans(data)
     yield from _check_labels(data)
@@ -58,13 +58,13 @@ def _check_counters(data: Data) -> Iterator[str]:
     for task in data.tasks:
         status = data.statuses.get(task.id)
         if status is not None:
-            expected[task.owner, STATE + status.state] += 1
-            expected[EVERYBODY, STATE + status.state] += 1
+            expected[task.owner, STATE_PREFIX + status.state] += 1
+            expected[ALL_OWNERS, STATE_PREFIX + status.state] += 1
     counters = Counter(
         {
             (owner, name): data.counters[owner, hour, name]
             for owner, hour, name in data.counters.all_keys()
-            if name.startswith(STATE)
+            if name.startswith(STATE_PREFIX)
         }
     )
     for owner, name in sorted(expected | counters):

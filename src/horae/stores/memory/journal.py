@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
+from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.journal import Line, NumberedLine
 from .data import Data
 
@@ -26,7 +26,7 @@ class MemoryJournal:
         if run_lines is None:
             self._data.lines.write(line.run_id, run_lines := [])
         if len(run_lines) < LOG_LINES:
-            run_lines.append(line._replace(text=shortened(line.text, LOG_LINE_CHARACTERS)))
+            run_lines.append(line._replace(text=shorten(line.text, LOG_LINE_CHARACTERS)))
         elif len(run_lines) == LOG_LINES:
             run_lines.append(line._replace(level="warning", text=_TRUNCATION_NOTICE))
 

@@ -6,26 +6,26 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from ...model.task import Task
-from .sorted_keys import Ordered
+from .sorted_keys import SortedKeys
 
 Label: TypeAlias = tuple[str, str]
 Numbered: TypeAlias = tuple[int, str]
 """Number and id of a task."""
 
-_NO_TASKS: Final[Ordered[Numbered]] = Ordered()
+_NO_TASKS: Final[SortedKeys[Numbered]] = SortedKeys()
 
 
 class Labels:
     def __init__(self) -> None:
-        self._tasks: dict[tuple[str | None, Label], Ordered[Numbered]] = {}
+        self._tasks: dict[tuple[str | None, Label], SortedKeys[Numbered]] = {}
 
-    def tasks_with_rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
+    def tasks_with_rarest(self, owner: str | None, labels: tuple[Label, ...]) -> SortedKeys[Numbered]:
         """Return the tasks with the rarest of these labels."""
         return min((self._tasks.get((owner, label), _NO_TASKS) for label in labels), key=len)
 
     def add(self, number: int, task: Task) -> None:
         for key in _keys(task):
-            self._tasks.setdefault(key, Ordered()).add((number, task.id))
+            self._tasks.setdefault(key, SortedKeys()).add((number, task.id))
 
     def remove(self, number: int, task: Task) -> None:
         for key in _keys(task):

@@ -8,7 +8,7 @@ from typing import Final
 _NO_MEMBERS: Final[frozenset[str]] = frozenset()
 
 
-class Groups:
+class Multimap:
     def __init__(self) -> None:
         self._members: dict[str, set[str]] = {}
 

@@ -9,17 +9,17 @@ from typing import TypeVar
 
 from ...errors import StoreError
 from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import EVERYBODY, Counts
-from ...model.entry import CLAIMABLE, Stand
-from ...model.ids import instant, microseconds
+from ...model.counts import ALL_OWNERS, Counts
+from ...model.entry import CLAIMABLE, EntryState
+from ...model.ids import from_microseconds, to_microseconds
 from ...model.lane import LaneUse
-from ...model.page import LARGEST_PAGE, Page
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.route import is_route
 from ...model.run import Run
-from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
-from ..run_id_prefix import instants_of_prefix
+from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
+from ..run_id_prefix import planned_range_of_prefix
 from .data import Data
 from .runs import rank_of
 from .sorted_keys import RunRank
@@ -102,7 +102,7 @@ class MemoryBook:
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
         with self._data.lock:
-            runs, instants = self._data.runs, instants_of_prefix(prefix)
+            runs, instants = self._data.runs, planned_range_of_prefix(prefix)
             matches = list(takewhile(lambda each: each.startswith(prefix), runs.strays.ascending_from(prefix)))
             if instants is not None:
                 matches += (each for each in runs.planned_between(*instants) if each.startswith(prefix))
@@ -112,7 +112,7 @@ class MemoryBook:
         with self._data.lock:
             entries = (each for each in self._data.entries if owner in (None, each.owner) and each.state in CLAIMABLE)
             ids = dict.fromkeys(each.task_id for each in sorted(entries, key=lambda each: (each.due, each.task_id)))
-            all_facts = (self._data.facts(task_id, lanes=False) for task_id in islice(ids, min(limit, LARGEST_PAGE)))
+            all_facts = (self._data.facts(task_id, lanes=False) for task_id in islice(ids, min(limit, MAX_PAGE_SIZE)))
             return tuple(facts for facts in all_facts if facts is not None)
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
@@ -123,7 +123,7 @@ class MemoryBook:
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         with self._data.lock:
-            return self._data.counters.for_owner(EVERYBODY if owner is None else owner, frozenset(hours))
+            return self._data.counters.for_owner(ALL_OWNERS if owner is None else owner, frozenset(hours))
 
     async def output_bytes(self, owner: str) -> int:
         with self._data.lock:
@@ -134,34 +134,36 @@ class MemoryBook:
             texts += [line.text for each in ids for line in lines.get(each) or ()]
             return sum(len(text.encode(errors="replace")) for text in texts if text is not None)
 
-    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
+    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
         with self._data.lock:
             entries = [each for each in self._data.entries if owner in (None, each.owner)]
-            parked = [is_route(each.lane) for each in entries if each.state is Stand.PARKED]
+            parked = [is_route(each.lane) for each in entries if each.state is EntryState.PARKED]
             overdue = sum(each.state in CLAIMABLE and each.due <= now for each in entries)
             counted = (overdue, len(parked) - sum(parked), sum(parked))
-            return Waiting(*(min(each, COUNTED_UP_TO) for each in counted))
+            return WaitingCounts(*(min(each, MAX_COUNTED) for each in counted))
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:
             entries = [
-                each for each in self._data.entries if owner in (None, each.owner) and each.state is Stand.PARKED
+                each for each in self._data.entries if owner in (None, each.owner) and each.state is EntryState.PARKED
             ]
             ids = {each.task_id for each in entries if is_route(each.lane)}
             ordered = sorted(ids, key=lambda each: self._data.numbers[each])
-            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ordered[: min(limit, LARGEST_PAGE)])
+            all_facts = (self._data.facts(task_id, lanes=False) for task_id in ordered[: min(limit, MAX_PAGE_SIZE)])
             return tuple(facts for facts in all_facts if facts is not None)
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         with self._data.lock:
             names = {*self._data.lane_limits.all_keys(), *self._data.runs.lane_slots.sizes()}
-            return tuple(LaneUse(each, self._data.lane_limit(each), self._data.slots_in_use(each)) for each in sorted(names))
+            return tuple(
+                LaneUse(each, self._data.lane_limit(each), self._data.slots_in_use(each)) for each in sorted(names)
+            )
 
     async def nodes(self) -> tuple[Node, ...]:
         with self._data.lock:
             return tuple(sorted(self._data.nodes, key=lambda node: node.id))
 
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
         with self._data.transaction():
             row = self._data.nodes.get(node)
             if row is not None:
@@ -169,13 +171,15 @@ class MemoryBook:
                 self._data.nodes.write(node, row._replace(draining=draining))
             return row is not None
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
         with self._data.transaction():
             self._data.attach_records(attached_records)
             self._data.lane_limits.write(name, limit)
             self._data.mark_lane_freed(name)
 
-    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
+    async def block_owner(
+        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
+    ) -> None:
         with self._data.transaction():
             self._data.attach_records(attached_records)
             self._data.blocked_owners.write(owner, reason)
@@ -216,16 +220,16 @@ def _planned_range(run: Run) -> tuple[datetime, datetime]:
 
 def _page(matches: Iterable[_T], limit: int, key: Callable[[_T], str]) -> Page[_T]:
     rest: Iterator[_T] = iter(matches)
-    items = tuple(islice(rest, min(limit, LARGEST_PAGE)))
+    items = tuple(islice(rest, min(limit, MAX_PAGE_SIZE)))
     more = bool(items) and next(rest, None) is not None
     return Page(items, key(items[-1]) if more else None)
 
 
 def _encode_rank(rank: RunRank) -> str:
     planned, attempt, run_id = rank
-    return f"{microseconds(planned)}/{attempt}/{run_id}"
+    return f"{to_microseconds(planned)}/{attempt}/{run_id}"
 
 
 def _decode_rank(text: str) -> RunRank:
     planned, attempt, run_id = text.split("/", 2)
-    return instant(int(planned)), int(attempt), run_id
+    return from_microseconds(int(planned)), int(attempt), run_id

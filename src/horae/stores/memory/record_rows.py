@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
-from ...model.record import Record, Writing
-from .sorted_keys import Ordered
+from ...model.record import Record, RecordWrite
+from .sorted_keys import SortedKeys
 from .table import Table, Transaction
 
 
 class RecordRows(Table[tuple[str, str], Record]):
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)
-        self._keys: dict[str, Ordered[str]] = {}
-        self._by_expiry: Ordered[tuple[datetime, str, str]] = Ordered()
+        self._keys: dict[str, SortedKeys[str]] = {}
+        self._by_expiry: SortedKeys[tuple[datetime, str, str]] = SortedKeys()
 
-    def write_if_unchanged(self, writing: Writing) -> bool:
+    def write_if_unchanged(self, writing: RecordWrite) -> bool:
         """Write with optimistic locking; returns False, without a write, if the stored version is not `replacing`."""
         record, replacing, dropped = writing
         existing = self.get((record.kind, record.key))
@@ -28,7 +28,7 @@ class RecordRows(Table[tuple[str, str], Record]):
         return True
 
     def of_kind(self, kind: str, after: str | None, *, newest: bool) -> Iterator[Record]:
-        keys = self._keys.get(kind) or Ordered()
+        keys = self._keys.get(kind) or SortedKeys()
         return (self._rows[kind, key] for key in (keys.descending(after) if newest else keys.ascending(after)))
 
     def expired(self, now: datetime, limit: int) -> list[tuple[str, str]]:
@@ -41,6 +41,6 @@ class RecordRows(Table[tuple[str, str], Record]):
             if before.expires is not None:
                 self._by_expiry.remove((before.expires, before.kind, before.key))
         if after is not None:
-            self._keys.setdefault(after.kind, Ordered()).add(after.key)
+            self._keys.setdefault(after.kind, SortedKeys()).add(after.key)
             if after.expires is not None:
                 self._by_expiry.add((after.expires, after.kind, after.key))

@@ -7,8 +7,8 @@ from datetime import datetime
 from itertools import islice
 
 from ...errors import Conflict
-from ...model.page import LARGEST_PAGE, Page
-from ...ports.records import Record, Writing
+from ...model.page import MAX_PAGE_SIZE, Page
+from ...ports.records import Record, RecordWrite
 from .data import Data
 
 
@@ -22,13 +22,13 @@ class MemoryRecords:
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
         with self._data.transaction():
-            return self._data.records.write_if_unchanged(Writing(record, replacing))
+            return self._data.records.write_if_unchanged(RecordWrite(record, replacing))
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
         with self._data.transaction():
-            return self._data.records.write_if_unchanged(Writing(Record(kind, key, "", ""), version, dropped=True))
+            return self._data.records.write_if_unchanged(RecordWrite(Record(kind, key, "", ""), version, dropped=True))
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         try:
             with self._data.transaction():
                 self._data.attach_records(writings)
@@ -42,7 +42,7 @@ class MemoryRecords:
         with self._data.lock:
             all_records = self._data.records.of_kind(kind, after, newest=newest)
             matches = (record for record in all_records if owner in (None, record.owner))
-            items = tuple(islice(matches, min(limit, LARGEST_PAGE)))
+            items = tuple(islice(matches, min(limit, MAX_PAGE_SIZE)))
             more = bool(items) and next(matches, None) is not None
         return Page(items, items[-1].key if more else None)
 

@@ -13,7 +13,7 @@ from ...model.events.event import REMOVED_EVENTS
 from ...model.record import Record
 from ...model.run import Run
 from ...model.task import TaskState
-from ...ports.store import Trimmed
+from ...ports.store import TrimResult
 from .data import Data
 
 _ENDED_STATES: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
@@ -28,7 +28,7 @@ class Retention:
         self._keep_runs = keep_runs
         self._limit = self._remaining = max(1, limit)
 
-    def trim_batch(self, after: str | None) -> Trimmed:
+    def trim_batch(self, after: str | None) -> TrimResult:
         """Trim from the task after the cursor `after`; the result has the cursor of the next batch."""
         runs = tasks = 0
         cursor = after
@@ -38,16 +38,16 @@ class Retention:
             runs += self._delete_runs(surplus[: self._remaining])
             is_deletable = self._is_deletable(task_id)
             if len(surplus) > self._remaining or (is_deletable and self._remaining == len(surplus)):
-                return Trimmed(runs, tasks, 0, more=True, after=cursor)
+                return TrimResult(runs, tasks, 0, more=True, after=cursor)
             self._remaining -= len(surplus)
             if is_deletable:
                 tasks += self._delete_task(task_id)
             cursor = task_id
         if len(ids) > self._limit:
-            return Trimmed(runs, tasks, 0, more=True, after=cursor)
+            return TrimResult(runs, tasks, 0, more=True, after=cursor)
         events = self._delete_events()
         more = events == self._remaining
-        return Trimmed(runs, tasks, events, more, cursor if more else None)
+        return TrimResult(runs, tasks, events, more, cursor if more else None)
 
     def _is_deletable(self, task_id: str) -> bool:
         status = self._data.statuses[task_id]

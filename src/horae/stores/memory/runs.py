@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from ...model.ids import instant, microseconds
+from ...model.ids import from_microseconds, to_microseconds
 from ...model.run import Run
-from .multimap import Groups
-from .sorted_keys import Ordered, RunRank
+from .multimap import Multimap
+from .sorted_keys import RunRank, SortedKeys
 from .table import Table, Transaction
 
-_FIRST_INSTANT: Final = microseconds(datetime.min.replace(tzinfo=UTC))
+_FIRST_INSTANT: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
 
 
 def _is_stray(planned: datetime, run_id: str) -> bool:
-    return not run_id.startswith("run_%012x" % max(0, microseconds(planned) // 1000))  # noqa: UP031 - every run passes here
+    return not run_id.startswith("run_%012x" % max(0, to_microseconds(planned) // 1000))  # noqa: UP031 - every run passes here
 
 
 def rank_of(run: Run) -> RunRank:
@@ -26,26 +26,26 @@ def rank_of(run: Run) -> RunRank:
 class Runs(Table[str, Run]):
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)
-        self.order: Ordered[RunRank] = Ordered()
-        self.strays: Ordered[str] = Ordered()
+        self.order: SortedKeys[RunRank] = SortedKeys()
+        self.strays: SortedKeys[str] = SortedKeys()
         """Ids that do not encode their planned instant."""
-        self.lane_slots = Groups()
-        self._history: dict[str, Ordered[RunRank]] = {}
-        self._live = Groups()
-        self._on_node = Groups()
-        self._cancel_requested = Groups()
+        self.lane_slots = Multimap()
+        self._history: dict[str, SortedKeys[RunRank]] = {}
+        self._live = Multimap()
+        self._on_node = Multimap()
+        self._cancel_requested = Multimap()
 
     def planned_between(self, first: int, last: int) -> Iterator[str]:
         """Yield the ids planned from `first` to `last` (microseconds, both included), without strays."""
-        start = instant(max(first, _FIRST_INSTANT))
+        start = from_microseconds(max(first, _FIRST_INSTANT))
         for planned, _, run_id in self.order.ascending_from((start, -1, "")):
-            if microseconds(planned) > last:
+            if to_microseconds(planned) > last:
                 return
             if not _is_stray(planned, run_id):
                 yield run_id
 
-    def history(self, task_id: str) -> Ordered[RunRank]:
-        return self._history.get(task_id) or Ordered()
+    def history(self, task_id: str) -> SortedKeys[RunRank]:
+        return self._history.get(task_id) or SortedKeys()
 
     def live(self, task_id: str) -> tuple[Run, ...]:
         return self._sorted(self._live.members_of(task_id))
@@ -68,7 +68,7 @@ class Runs(Table[str, Run]):
             self._remove_from_history(before)
         if after is not None and (before is None or rank_of(before) != rank_of(after)):
             self.order.add(rank_of(after))
-            self._history.setdefault(after.task_id, Ordered()).add(rank_of(after))
+            self._history.setdefault(after.task_id, SortedKeys()).add(rank_of(after))
             if _is_stray(after.planned, after.id):
                 self.strays.add(after.id)
 

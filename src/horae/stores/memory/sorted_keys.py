@@ -13,7 +13,7 @@ RunRank: TypeAlias = tuple[datetime, int, str]
 _K = TypeVar("_K", str, RunRank, tuple[int, str], tuple[datetime, str, str])
 
 
-class Ordered(Generic[_K]):
+class SortedKeys(Generic[_K]):
     def __init__(self) -> None:
         self._keys: list[_K] = []
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from ..no_shared_transactions import Unshared
+from ..no_shared_transactions import NoSharedTransactions
 from .agenda import MemoryAgenda
 from .data import Data
 from .event_reader import MemoryFeed
 from .journal import MemoryJournal
 from .queries import MemoryBook
 from .records import MemoryRecords
-from .transfer import MemoryMoving
+from .transfer import MemoryTransfer
 from .upkeep import MemoryUpkeep
 
 
 class MemoryStore(
-    MemoryAgenda, MemoryBook, MemoryFeed, MemoryUpkeep, MemoryRecords, MemoryJournal, MemoryMoving, Unshared
+    MemoryAgenda,
+    MemoryBook,
+    MemoryFeed,
+    MemoryUpkeep,
+    MemoryRecords,
+    MemoryJournal,
+    MemoryTransfer,
+    NoSharedTransactions,
 ):
     """Every call is one transaction under one lock, never suspends, and can be made from any thread."""
 

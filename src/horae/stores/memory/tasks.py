@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model.task import Task
 from .labels import Labels
-from .sorted_keys import Ordered
+from .sorted_keys import SortedKeys
 from .table import Table, Transaction
 
 
@@ -13,7 +13,7 @@ class Numbers(Table[str, int]):
 
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)
-        self.order: Ordered[tuple[int, str]] = Ordered()
+        self.order: SortedKeys[tuple[int, str]] = SortedKeys()
         self._ids: dict[int, str] = {}
 
     def write(self, key: str, row: int | None) -> None:
@@ -33,7 +33,7 @@ class Tasks(Table[str, Task]):
         super().__init__(transaction)
         self.labels = Labels()
         self._numbers = numbers
-        self.order: Ordered[str] = Ordered()
+        self.order: SortedKeys[str] = SortedKeys()
         self._by_key: dict[tuple[str, str], str] = {}
 
     def with_key(self, owner: str, key: str) -> str | None:

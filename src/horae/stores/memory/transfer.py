@@ -7,19 +7,30 @@ from typing import Any, Final, cast
 
 from ...errors import StoreError
 from ...model.change import Facts
-from ...model.events.event import Numbered
+from ...model.events.event import NumberedEvent
 from ...model.page import Page
 from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...ports.records import Record
 from ...ports.store import Node
-from ...ports.transfer import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
-from ..transfer_pages import Readable, page_of, place, place_in, read_parcels
+from ...ports.transfer import (
+    EVENT_MARK,
+    TOKEN_MARK,
+    BlockedOwner,
+    CounterValue,
+    HighWaterMark,
+    LaneLimit,
+    MetadataItem,
+    Part,
+    TransferItem,
+    require_type,
+)
+from ..transfer_pages import ReadableStore, decode_cursor, encode_cursor, make_page, read_page
 from .data import Data
 from .entries import key_of
 
 
-class MemoryMoving:
+class MemoryTransfer:
     _data: Data
 
     async def count_parts(self) -> dict[Part, int]:
@@ -30,16 +41,18 @@ class MemoryMoving:
             other_counts = {Part.NODES: len(data.nodes), Part.TASKS: len(data.tasks), Part.EVENTS: len(data.events)}
             return counts | other_counts | {Part.RUNS: ended_runs}
 
-    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+    async def export_page(self, part: Part, after: str | None = None, limit: int = 500) -> Page[TransferItem]:
         if part not in _TABLE_PARTS:
-            return await read_parcels(cast("Readable", self), part, after, limit)
+            return await read_page(cast("ReadableStore", self), part, after, limit)
         with self._data.lock:
             rows = [
-                row for row in _sorted_rows(self._data, part) if after is None or _sort_key(row) > place_in(after, ())
+                row
+                for row in _sorted_rows(self._data, part)
+                if after is None or _sort_key(row) > decode_cursor(after, ())
             ]
-            return page_of(rows, limit, lambda parcel: place(*_sort_key(parcel)))
+            return make_page(rows, limit, lambda parcel: encode_cursor(*_sort_key(parcel)))
 
-    async def import_page(self, part: Part, parcels: Sequence[Parcel]) -> None:
+    async def import_page(self, part: Part, parcels: Sequence[TransferItem]) -> None:
         rows = tuple(parcels)
         with self._data.transaction():
             _IMPORTERS[part](self._data, rows)
@@ -52,36 +65,40 @@ _TABLE_PARTS: Final = frozenset(
 )
 
 
-def _sorted_rows(data: Data, part: Part) -> list[Parcel]:
+def _sorted_rows(data: Data, part: Part) -> list[TransferItem]:
     """Return the rows of a part that the ordinary queries do not cover, in order of their keys."""
     return sorted(_read_rows(data, part), key=_sort_key)
 
 
-def _read_rows(data: Data, part: Part) -> Iterator[Parcel]:
+def _read_rows(data: Data, part: Part) -> Iterator[TransferItem]:
     match part:
         case Part.MARKS:
-            yield from (Mark(*mark) for mark in ((TOKEN_MARK, data.token), (EVENT_MARK, data.events.last_number)) if mark[1])
+            yield from (
+                HighWaterMark(*mark)
+                for mark in ((TOKEN_MARK, data.token), (EVENT_MARK, data.events.last_number))
+                if mark[1]
+            )
         case Part.METADATA:
-            yield from (Remembered(*fact) for fact in data.metadata.items())
+            yield from (MetadataItem(*fact) for fact in data.metadata.items())
         case Part.RECORDS:
             yield from data.records
         case Part.LANES:
             yield from (LaneLimit(name, data.lane_limits[name]) for name in data.lane_limits.all_keys())
         case Part.BLOCKED_OWNERS:
-            yield from (Barred(owner, data.blocked_owners[owner]) for owner in data.blocked_owners.all_keys())
+            yield from (BlockedOwner(owner, data.blocked_owners[owner]) for owner in data.blocked_owners.all_keys())
         case Part.COUNTERS:
             counts = ((*key, data.counters[key]) for key in data.counters.all_keys())
-            yield from (Tally(*row) for row in counts if row[3])
+            yield from (CounterValue(*row) for row in counts if row[3])
         case _:
             for run_id in data.lines.all_keys():
                 yield from (NumberedLine(*row) for row in enumerate(data.lines[run_id], 1))
 
 
-def _sort_key(parcel: Parcel) -> tuple[Any, ...]:
+def _sort_key(parcel: TransferItem) -> tuple[Any, ...]:
     match parcel:
         case Record(kind=kind, key=key):
             return kind, key
-        case Tally(owner=owner, hour=hour, name=name):
+        case CounterValue(owner=owner, hour=hour, name=name):
             return hour, owner, name
         case NumberedLine(number=number, line=line):
             return line.run_id, number
@@ -92,58 +109,58 @@ def _sort_key(parcel: Parcel) -> tuple[Any, ...]:
 # --- import --------------------------------------------------------------------------------------------------------
 
 
-def _import_marks(data: Data, parcels: Sequence[Parcel]) -> None:
-    for name, number in only(Mark, parcels):
+def _import_marks(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for name, number in require_type(HighWaterMark, parcels):
         if name == TOKEN_MARK:
             data.token = max(data.token, number)
         elif name == EVENT_MARK:
             data.events.raise_last_number(number)
 
 
-def _import_metadata(data: Data, parcels: Sequence[Parcel]) -> None:
-    data.metadata.update(only(Remembered, parcels))
+def _import_metadata(data: Data, parcels: Sequence[TransferItem]) -> None:
+    data.metadata.update(require_type(MetadataItem, parcels))
 
 
-def _import_records(data: Data, parcels: Sequence[Parcel]) -> None:
-    for record in only(Record, parcels):
+def _import_records(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for record in require_type(Record, parcels):
         data.records.write((record.kind, record.key), record)
 
 
-def _import_lanes(data: Data, parcels: Sequence[Parcel]) -> None:
-    for name, limit in only(LaneLimit, parcels):
+def _import_lanes(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for name, limit in require_type(LaneLimit, parcels):
         data.lane_limits.write(name, limit)
 
 
-def _import_blocked_owners(data: Data, parcels: Sequence[Parcel]) -> None:
-    for owner, reason in only(Barred, parcels):
+def _import_blocked_owners(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for owner, reason in require_type(BlockedOwner, parcels):
         data.blocked_owners.write(owner, reason)
 
 
-def _import_nodes(data: Data, parcels: Sequence[Parcel]) -> None:
-    for node in only(Node, parcels):
+def _import_nodes(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for node in require_type(Node, parcels):
         data.nodes.write(node.id, node)
 
 
-def _import_counters(data: Data, parcels: Sequence[Parcel]) -> None:
-    for owner, hour, name, number in only(Tally, parcels):
+def _import_counters(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for owner, hour, name, number in require_type(CounterValue, parcels):
         data.counters.write((owner, hour, name), number)
 
 
-def _import_tasks(data: Data, parcels: Sequence[Parcel]) -> None:
-    for facts in only(Facts, parcels):
+def _import_tasks(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for facts in require_type(Facts, parcels):
         _import_task(data, facts)
 
 
-def _import_runs(data: Data, parcels: Sequence[Parcel]) -> None:
-    for run in only(Run, parcels):
+def _import_runs(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for run in require_type(Run, parcels):
         if run.task_id not in data.tasks:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
         if run.id not in data.runs:
             data.runs.write(run.id, run)
 
 
-def _import_lines(data: Data, parcels: Sequence[Parcel]) -> None:
-    for number, line in only(NumberedLine, parcels):
+def _import_lines(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for number, line in require_type(NumberedLine, parcels):
         stored = data.lines.get(line.run_id) or []
         if number == len(stored) + 1:
             # A new list each time, so that a rollback restores the old one.
@@ -152,8 +169,8 @@ def _import_lines(data: Data, parcels: Sequence[Parcel]) -> None:
             raise StoreError(f"Line {len(stored) + 1} of {line.run_id} is missing; nothing was written.")
 
 
-def _import_events(data: Data, parcels: Sequence[Parcel]) -> None:
-    for event in only(Numbered, parcels):
+def _import_events(data: Data, parcels: Sequence[TransferItem]) -> None:
+    for event in require_type(NumberedEvent, parcels):
         data.events.insert_numbered(event)
 
 
@@ -175,7 +192,7 @@ def _import_task(data: Data, facts: Facts) -> None:
         data.entries.write(key_of(entry), entry)
 
 
-_IMPORTERS: Final[dict[Part, Callable[[Data, Sequence[Parcel]], None]]] = {
+_IMPORTERS: Final[dict[Part, Callable[[Data, Sequence[TransferItem]], None]]] = {
     Part.MARKS: _import_marks,
     Part.METADATA: _import_metadata,
     Part.RECORDS: _import_records,

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ...errors import StoreError
-from ...ports.store import Trimmed
+from ...ports.store import TrimResult
 from .data import Data
-from .integrity_check import doubts
+from .integrity_check import find_problems
 from .retention import Retention
 
 
 class MemoryUpkeep:
     _data: Data
 
-    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         with self._data.transaction():
             return Retention(self._data, before, keep_runs, limit).trim_batch(after)
 
     async def check(self) -> tuple[str, ...]:
         with self._data.lock:
-            return tuple(doubts(self._data))
+            return tuple(find_problems(self._data))
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
         raise StoreError(f"The store in memory cannot be copied to {path}: it ends with its process.")

@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from ...errors import Refusal
-from ..masked_url import masked
+from ..masked_url import mask_url
 from ..refusals import refuse
-from .tls import MODES, Encryption
+from .tls import TLS_MODES, TLSOptions
 
 SCHEMES: Final = ("mysql", "mariadb")
 DEFAULT_PREFIX: Final = "horae_"
@@ -34,7 +34,7 @@ class Address(NamedTuple):
     prefix: str = DEFAULT_PREFIX
     connections: int = DEFAULT_CONNECTIONS
     socket: str | None = None
-    tls: Encryption = Encryption()
+    tls: TLSOptions = TLSOptions()
 
     @classmethod
     def parse(cls, url: str) -> Self:
@@ -110,15 +110,15 @@ def _connections(url: str, text: str) -> int:
     return int(text)
 
 
-def _encryption(url: str, parameters: dict[str, str]) -> Encryption:
+def _encryption(url: str, parameters: dict[str, str]) -> TLSOptions:
     mode = parameters.get("ssl-mode", "disabled").lower().replace("_", "-")
-    if mode not in MODES:
-        raise _refuse_url(url, f"ssl-mode must be one of {', '.join(MODES)}, not {mode!r}")
-    encryption = Encryption(mode, parameters.get("ssl-ca"), parameters.get("ssl-cert"), parameters.get("ssl-key"))
-    if mode == "disabled" and encryption != Encryption():
+    if mode not in TLS_MODES:
+        raise _refuse_url(url, f"ssl-mode must be one of {', '.join(TLS_MODES)}, not {mode!r}")
+    encryption = TLSOptions(mode, parameters.get("ssl-ca"), parameters.get("ssl-cert"), parameters.get("ssl-key"))
+    if mode == "disabled" and encryption != TLSOptions():
         raise _refuse_url(url, "certificates are of use only with an ssl-mode")
     return encryption
 
 
 def _refuse_url(url: str, problem: str) -> Refusal:
-    return refuse("bad_store_address", url=masked(url), problem=problem)
+    return refuse("bad_store_address", url=mask_url(url), problem=problem)

@@ -8,13 +8,13 @@ from itertools import accumulate
 from typing import Any, Final
 
 from ...errors import StoreError
-from ...model.record import Writing
-from ..codec.rows import Row, expiry
-from ..sql.connection import AlreadyMadeError
-from ..sql.folded_decisions import Folded
-from .errors import DUPLICATE, code_of
-from .literals import AfterLast
-from .templates import Given, Template
+from ...model.record import RecordWrite
+from ..codec.rows import Row, encode_expiry
+from ..sql.connection import DuplicateRunError
+from ..sql.folded_decisions import FoldedDecisions
+from .errors import DUPLICATE_KEY, code_of
+from .literals import LastInsertOffset
+from .templates import Template, TemplateArguments
 
 _NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that end with a query for new runs that the ledger has already."""
@@ -43,7 +43,7 @@ _MAX_UNION_ROWS: Final = 100
 """Limit for statements that take their rows as a UNION of queries: the server plans each row as a query of its own."""
 
 
-class MySQLLink:
+class MySQLConnection:
     """`packet` is the server's max_allowed_packet. `idle` is the idle timeout inside a transaction, in seconds: a process
     that froze in the middle of one must not hold its row locks."""
 
@@ -63,7 +63,7 @@ class MySQLLink:
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run a named statement. Returns its rows, or one empty tuple per affected row if it only writes."""
-        given = Given(values)
+        given = TemplateArguments(values)
         rows: list[Row] = []
         if self._in_transaction and name in _DEFERRABLE_STATEMENTS:
             (template,) = self._statements[name]
@@ -78,7 +78,7 @@ class MySQLLink:
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
         (template,) = self._statements[name]
         for chunk in self._split_rows(name, width, values):
-            text = template.render(Given(chunk, width=width))
+            text = template.render(TemplateArguments(chunk, width=width))
             if name in _NEW_RUN_STATEMENTS:
                 await self._insert_runs(text)
             elif self._in_transaction and name in _DEFERRABLE_STATEMENTS:
@@ -90,11 +90,11 @@ class MySQLLink:
         try:
             duplicates = await self._run(text)
         except Exception as error:
-            if code_of(error) == DUPLICATE:
-                raise AlreadyMadeError from error
+            if code_of(error) == DUPLICATE_KEY:
+                raise DuplicateRunError from error
             raise
         if duplicates:
-            raise AlreadyMadeError
+            raise DuplicateRunError
 
     async def _defer(self, text: str) -> None:
         if 4 * (sum(map(len, self._deferred)) + len(text)) > self._max_bytes:
@@ -118,10 +118,10 @@ class MySQLLink:
         """Buffer the events until the commit: taking event numbers locks the counter until the transaction ends."""
         self._events += rows
 
-    async def write_folded(self, decisions: Folded) -> bool:  # noqa: ARG002 - one statement changes one table here
+    async def write_folded(self, decisions: FoldedDecisions) -> bool:  # noqa: ARG002 - one statement changes one table here
         return False
 
-    async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
         """Write with one statement per record, all in one round trip; no affected row means that the version changed."""
         remaining = [(writing, self._render_record_write(writing)) for writing in writings]
         while remaining:
@@ -133,15 +133,15 @@ class MySQLLink:
             remaining = remaining[len(batch) :]
         return None
 
-    def _take_fitting(self, statements: list[tuple[Writing, str]]) -> list[tuple[Writing, str]]:
+    def _take_fitting(self, statements: list[tuple[RecordWrite, str]]) -> list[tuple[RecordWrite, str]]:
         sizes = accumulate(4 * len(text) for _, text in statements)
         return statements[: max(1, sum(size <= self._max_bytes for size in sizes))]
 
-    def _render_record_write(self, writing: Writing) -> str:
+    def _render_record_write(self, writing: RecordWrite) -> str:
         (kind, key, owner, body, _, expires), replacing, dropped = writing
         name = "drop_record" if dropped else "insert_record" if replacing is None else "update_record"
         (template,) = self._statements[name]
-        return template.render(Given((kind, key, owner, body, expiry(expires), replacing)))
+        return template.render(TemplateArguments((kind, key, owner, body, encode_expiry(expires), replacing)))
 
     async def begin(self) -> None:
         self._start(_BEGIN)
@@ -178,10 +178,10 @@ class MySQLLink:
         if not events:
             return []
         (take,), (insert,) = self._statements["take_event_numbers"], self._statements["insert_events"]
-        values = [value for position, row in enumerate(events, 1) for value in (AfterLast(position), *row)]
+        values = [value for position, row in enumerate(events, 1) for value in (LastInsertOffset(position), *row)]
         chunks = list(self._split_rows("insert_events", 7, values))
-        texts = [f"{insert.render(Given(chunk, width=7))}; " for chunk in chunks]
-        texts[0] = f"{take.render(Given((len(events),)))}; {texts[0]}"
+        texts = [f"{insert.render(TemplateArguments(chunk, width=7))}; " for chunk in chunks]
+        texts[0] = f"{take.render(TemplateArguments((len(events),)))}; {texts[0]}"
         return texts
 
     async def _run(self, text: str) -> list[Row]:

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from ...clock import SystemClock
-from ..named_sql import filled, read_blocks
+from ..named_sql import expand_columns, read_blocks
 from ..refusals import refuse
 from .address import Address
-from .connection import MySQLLink
-from .errors import at_the_door, code_of, is_worth_another_try, translated
-from .server_version import Server, one_row
-from .templates import Template, templates
+from .connection import MySQLConnection
+from .errors import code_of, is_retryable, refusal_for_first_connection, translate_error
+from .server_version import ServerVersion, fetch_row
+from .templates import Template, parse_templates
 
 _CONNECT_SECONDS: Final = 5.0
 _STARTUP_SECONDS: Final = 3.0
@@ -37,26 +37,26 @@ _SETTINGS_BY_KIND: Final = {
 }
 
 
-def qualified(text: str, address: Address, server: Server) -> str:
+def qualify_tables(text: str, address: Address, server: ServerVersion) -> str:
     """Replace the `@` before table names by the table prefix, and fill in collation and table options."""
     text = text.replace("{collation}", server.collation).replace("{options}", server.table_options)
     return _TABLE.sub(rf"`{address.prefix}\1`", text)
 
 
-class MySQLDoor:
+class MySQLConnectionFactory:
     def __init__(self, address: Address) -> None:
         self.address: Final = address
-        self._server: Server | None = None
+        self._server: ServerVersion | None = None
         self._statements: dict[str, list[Template]] = {}
 
-    async def connect(self) -> MySQLLink:
+    async def connect(self) -> MySQLConnection:
         connection = await self.open_raw()
         try:
-            (packet,) = await one_row(connection, "SELECT @@max_allowed_packet")
+            (packet,) = await fetch_row(connection, "SELECT @@max_allowed_packet")
         except BaseException:
             connection.close()
             raise
-        return MySQLLink(connection, self._statements, packet)
+        return MySQLConnection(connection, self._statements, packet)
 
     async def open_raw(self) -> Any:
         """Open a driver connection and apply the session settings. The timeout covers both: a server that accepts
@@ -85,14 +85,15 @@ class MySQLDoor:
                 f" SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; SET SESSION {settings}"
             )
 
-    async def read_server_version(self, connection: Any) -> Server:
+    async def read_server_version(self, connection: Any) -> ServerVersion:
         """Return the server's kind and version, queried once: the version in a proxy's handshake may be its own."""
         if self._server is None:
-            (version,) = await one_row(connection, "SELECT VERSION()")
-            server = self._server = Server.parse(str(version))
+            (version,) = await fetch_row(connection, "SELECT VERSION()")
+            server = self._server = ServerVersion.parse(str(version))
             blocks = read_blocks(__package__)
             self._statements = {
-                name: templates(qualified(filled(name, blocks), self.address, server)) for name in blocks
+                name: parse_templates(qualify_tables(expand_columns(name, blocks), self.address, server))
+                for name in blocks
             }
         return self._server
 
@@ -104,7 +105,7 @@ class MySQLDoor:
             connection = await self._connect_with_retries()
             yield connection
         except Exception as error:
-            refusal = at_the_door(error, self.address)
+            refusal = refusal_for_first_connection(error, self.address)
             if refusal is None:
                 raise
             raise refusal from error
@@ -124,13 +125,13 @@ class MySQLDoor:
             await clock.pause(_RETRY_SECONDS)
 
     def translate_error(self, error: BaseException) -> BaseException | None:
-        return translated(error)
+        return translate_error(error)
 
     def is_retryable(self, error: BaseException) -> bool:
-        return is_worth_another_try(error)
+        return is_retryable(error)
 
 
-def library_or_refusal() -> None:
+def require_driver() -> None:
     try:
         import asyncmy  # noqa: F401, PLC0415 - only looked for
     except ImportError:

@@ -9,10 +9,10 @@ from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreReadOnl
 from ..refusals import refuse
 from .address import Address
 
-DUPLICATE: Final = 1062
+DUPLICATE_KEY: Final = 1062
 _CONFLICT: Final = frozenset({1205, 1213, 1020})
 """Lock wait timeout, deadlock, and a row that changed since it was read."""
-_RETRYABLE: Final = _CONFLICT | {DUPLICATE}
+_RETRYABLE: Final = _CONFLICT | {DUPLICATE_KEY}
 """Two transactions that write one key concurrently collide at the unique index: a retry sees the committed one."""
 _CONNECTION_LOST: Final = frozenset(
     {
@@ -43,11 +43,11 @@ def code_of(error: BaseException) -> int | None:
     return code if isinstance(code, int) else 0
 
 
-def is_worth_another_try(error: BaseException) -> bool:
+def is_retryable(error: BaseException) -> bool:
     return code_of(error) in _RETRYABLE
 
 
-def translated(error: BaseException) -> StoreError | None:
+def translate_error(error: BaseException) -> StoreError | None:
     """Return the matching store error, to be raised from the original; None for an error of another origin."""
     code = code_of(error)
     if code is None:
@@ -55,28 +55,30 @@ def translated(error: BaseException) -> StoreError | None:
             _connection_lost(error) if isinstance(error, OSError | TimeoutError | asyncio.IncompleteReadError) else None
         )
     if code in _FULL or "No space left" in str(error) or "error 28" in str(error):
-        return StoreFull(f"There is no space left for another write: {said(error)}.")
+        return StoreFull(f"There is no space left for another write: {first_line(error)}.")
     if code in _DAMAGED:
-        return StoreDamaged(f"The database is damaged: {said(error)}.")
+        return StoreDamaged(f"The database is damaged: {first_line(error)}.")
     if code in _READ_ONLY:
         return StoreReadOnly("The server takes no writes: it is read-only, or has become a replica.")
     if code in _CONFLICT:
-        return StoreError(f"Concurrent transactions conflicted on every try, and nothing was kept: {said(error)}.")
+        return StoreError(
+            f"Concurrent transactions conflicted on every try, and nothing was kept: {first_line(error)}."
+        )
     if code in _CONNECTION_LOST:
         return _connection_lost(error)
     if code in _TEMPORARY:
-        return StoreUnavailable(f"The server cannot do it now: {said(error)}.")
-    return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {said(error)}.")
+        return StoreUnavailable(f"The server cannot do it now: {first_line(error)}.")
+    return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {first_line(error)}.")
 
 
 def _connection_lost(error: BaseException) -> StoreUnavailable:
     # The server may have committed before the confirmation was lost.
-    return StoreUnavailable(f"The server cannot be reached, and a last write may have been kept: {said(error)}.")
+    return StoreUnavailable(f"The server cannot be reached, and a last write may have been kept: {first_line(error)}.")
 
 
-def at_the_door(error: BaseException, address: Address) -> Refusal | None:
+def refusal_for_first_connection(error: BaseException, address: Address) -> Refusal | None:
     """Return the refusal for an error of the first connection or of the migrations; None if there is none."""
-    place, problem, code = address.display_url, said(error), code_of(error)
+    place, problem, code = address.display_url, first_line(error), code_of(error)
     if code in _LOGIN_REFUSED or isinstance(error, RuntimeError):
         # The driver raises RuntimeError for an authentication plugin that needs a missing library.
         return refuse("store_login_refused", place=place, problem=problem)
@@ -88,12 +90,12 @@ def at_the_door(error: BaseException, address: Address) -> Refusal | None:
         return refuse("store_not_allowed", place=place, problem=problem, schema=address.database)
     if code is None and isinstance(error, ValueError | FileNotFoundError):
         return refuse("bad_store_address", url=place, problem=problem)
-    if isinstance(translated(error), StoreUnavailable):
+    if isinstance(translate_error(error), StoreUnavailable):
         return refuse("store_unreachable", place=place, problem=problem)
     return None
 
 
-def said(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of the message, without the code; further lines may contain stored values."""
     if isinstance(error, TimeoutError) and not str(error):
         return "it accepted the connection but did not respond"

@@ -12,7 +12,7 @@ _ESCAPES: Final = str.maketrans(
 """Safe only for the character set and the `sql_mode` that every connection of the store sets."""
 
 
-class AfterLast(int):
+class LastInsertOffset(int):
     """An offset from LAST_INSERT_ID(), the last number that the server assigned on this connection."""
 
 
@@ -29,11 +29,11 @@ _RENDERERS: Final[dict[type, Callable[[Any], str]]] = {
     bool: lambda value: str(int(value)),
     NoneType: _null,
     str: _quote,
-    AfterLast: lambda value: f"LAST_INSERT_ID()+{int(value)}",
+    LastInsertOffset: lambda value: f"LAST_INSERT_ID()+{int(value)}",
 }
 
 
-def literal(value: Any) -> str:
+def render_literal(value: Any) -> str:
     """Return the literal of an int, str, bool or None; a string enumeration member is its text."""
     render = _RENDERERS.get(value.__class__)
     if render is not None:
@@ -43,14 +43,14 @@ def literal(value: Any) -> str:
     raise TypeError(f"{type(value).__name__} cannot be written into a statement")
 
 
-def listed(value: Any) -> str:
+def render_list(value: Any) -> str:
     """Return the members of a list, separated by commas, for IN (…); an empty list becomes NULL, which equals nothing."""
     if isinstance(value, list):
-        return ",".join(map(literal, value)) or "NULL"
-    return literal(value)
+        return ",".join(map(render_literal, value)) or "NULL"
+    return render_literal(value)
 
 
-def in_brackets(columns: Sequence[Sequence[Any]]) -> str:
+def render_rows(columns: Sequence[Sequence[Any]]) -> str:
     """Return columns of equal length as rows in brackets, for VALUES; no rows become one row of NULLs."""
-    rows = [f"({','.join(map(literal, row))})" for row in zip(*columns, strict=True)]
+    rows = [f"({','.join(map(render_literal, row))})" for row in zip(*columns, strict=True)]
     return ",".join(rows) or f"({','.join(['NULL'] * len(columns))})"

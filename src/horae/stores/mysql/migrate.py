@@ -10,54 +10,54 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from ...errors import StoreUnavailable
-from ..named_sql import read_steps
+from ..named_sql import read_migrations
 from ..refusals import refuse
 from .address import Address
-from .connection_factory import qualified
+from .connection_factory import qualify_tables
 from .errors import code_of
-from .server_version import Server, one_row, refuse_what_will_not_do
+from .server_version import ServerVersion, fetch_row, refuse_unsupported_server
 
 _LOCK_SECONDS: Final = 60
 _DONE_ALREADY: Final = frozenset({1060, 1061, 1091})
 """Error codes of a column or index that exists already, or is dropped already: an interrupted migration is repeated."""
 
 
-async def bring_up_to_date(connection: Any, server: Server, address: Address) -> None:
+async def migrate(connection: Any, server: ServerVersion, address: Address) -> None:
     """Apply missing migrations. Safe when several nodes start at once: each checks the version again after the lock."""
-    steps = read_steps(__package__)
+    steps = read_migrations(__package__)
     newest = steps[-1][0]
-    await refuse_what_will_not_do(connection, server, address)
+    await refuse_unsupported_server(connection, server, address)
     known = await _read_version(connection, address)
     if known > newest:
         raise refuse("store_newer", place=address.display_url, found=known, known=newest)
     if known == newest:
         return
     lock = _lock_name(address)
-    if await one_row(connection, f"SELECT GET_LOCK('{lock}', {_LOCK_SECONDS})") != (1,):
+    if await fetch_row(connection, f"SELECT GET_LOCK('{lock}', {_LOCK_SECONDS})") != (1,):
         raise StoreUnavailable("Another node has been preparing the tables for a long time.")
     try:
         for number, script in steps[await _prepare_migrations_table(connection, server, address) :]:
             await _apply(connection, server, address, number, script)
     finally:
-        await one_row(connection, f"SELECT RELEASE_LOCK('{lock}')")
+        await fetch_row(connection, f"SELECT RELEASE_LOCK('{lock}')")
 
 
-async def _prepare_migrations_table(connection: Any, server: Server, address: Address) -> int:
+async def _prepare_migrations_table(connection: Any, server: ServerVersion, address: Address) -> int:
     """Create the `migrations` table in an empty database, and return the number of the last applied migration."""
     tables = await _read_tables(connection, address)
     if not tables:
         await _execute(
             connection,
-            qualified(
+            qualify_tables(
                 "CREATE TABLE IF NOT EXISTS @migrations (number INT NOT NULL PRIMARY KEY) {options}", address, server
             ),
         )
     return await _read_version(connection, address)
 
 
-async def _apply(connection: Any, server: Server, address: Address, number: int, script: str) -> None:
+async def _apply(connection: Any, server: ServerVersion, address: Address, number: int, script: str) -> None:
     lines = [line for line in script.splitlines() if not line.startswith("--")]
-    for statement in qualified("\n".join(lines), address, server).split(";"):
+    for statement in qualify_tables("\n".join(lines), address, server).split(";"):
         if statement.strip():
             await _execute(connection, statement)
     await _execute(connection, f"INSERT INTO `{address.prefix}migrations` (number) VALUES ({number})")  # noqa: S608
@@ -73,9 +73,9 @@ async def _read_version(connection: Any, address: Address) -> int:
         "SELECT GROUP_CONCAT(column_name) FROM information_schema.columns"  # noqa: S608 - a prefix has only letters
         f" WHERE table_schema = DATABASE() AND table_name = '{migrations_table}'"
     )
-    if migrations_table not in tables or await one_row(connection, columns) != ("number",):
+    if migrations_table not in tables or await fetch_row(connection, columns) != ("number",):
         raise refuse("store_tables_not_ours", place=address.display_url, prefix=address.prefix)
-    (version,) = await one_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{migrations_table}`")  # noqa: S608
+    (version,) = await fetch_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{migrations_table}`")  # noqa: S608
     return int(version)
 
 

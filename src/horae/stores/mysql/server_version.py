@@ -19,7 +19,7 @@ _INCOMPATIBLE: Final = re.compile(r"tidb|vitess|oceanbase|singlestore|doris|star
 _OFF: Final = frozenset({0, "0", "OFF"})
 
 
-class Server(NamedTuple):
+class ServerVersion(NamedTuple):
     kind: str
     numbers: tuple[int, ...]
     version_text: str
@@ -45,12 +45,12 @@ class Server(NamedTuple):
         return self.numbers >= _MIN_VERSIONS[self.kind] and not _INCOMPATIBLE.search(self.version_text)
 
 
-async def refuse_what_will_not_do(connection: Any, server: Server, address: Address) -> None:
+async def refuse_unsupported_server(connection: Any, server: ServerVersion, address: Address) -> None:
     place = address.display_url
     if not server.is_supported:
         wanted = " or ".join(f"{kind} {'.'.join(map(str, oldest))}" for kind, oldest in _MIN_VERSIONS.items())
         raise refuse("store_server_too_old", place=place, found=_describe(server), wanted=f"{wanted}, or newer")
-    read_only, flushed, engine_read_only, logged, form = await one_row(
+    read_only, flushed, engine_read_only, logged, form = await fetch_row(
         connection,
         "SELECT @@global.read_only, @@global.innodb_flush_log_at_trx_commit, @@global.innodb_read_only,"
         " @@global.log_bin, @@global.binlog_format",
@@ -69,12 +69,12 @@ async def refuse_what_will_not_do(connection: Any, server: Server, address: Addr
         )
 
 
-async def one_row(connection: Any, text: str) -> tuple[Any, ...]:
+async def fetch_row(connection: Any, text: str) -> tuple[Any, ...]:
     async with connection.cursor() as cursor:
         await cursor.execute(text)
         row: tuple[Any, ...] | None = await cursor.fetchone()
     return () if row is None else row
 
 
-def _describe(server: Server) -> str:
+def _describe(server: ServerVersion) -> str:
     return f"{server.kind} {server.version_text}"

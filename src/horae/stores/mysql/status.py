@@ -7,11 +7,11 @@ from shlex import join
 from typing import Any, Final
 
 from ...clock import Clock
-from ..named_sql import read_steps
-from ..sql.status import Asked, ServerCondition
+from ..named_sql import read_migrations
+from ..sql.status import RequestInstant, ServerStatus
 from .address import Address
-from .connection_factory import MySQLDoor, library_or_refusal
-from .server_version import Server, one_row
+from .connection_factory import MySQLConnectionFactory, require_driver
+from .server_version import ServerVersion, fetch_row
 
 _TABLES: Final = (
     "FROM information_schema.tables WHERE table_schema = DATABASE() AND LEFT(table_name, {length}) = '{prefix}'"
@@ -19,21 +19,21 @@ _TABLES: Final = (
 _DUMP_COMMANDS: Final = {"MariaDB": "mariadb-dump", "MySQL": "mysqldump"}
 
 
-async def condition_of(url: str, clock: Clock) -> ServerCondition:
-    library_or_refusal()
+async def read_status(url: str, clock: Clock) -> ServerStatus:
+    require_driver()
     address = Address.parse(url)
-    factory = MySQLDoor(address)
+    factory = MySQLConnectionFactory(address)
     async with factory.open_first() as connection:
         return await _read_status(connection, await factory.read_server_version(connection), address, clock)
 
 
-async def _read_status(connection: Any, server: Server, address: Address, clock: Clock) -> ServerCondition:
-    sent = Asked.now(clock)
-    (server_time,) = await one_row(connection, "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%f')")
+async def _read_status(connection: Any, server: ServerVersion, address: Address, clock: Clock) -> ServerStatus:
+    sent = RequestInstant.now(clock)
+    (server_time,) = await fetch_row(connection, "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%dT%H:%i:%s.%f')")
     offset = sent.clock_offset(datetime.fromisoformat(server_time).replace(tzinfo=UTC), clock)
     settings = await _read_settings(connection)
     schema, size = await _read_tables(connection, address)
-    return ServerCondition(
+    return ServerStatus(
         server.kind,
         ".".join(map(str, server.numbers)),
         address.socket or address.display_url.partition("://")[2].rpartition("/")[0],
@@ -41,7 +41,7 @@ async def _read_status(connection: Any, server: Server, address: Address, clock:
         "prefix",
         address.prefix,
         schema,
-        read_steps(__package__)[-1][0],
+        read_migrations(__package__)[-1][0],
         size,
         offset,
         settings,
@@ -52,7 +52,7 @@ async def _read_status(connection: Any, server: Server, address: Address, clock:
 
 async def _read_settings(connection: Any) -> dict[str, str]:
     """Read the durability settings. A binary log that is not synced can lose the last commits at a power failure."""
-    flushed, logged, synced = await one_row(
+    flushed, logged, synced = await fetch_row(
         connection, "SELECT @@global.innodb_flush_log_at_trx_commit, @@global.log_bin, @@global.sync_binlog"
     )
     settings = {"innodb_flush_log_at_trx_commit": str(flushed)}
@@ -63,11 +63,11 @@ async def _read_tables(connection: Any, address: Address) -> tuple[int, int]:
     """Return the migration version and the size in bytes of the store's tables."""
     where = _TABLES.format(length=len(address.prefix), prefix=address.prefix)
     migrations_table = f"{address.prefix}migrations"
-    is_there, size = await one_row(
+    is_there, size = await fetch_row(
         connection,
         f"SELECT COALESCE(SUM(table_name = '{migrations_table}'), 0), COALESCE(SUM(data_length + index_length), 0) {where}",
     )
     if not int(is_there):
         return 0, int(size)
-    (schema,) = await one_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{migrations_table}`")  # noqa: S608
+    (schema,) = await fetch_row(connection, f"SELECT COALESCE(MAX(number), 0) FROM `{migrations_table}`")  # noqa: S608
     return int(schema), int(size)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ..no_shared_transactions import Unshared
-from ..sql.store import ServedStore
+from ..no_shared_transactions import NoSharedTransactions
+from ..sql.store import SQLStore
 from .address import Address
-from .connection_factory import MySQLDoor, library_or_refusal
-from .migrate import bring_up_to_date
+from .connection_factory import MySQLConnectionFactory, require_driver
+from .migrate import migrate
 
 
-class MySQLStore(ServedStore, Unshared):
+class MySQLStore(SQLStore, NoSharedTransactions):
     def __init__(self, url: str) -> None:
-        library_or_refusal()
+        require_driver()
         self.url = url
         self.address = Address.parse(url)
-        self._mysql = MySQLDoor(self.address)
+        self._mysql = MySQLConnectionFactory(self.address)
         super().__init__(self._mysql, self.address.connections)
 
     async def _prepare(self) -> None:
         async with self._mysql.open_first() as connection:
-            await bring_up_to_date(connection, await self._mysql.read_server_version(connection), self.address)
+            await migrate(connection, await self._mysql.read_server_version(connection), self.address)

@@ -19,14 +19,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..codec.rows import Row
-from .literals import in_brackets, listed, literal
+from .literals import render_list, render_literal, render_rows
 
 _EACH: Final = re.compile(r"\[\[(.*?)\]\]")
 _PLACEHOLDER: Final = re.compile(r"\$(\d+(?:\+\d+)*|found(?:_\d+)?|each|nulls)(\?|\(\)|\^|[*-]\d+)?")
 _ROWS: Final = re.compile(r"\{(rows|selects|column)(?:_(\d+))?\}")
 
 
-class Given(NamedTuple):
+class TemplateArguments(NamedTuple):
     """Arguments of a template: values, rows of the statement before it, and the number of values per row."""
 
     values: Sequence[Any] = ()
@@ -38,7 +38,7 @@ class Given(NamedTuple):
         return [self.values[position :: self.width] for position in range(self.width)]
 
 
-Part: TypeAlias = str | Callable[[Given], str]
+Part: TypeAlias = str | Callable[[TemplateArguments], str]
 
 
 class Template:
@@ -49,11 +49,11 @@ class Template:
             _EACH, text, lambda match: _render_each(Template(match[1])), _parse_placeholders
         )
 
-    def render(self, arguments: Given) -> str:
+    def render(self, arguments: TemplateArguments) -> str:
         return "".join([part if isinstance(part, str) else part(arguments) for part in self._parts])
 
 
-def templates(text: str) -> list[Template]:
+def parse_templates(text: str) -> list[Template]:
     return [Template(piece.strip()) for piece in text.split(";;")]
 
 
@@ -81,7 +81,7 @@ def _parse_rows(text: str) -> list[Part]:
 
 
 def _render_each(template: Template) -> Part:
-    def render(arguments: Given) -> str:
+    def render(arguments: TemplateArguments) -> str:
         return " UNION ALL ".join(
             [template.render(arguments._replace(previous_rows=((each,),))) for each in arguments.values[0]]
         )
@@ -93,46 +93,48 @@ def _render_placeholder(name: str, modifier: str | None) -> Part:
     if name.startswith("found"):
         return _render_found(name.removeprefix("found").removeprefix("_"))
     if name == "each":
-        return lambda arguments: literal(arguments.previous_rows[0][0])
+        return lambda arguments: render_literal(arguments.previous_rows[0][0])
     if name == "nulls":
         return lambda arguments: ",".join(["(NULL)"] * arguments.values[0])
     positions = [int(number) - 1 for number in name.split("+")]
     if len(positions) > 1 or modifier == "()":
-        return lambda arguments: in_brackets([arguments.values[position] for position in positions])
+        return lambda arguments: render_rows([arguments.values[position] for position in positions])
     return _render_value(positions[0], modifier)
 
 
 def _render_value(position: int, modifier: str | None) -> Part:
     if modifier is None:
-        return lambda arguments: listed(arguments.values[position])
+        return lambda arguments: render_list(arguments.values[position])
     if modifier == "?":
         return lambda arguments: "FALSE" if arguments.values[position] is None else "TRUE"
     if modifier == "^":
-        return lambda arguments: literal(max(arguments.values[position], default=None))
+        return lambda arguments: render_literal(max(arguments.values[position], default=None))
     operand = int(modifier[1:])
     if modifier[0] == "*":
-        return lambda arguments: literal(arguments.values[position] * operand)
-    return lambda arguments: literal(arguments.values[position] - operand)
+        return lambda arguments: render_literal(arguments.values[position] * operand)
+    return lambda arguments: render_literal(arguments.values[position] - operand)
 
 
 def _render_found(column: str) -> Part:
     if column:
         position = int(column) - 1
-        return lambda arguments: listed([row[position] for row in arguments.previous_rows])
-    return lambda arguments: in_brackets(list(zip(*arguments.previous_rows, strict=True)))
+        return lambda arguments: render_list([row[position] for row in arguments.previous_rows])
+    return lambda arguments: render_rows(list(zip(*arguments.previous_rows, strict=True)))
 
 
 def _render_rows(form: str, column: str | None) -> Part:
     if form == "rows":
-        return lambda arguments: in_brackets(arguments.columns)
+        return lambda arguments: render_rows(arguments.columns)
     if form == "selects":
         return _render_selects
     position = int(column or 0) - 1
-    return lambda arguments: listed(list(dict.fromkeys(arguments.columns[position])))
+    return lambda arguments: render_list(list(dict.fromkeys(arguments.columns[position])))
 
 
-def _render_selects(arguments: Given) -> str:
+def _render_selects(arguments: TemplateArguments) -> str:
     """Return the rows as a UNION ALL of SELECTs; the columns are named c1, c2 and so on."""
     first, *rest = zip(*arguments.columns, strict=True)
-    first_row = ",".join([f"{literal(value)} AS c{position}" for position, value in enumerate(first, 1)])
-    return " UNION ALL ".join([f"SELECT {row}" for row in (first_row, *(",".join(map(literal, row)) for row in rest))])
+    first_row = ",".join([f"{render_literal(value)} AS c{position}" for position, value in enumerate(first, 1)])
+    return " UNION ALL ".join(
+        [f"SELECT {row}" for row in (first_row, *(",".join(map(render_literal, row)) for row in rest))]
+    )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ssl
 from typing import Final, NamedTuple
 
-MODES: Final = ("disabled", "required", "verify-ca", "verify-identity")
+TLS_MODES: Final = ("disabled", "required", "verify-ca", "verify-identity")
 
 
-class Encryption(NamedTuple):
+class TLSOptions(NamedTuple):
     """`mode` is the server's ssl-mode: `required` accepts any certificate, `verify-identity` checks the host name too."""
 
     mode: str = "disabled"

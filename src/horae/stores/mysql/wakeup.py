@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from ...clock import SystemClock
 from .address import Address
-from .connection_factory import MySQLDoor
+from .connection_factory import MySQLConnectionFactory
 from .errors import code_of
-from .server_version import one_row
+from .server_version import fetch_row
 
 LOG: Final = logging.getLogger("horae")
-SLOTS: Final = 64
+MAX_LISTENERS: Final = 64
 _SLEEP_SECONDS: Final = 30
 _RECONNECT_SECONDS: Final = 1.0
 _SECOND_WAKE_SECONDS: Final = 0.02
@@ -37,14 +37,14 @@ class BehindProxyError(Exception):
     """The server's connection ids are not those of this connection, so that KILL could hit another one."""
 
 
-class LockRing:
+class MySQLNotifier:
     """Uses at most two connections: one that sleeps and listens, and one that notifies, closed after 30 s without use."""
 
     def __init__(self, url: str) -> None:
         address = Address.parse(url)
         place = f"{address.database}/{address.prefix}"
         self._lock_prefix = f"horae_ring_{hashlib.sha256(place.encode()).hexdigest()[:16]}"
-        self._factory = MySQLDoor(address)
+        self._factory = MySQLConnectionFactory(address)
         self._clock = SystemClock()
         self._on_wakeup: Callable[[], None] | None = None
         self._listener: int | None = None
@@ -116,7 +116,7 @@ class LockRing:
         try:
             self._listener = connection.thread_id()
             if not await self._take_slot(connection):
-                LOG.warning("more than %d processes listen: this one polls each second instead", SLOTS)
+                LOG.warning("more than %d processes listen: this one polls each second instead", MAX_LISTENERS)
                 return True
             # Notifications from before the lock was taken were lost: wake the listener once.
             self._wake_listener()
@@ -127,14 +127,14 @@ class LockRing:
             connection.close()
 
     async def _take_slot(self, connection: Any) -> bool:
-        for slot in range(SLOTS):
-            if (await one_row(connection, f"SELECT GET_LOCK('{self._lock_prefix}_{slot}', 0)"))[0] == 1:
+        for slot in range(MAX_LISTENERS):
+            if (await fetch_row(connection, f"SELECT GET_LOCK('{self._lock_prefix}_{slot}', 0)"))[0] == 1:
                 return True
         return False
 
     async def _sleep(self, connection: Any) -> None:
         try:
-            (is_woken,) = await one_row(connection, f"SELECT SLEEP({_SLEEP_SECONDS})")
+            (is_woken,) = await fetch_row(connection, f"SELECT SLEEP({_SLEEP_SECONDS})")
         except Exception as error:
             if code_of(error) != _INTERRUPTED:
                 raise
@@ -171,8 +171,8 @@ class LockRing:
             connection.close()
 
     async def _notify_all(self, connection: Any) -> None:
-        lock_holders = ", ".join(f"IS_USED_LOCK('{self._lock_prefix}_{slot}')" for slot in range(SLOTS))
-        for holder in await one_row(connection, f"SELECT {lock_holders}"):
+        lock_holders = ", ".join(f"IS_USED_LOCK('{self._lock_prefix}_{slot}')" for slot in range(MAX_LISTENERS))
+        for holder in await fetch_row(connection, f"SELECT {lock_holders}"):
             if holder is not None and holder != self._listener:
                 await self._kill_sleep(connection, int(holder))
 
@@ -195,6 +195,6 @@ class LockRing:
 
 
 async def _refuse_proxy(connection: Any) -> None:
-    (server_id,) = await one_row(connection, "SELECT CONNECTION_ID()")
+    (server_id,) = await fetch_row(connection, "SELECT CONNECTION_ID()")
     if server_id != connection.thread_id():
         raise BehindProxyError

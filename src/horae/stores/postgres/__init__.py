@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .driver import library_or_refusal
+from .driver import require_driver
 
 # Checked before the imports that need the driver: the refusal names the package to install.
-library_or_refusal()
+require_driver()
 
 from .store import PostgresStore  # noqa: E402
 

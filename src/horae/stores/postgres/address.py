@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from ...errors import Refusal
-from ..masked_url import masked
+from ..masked_url import mask_url
 from ..refusals import refuse
 
 SCHEMES: Final = ("postgresql", "postgres")
@@ -117,4 +117,4 @@ def _number(url: str, name: str, text: str, least: int) -> int:
 
 
 def _refuse_url(url: str, problem: str) -> Refusal:
-    return refuse("bad_store_address", url=masked(url), problem=problem)
+    return refuse("bad_store_address", url=mask_url(url), problem=problem)

@@ -9,12 +9,12 @@ _NUL: Final = "\0"
 _REPLACEMENT: Final = "\ufffd"
 
 
-def storable(text: str) -> str:
+def replace_nul(text: str) -> str:
     """Replace NUL, the one character that PostgreSQL cannot store: the output of a target must not fail its settlement."""
     return text.replace(_NUL, _REPLACEMENT) if _NUL in text else text
 
 
-def array_text(values: Sequence[Any]) -> str:
+def encode_array(values: Sequence[Any]) -> str:
     """Return an array literal of integers or texts, with NULL for None."""
     if None in values:
         return _array_text_with_nulls(values)
@@ -24,17 +24,17 @@ def array_text(values: Sequence[Any]) -> str:
         text = '","'.join(values)
         if "\\" in text or text.count('"') > 2 * len(values) - 2:
             text = '","'.join([_escape(value) for value in values])
-        return storable(f'{{"{text}"}}')
+        return replace_nul(f'{{"{text}"}}')
     return f"{{{','.join(map(str, values))}}}"
 
 
-def strides(values: list[Any], width: int) -> list[str]:
+def encode_flat_columns(values: list[Any], width: int) -> list[str]:
     """Return the columns of rows that are given as one flat list."""
-    return [array_text(values[column::width]) for column in range(width)]
+    return [encode_array(values[column::width]) for column in range(width)]
 
 
-def columns(rows: Iterable[tuple[Any, ...]]) -> list[str]:
-    return [array_text(column) for column in zip(*rows, strict=True)]
+def encode_columns(rows: Iterable[tuple[Any, ...]]) -> list[str]:
+    return [encode_array(column) for column in zip(*rows, strict=True)]
 
 
 def _array_text_with_nulls(values: Sequence[Any]) -> str:
@@ -43,7 +43,7 @@ def _array_text_with_nulls(values: Sequence[Any]) -> str:
         return f"{{{','.join(['NULL'] * len(values))}}}"
     if isinstance(first, str):
         items = ["NULL" if value is None else f'"{_escape(value)}"' for value in values]
-        return storable(f"{{{','.join(items)}}}")
+        return replace_nul(f"{{{','.join(items)}}}")
     return f"{{{','.join(map(str, values)).replace('None', 'NULL')}}}"
 
 

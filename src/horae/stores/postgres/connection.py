@@ -9,13 +9,13 @@ import asyncpg
 
 from ...clock import SystemClock
 from ...errors import StoreError
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ..codec.rows import Row
-from ..sql.connection import AlreadyMadeError
-from ..sql.folded_decisions import Folded
-from .arrays import array_text, columns, storable, strides
-from .fast_statements import births_at_once, successes_at_once
-from .record_batches import layers, record_row
+from ..sql.connection import DuplicateRunError
+from ..sql.folded_decisions import FoldedDecisions
+from .arrays import encode_array, encode_columns, encode_flat_columns, replace_nul
+from .fast_statements import encode_starts, encode_successes
+from .record_batches import encode_record_write, split_batches
 
 _NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that skip runs which the ledger has already; a smaller row count shows that."""
@@ -31,7 +31,7 @@ _BEGIN_READ_ONLY: Final = (
 )
 
 
-class PostgresLink:
+class PostgresConnection:
     """`settings` are set per transaction, for a pooler that may give each transaction another server connection."""
 
     def __init__(
@@ -59,19 +59,22 @@ class PostgresLink:
         return await self._connection.fetch(self._statements[name], *values)
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
-        rows = await self._run(name, *strides(values, width))
+        rows = await self._run(name, *encode_flat_columns(values, width))
         if name in _NEW_RUN_STATEMENTS and len(rows) * width < len(values):
-            raise AlreadyMadeError
+            raise DuplicateRunError
 
     async def write_events(self, rows: Sequence[Row]) -> None:
-        await self._run("insert_events", self._event_count, *columns(rows))
+        await self._run("insert_events", self._event_count, *encode_columns(rows))
         self._event_count += len(rows)
 
-    async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
-        for batch in layers(writings):
-            written = {(row[0], row[1]) for row in await self._run("write_records", *columns(map(record_row, batch)))}
+    async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
+        for batch in split_batches(writings):
+            written = {
+                (row[0], row[1])
+                for row in await self._run("write_records", *encode_columns(map(encode_record_write, batch)))
+            }
             for writing in batch:
-                if (storable(writing.record.kind), storable(writing.record.key)) not in written:
+                if (replace_nul(writing.record.kind), replace_nul(writing.record.key)) not in written:
                     return writing
         return None
 
@@ -79,11 +82,11 @@ class PostgresLink:
         """Join a transaction that the caller has begun and that may have written events before."""
         self._event_count = (await self.query("count_own_events"))[0][0]
 
-    async def write_folded(self, decisions: Folded) -> bool:
+    async def write_folded(self, decisions: FoldedDecisions) -> bool:
         values = (
-            births_at_once(decisions, self._event_count)
+            encode_starts(decisions, self._event_count)
             if decisions.are_starts
-            else successes_at_once(decisions, self._event_count)
+            else encode_successes(decisions, self._event_count)
         )
         if values is None:
             return False
@@ -99,9 +102,9 @@ class PostgresLink:
         try:
             (row,) = await self._run("write_starts", *values)
         except asyncpg.UniqueViolationError as error:
-            raise AlreadyMadeError from error
+            raise DuplicateRunError from error
         if row[0] < expected:
-            raise AlreadyMadeError
+            raise DuplicateRunError
 
     async def _write_ends(self, values: list[Any], expected: int) -> None:
         (row,) = await self._run("write_ends", *values)
@@ -145,5 +148,5 @@ class PostgresLink:
 
 def _encode_value(value: Any) -> Any:
     if value.__class__ is list:
-        return array_text(value)
-    return storable(value) if value.__class__ is str else value
+        return encode_array(value)
+    return replace_nul(value) if value.__class__ is str else value

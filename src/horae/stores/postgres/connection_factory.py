@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ...clock import SystemClock
-from ..named_sql import filled, read_blocks
+from ..named_sql import expand_columns, read_blocks
 from .address import Address
-from .connection import PostgresLink
-from .errors import at_the_door, is_worth_another_try, translated
+from .connection import PostgresConnection
+from .errors import is_retryable, refusal_for_first_connection, translate_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     import asyncpg
 
-OLDEST: Final = 13
+MIN_VERSION: Final = 13
 """Oldest supported major version: the first with 64-bit transaction ids, from which event numbers are derived."""
 _CONNECT_SECONDS: Final = 5.0
 _COMMAND_SECONDS: Final = 30.0
@@ -43,24 +43,24 @@ _SETTINGS: Final = {
 }
 
 
-def qualified(text: str, schema: str) -> str:
+def qualify_tables(text: str, schema: str) -> str:
     """Replace the `@` before table names by the schema; no search_path is used, as a pooler may share the connection."""
     return text.replace("@", f"{schema}.")
 
 
-class PostgresDoor:
+class PostgresConnectionFactory:
     def __init__(self, address: Address) -> None:
         self.address: Final = address
         blocks = read_blocks(__package__)
-        self._statements = {name: qualified(filled(name, blocks), address.schema) for name in blocks}
+        self._statements = {name: qualify_tables(expand_columns(name, blocks), address.schema) for name in blocks}
 
-    async def connect(self) -> PostgresLink:
+    async def connect(self) -> PostgresConnection:
         settings = _TRANSACTION_SETTINGS if self.address.is_pooled else None
-        return PostgresLink(await self.open_raw(self.address.dsn), self._statements, settings)
+        return PostgresConnection(await self.open_raw(self.address.dsn), self._statements, settings)
 
-    def wrap(self, connection: asyncpg.Connection[Any]) -> PostgresLink:
+    def wrap(self, connection: asyncpg.Connection[Any]) -> PostgresConnection:
         """Wrap a connection of the caller without changing its settings."""
-        return PostgresLink(connection, self._statements)
+        return PostgresConnection(connection, self._statements)
 
     async def open_raw(self, dsn: str, **settings: str) -> asyncpg.Connection[Any]:
         import asyncpg  # noqa: PLC0415 - an optional dependency
@@ -84,7 +84,7 @@ class PostgresDoor:
             connection = await self._connect_with_retries()
             yield connection
         except Exception as error:
-            refusal = at_the_door(error, self.address) or translated(error)
+            refusal = refusal_for_first_connection(error, self.address) or translate_error(error)
             if refusal is None:
                 raise
             raise refusal from error
@@ -107,7 +107,7 @@ class PostgresDoor:
             await clock.pause(_RETRY_SECONDS)
 
     def translate_error(self, error: BaseException) -> BaseException | None:
-        return translated(error)
+        return translate_error(error)
 
     def is_retryable(self, error: BaseException) -> bool:
-        return is_worth_another_try(error)
+        return is_retryable(error)

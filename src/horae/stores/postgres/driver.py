@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..refusals import refuse
 
 
-def library_or_refusal() -> None:
+def require_driver() -> None:
     try:
         import asyncpg  # noqa: F401, PLC0415 - only looked for
     except ImportError:

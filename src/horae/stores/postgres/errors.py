@@ -53,34 +53,36 @@ _BAD_SCHEMA_NAME: Final = (asyncpg.PostgresSyntaxError, asyncpg.ReservedNameErro
 _POOLER_MESSAGE: Final = "unsupported startup parameter"
 
 
-def is_worth_another_try(error: BaseException) -> bool:
+def is_retryable(error: BaseException) -> bool:
     return isinstance(error, _RETRYABLE)
 
 
-def translated(error: BaseException) -> StoreError | None:
+def translate_error(error: BaseException) -> StoreError | None:
     """Return the matching store error, to be raised from the original; None for an error of another origin."""
     if isinstance(error, asyncpg.DiskFullError):
-        return StoreFull(f"There is no space left for another write: {said(error)}.")
+        return StoreFull(f"There is no space left for another write: {first_line(error)}.")
     if isinstance(error, asyncpg.DataCorruptedError | asyncpg.IndexCorruptedError):
-        return StoreDamaged(f"The database is damaged: {said(error)}.")
+        return StoreDamaged(f"The database is damaged: {first_line(error)}.")
     if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
         return StoreReadOnly("The server takes no writes: it is read-only, or has become a standby.")
     if isinstance(error, asyncpg.DataError) or (
         isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError)
     ):
         # The connection is intact; only the value is invalid.
-        return StoreError(f"A value cannot be stored, and nothing was written: {said(error)}.")
+        return StoreError(f"A value cannot be stored, and nothing was written: {first_line(error)}.")
     if isinstance(error, _CONNECTION_LOST):
         # The server may have committed before the confirmation was lost.
-        return StoreUnavailable(f"The server cannot be reached, and a last write may have been kept: {said(error)}.")
+        return StoreUnavailable(
+            f"The server cannot be reached, and a last write may have been kept: {first_line(error)}."
+        )
     if isinstance(error, _TEMPORARY):
-        return StoreUnavailable(f"The server cannot do it now: {said(error)}.")
+        return StoreUnavailable(f"The server cannot do it now: {first_line(error)}.")
     if isinstance(error, asyncpg.PostgresError):
-        return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {said(error)}.")
+        return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {first_line(error)}.")
     return None
 
 
-def at_the_door(error: BaseException, address: Address) -> Refusal | None:
+def refusal_for_first_connection(error: BaseException, address: Address) -> Refusal | None:
     """Return the refusal for an error of the first connection or of the migrations; None if there is none."""
     place = address.display_url
     if isinstance(error, Refusal):
@@ -89,24 +91,24 @@ def at_the_door(error: BaseException, address: Address) -> Refusal | None:
         problem = "a connection pooler is in front of the server: add ?statement_cache=0, and &direct= with the server's own address"
         return refuse("bad_store_address", url=place, problem=problem)
     if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError):
-        return refuse("store_login_refused", place=place, problem=said(error))
+        return refuse("store_login_refused", place=place, problem=first_line(error))
     if isinstance(error, _BAD_SCHEMA_NAME):
         problem = f"the server accepts no schema with the name {address.schema!r}"
         return refuse("bad_store_address", url=place, problem=problem)
     if isinstance(error, asyncpg.InvalidCatalogNameError):
-        return refuse("store_database_missing", place=place, problem=said(error))
+        return refuse("store_database_missing", place=place, problem=first_line(error))
     if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
         return refuse("store_read_only", place=place)
     if isinstance(error, asyncpg.InsufficientPrivilegeError):
-        return refuse("store_not_allowed", place=place, problem=said(error), schema=address.schema)
+        return refuse("store_not_allowed", place=place, problem=first_line(error), schema=address.schema)
     if isinstance(error, _BAD_URL):
-        return refuse("bad_store_address", url=place, problem=said(error))
+        return refuse("bad_store_address", url=place, problem=first_line(error))
     if isinstance(error, (*_CONNECTION_LOST, *_TEMPORARY)):
-        return refuse("store_unreachable", place=place, problem=said(error))
+        return refuse("store_unreachable", place=place, problem=first_line(error))
     return None
 
 
-def said(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of the message; further lines are details, which may contain stored values."""
     if isinstance(error, TimeoutError) and not str(error):
         return "it accepted the connection but did not respond"

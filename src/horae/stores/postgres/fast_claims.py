@@ -9,21 +9,21 @@ from typing import Final, NamedTuple
 import asyncpg
 
 from ...model.change import Facts, FireDecision
-from ...model.ids import microseconds
+from ...model.ids import to_microseconds
 from ...ports.store import Claim, Claimed
-from ..codec.json_codecs import instants
-from ..codec.rows import ENTRY_WIDTH, TASK_WIDTH, Row, entry_from, standing_from, task_from
-from ..owner_rotation import by_priority
-from ..sql.claim import Asked, Claimer, answer, earlier
-from ..sql.connection import Link
-from ..sql.folded_decisions import Folded
+from ..codec.json_codecs import instant_of
+from ..codec.rows import ENTRY_WIDTH, TASK_WIDTH, Row, decode_entry, decode_status, decode_task
+from ..owner_rotation import priority_key
+from ..sql.claim import Claimer, ClaimRequest, build_claim, earliest_head
+from ..sql.connection import Connection
+from ..sql.folded_decisions import FoldedDecisions
 from ..sql.transactions import Session
-from ..task_cache import Familiar, Known
-from .fast_statements import few_births_at_once
+from ..task_cache import CachedTask, TaskCache
+from .fast_statements import encode_few_starts
 
-FEW: Final = 16
+MAX_FAST_BATCH: Final = 16
 """Most entries of a fast claim: with more, conflicts with other nodes are likely, and locking them first loses none."""
-REST: Final = 16
+FAST_PATH_BACKOFF: Final = 16
 """Number of calls that use the general path after the fast path has failed."""
 _ENTRY: Final = 4
 _TASK: Final = _ENTRY + ENTRY_WIDTH
@@ -34,12 +34,12 @@ _PAYLOAD: Final = _TASK + 7
 class _Decided(NamedTuple):
     """Decisions to be written, and the resulting tasks by number."""
 
-    folded: Folded
-    after: dict[int, Known]
+    folded: FoldedDecisions
+    after: dict[int, CachedTask]
 
 
-class FewClaimer(Claimer):
-    def __init__(self, session: Session, familiar: Familiar, most: int) -> None:
+class FastClaimer(Claimer):
+    def __init__(self, session: Session, familiar: TaskCache, most: int) -> None:
         super().__init__(session, familiar, most)
         self._long_way = 0
         """Number of claims that still use the general path."""
@@ -51,38 +51,38 @@ class FewClaimer(Claimer):
             self._long_way = max(0, self._long_way - 1)
             claim = await super().claim(now, node, room, decide)
         else:
-            claim = await self._claim_few(Asked(now, node, room, decide))
+            claim = await self._claim_few(ClaimRequest(now, node, room, decide))
         self._crowd = claim.more
         return claim
 
-    async def _claim_few(self, asked: Asked) -> Claim:
-        rows = await self._session.query("read_few_due", asked.node, microseconds(asked.now), FEW + 1)
+    async def _claim_few(self, asked: ClaimRequest) -> Claim:
+        rows = await self._session.query("read_few_due", asked.node, to_microseconds(asked.now), MAX_FAST_BATCH + 1)
         if not rows:
             return Claim()
         _, timed, ready, alone = rows[0][:_ENTRY]
-        if rows[0][_ENTRY] is None and (ready is None or instants[ready] > asked.now):
-            self._head = earlier(timed, ready)
+        if rows[0][_ENTRY] is None and (ready is None or instant_of[ready] > asked.now):
+            self._head = earliest_head(timed, ready)
             return Claim((), 0, more=False, next_due=self._head)
-        if ready is not None or len(rows) > FEW:
+        if ready is not None or len(rows) > MAX_FAST_BATCH:
             return await self._claim_slice(asked)
         decided = self._decided(rows, asked) if alone else None
         claim = None if decided is None else await self._written(decided, asked)
         if claim is None:
-            self._long_way = REST
+            self._long_way = FAST_PATH_BACKOFF
             return await self._claim_slice(asked)
         self._head = claim.next_due
         return claim
 
-    def _decided(self, rows: list[Row], asked: Asked) -> _Decided | None:
+    def _decided(self, rows: list[Row], asked: ClaimRequest) -> _Decided | None:
         """Decide all rows; return None if one of them is not ordinary."""
         familiar = self._task_cache.get_current({row[_ENTRY]: row[_STANDING] for row in rows})
-        decided = _Decided(Folded(), {})
+        decided = _Decided(FoldedDecisions(), {})
         token = rows[0][0]
         for row in sorted(rows, key=_by_priority)[: asked.room]:
             known = familiar.get(row[_ENTRY]) or _known(row)
             if known is None or known.task.lane is not None or row[-1] != 1:
                 return None
-            entry = entry_from(row[_ENTRY:_TASK], known.task.id)
+            entry = decode_entry(row[_ENTRY:_TASK], known.task.id)
             change = asked.decide(Facts(known.task, known.status, (entry,), known.live), entry, token)
             after = decided.folded.add(known, (entry,), change) if change.new_runs else None
             if after is None:
@@ -90,8 +90,8 @@ class FewClaimer(Claimer):
             decided.after[known.number] = after
         return decided
 
-    async def _written(self, decided: _Decided, asked: Asked) -> Claim | None:
-        values = few_births_at_once(decided.folded)
+    async def _written(self, decided: _Decided, asked: ClaimRequest) -> Claim | None:
+        values = encode_few_starts(decided.folded)
         if values is None:
             return None
         rows = await self._session.run_statement(lambda link: _write(link, values))
@@ -110,12 +110,12 @@ class FewClaimer(Claimer):
         if mine:
             self._claim_order.last_owner = mine[-1].known.task.owner
         heads = [entry.due for noted in mine for entry in noted.change.put]
-        heads += [instants[due] for due in (timed, ready) if due is not None]
+        heads += [instant_of[due] for due in (timed, ready) if due is not None]
         claimed = [Claimed(noted.known.task, noted.change.new_runs[0]) for noted in mine]
-        return answer(claimed, len(claimed), asked.now, min(heads, default=None))
+        return build_claim(claimed, len(claimed), asked.now, min(heads, default=None))
 
 
-async def _write(link: Link, values: list[object]) -> list[Row]:
+async def _write(link: Connection, values: list[object]) -> list[Row]:
     """Write the claim; return no rows if one of the runs is live already."""
     try:
         return await link.query("claim_few", *values)
@@ -123,14 +123,14 @@ async def _write(link: Link, values: list[object]) -> list[Row]:
         return []
 
 
-def _known(row: Row) -> Known | None:
+def _known(row: Row) -> CachedTask | None:
     """Build the task from the row; None if its live runs or payload would have to be read too."""
     going = row[-2]
     if going or row[_PAYLOAD] is None:
         return None
-    task = task_from(row[_TASK:_STANDING])
-    return Known(row[_TASK], row[_STANDING], task, standing_from(row, _STANDING + 1))
+    task = decode_task(row[_TASK:_STANDING])
+    return CachedTask(row[_TASK], row[_STANDING], task, decode_status(row, _STANDING + 1))
 
 
 def _by_priority(row: Row) -> tuple[int, int, int, str]:
-    return by_priority(row[_ENTRY:_TASK])
+    return priority_key(row[_ENTRY:_TASK])

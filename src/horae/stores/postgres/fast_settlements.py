@@ -10,22 +10,22 @@ from ...model.change import Facts, SettleDecision
 from ...model.entry import Entry
 from ...model.outcome import Settlement, Succeeded
 from ..codec.json_codecs import decode
-from ..codec.rows import Row, entry_from, new
-from ..sql.connection import Link
-from ..sql.folded_decisions import Folded
-from ..sql.settle import Carrier
+from ..codec.rows import Row, decode_entry, new_tuple
+from ..sql.connection import Connection
+from ..sql.folded_decisions import FoldedDecisions
+from ..sql.settle import RunUpdater
 from ..sql.transactions import Session
-from ..task_cache import Familiar, Known
-from .arrays import array_text
-from .fast_claims import FEW, REST
-from .fast_statements import successes_at_once
+from ..task_cache import CachedTask, TaskCache
+from .arrays import encode_array
+from .fast_claims import FAST_PATH_BACKOFF, MAX_FAST_BATCH
+from .fast_statements import encode_successes
 
 _NONE_MADE: Final[frozenset[str]] = frozenset()
-_Seen: TypeAlias = dict[int, tuple[Known, tuple[Entry, ...]]]
+_Seen: TypeAlias = dict[int, tuple[CachedTask, tuple[Entry, ...]]]
 
 
-class FewCarrier(Carrier):
-    def __init__(self, session: Session, familiar: Familiar) -> None:
+class FastRunUpdater(RunUpdater):
+    def __init__(self, session: Session, familiar: TaskCache) -> None:
         super().__init__(session, familiar)
         self._long_way = 0
         """Number of settlements that still use the general path."""
@@ -47,12 +47,12 @@ class FewCarrier(Carrier):
         if seen is None:
             return False
         decided = self._decided(batch, numbers, seen, decide)
-        values = None if decided is None else successes_at_once(decided[0], 0)
+        values = None if decided is None else encode_successes(decided[0], 0)
         if decided is None or values is None:
-            self._long_way = REST
+            self._long_way = FAST_PATH_BACKOFF
             return False
         folded, after = decided
-        versions = array_text([noted.known.version for noted in folded.decisions])
+        versions = encode_array([noted.known.version for noted in folded.decisions])
         if not await self._session.run_statement(lambda link: _write(link, [*values, versions])):
             return False
         self._task_cache.update(after)
@@ -63,25 +63,25 @@ class FewCarrier(Carrier):
         bare = self._task_cache.get_with_empty_agenda(numbers.values())
         if len(bare) == len(batch):
             return {number: (known, ()) for number, known in bare.items()}
-        if len(batch) > FEW:
+        if len(batch) > MAX_FAST_BATCH:
             return None
         rows = await self._session.query("read_few_live", sorted(numbers.values()))
         known = self._task_cache.get_current({row[0]: row[1] for row in rows})
         if len(known) < len(batch) or not all(row[2] for row in rows):
-            self._long_way = REST
+            self._long_way = FAST_PATH_BACKOFF
             return None
         return {row[0]: (known[row[0]], _entries(row, known[row[0]].task.id)) for row in rows}
 
     def _decided(
         self, batch: Sequence[Settlement], numbers: dict[str, int], seen: _Seen, decide: SettleDecision
-    ) -> tuple[Folded, dict[int, Known]] | None:
-        folded, after = Folded(), dict[int, Known]()
+    ) -> tuple[FoldedDecisions, dict[int, CachedTask]] | None:
+        folded, after = FoldedDecisions(), dict[int, CachedTask]()
         for each in batch:
             mine, entries = seen[numbers[each.run_id]]
             run, _ = mine.find_run(each.run_id)
             if run is None or run.token != each.token or mine.task.lane is not None:
                 return None
-            change = decide(new(Facts, (mine[2], mine[3], entries, mine[4], (), None, _NONE_MADE)), run, each)
+            change = decide(new_tuple(Facts, (mine[2], mine[3], entries, mine[4], (), None, _NONE_MADE)), run, each)
             now_known = None if change.new_runs else folded.add(mine, entries, change)
             if now_known is None:
                 return None
@@ -89,11 +89,11 @@ class FewCarrier(Carrier):
         return folded, after
 
 
-async def _write(link: Link, values: list[object]) -> bool:
+async def _write(link: Connection, values: list[object]) -> bool:
     """Return False if nothing was written."""
     ((written,),) = await link.query("settle_few", *values)
     return bool(written)
 
 
 def _entries(row: Row, task_id: str) -> tuple[Entry, ...]:
-    return () if row[3] is None else tuple([entry_from(tuple(each), task_id) for each in decode(row[3])])
+    return () if row[3] is None else tuple([decode_entry(tuple(each), task_id) for each in decode(row[3])])

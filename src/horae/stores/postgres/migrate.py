@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..named_sql import read_steps
+from ..named_sql import read_migrations
 from ..refusals import refuse
 from .address import Address
-from .connection_factory import OLDEST, qualified
+from .connection_factory import MIN_VERSION, qualify_tables
 
 if TYPE_CHECKING:
     import asyncpg
@@ -23,11 +23,11 @@ _TABLES: Final = (
 """Reads the catalogue: name resolution by the server may use a snapshot from before the lock was acquired."""
 
 
-async def bring_up_to_date(connection: asyncpg.Connection[Any], address: Address) -> None:
+async def migrate(connection: asyncpg.Connection[Any], address: Address) -> None:
     """Apply missing migrations. Safe when several nodes start at once: each takes the lock and checks the version again."""
-    steps = read_steps(__package__)
+    steps = read_migrations(__package__)
     await _refuse_unsupported_server(connection, address)
-    if await version_of(connection, address) != steps[-1][0]:
+    if await read_version(connection, address) != steps[-1][0]:
         async with connection.transaction(isolation="read_committed"):
             await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK_NAMESPACE, address.schema)
             await _apply_missing(connection, address, steps)
@@ -35,7 +35,7 @@ async def bring_up_to_date(connection: asyncpg.Connection[Any], address: Address
 
 
 async def _apply_missing(connection: asyncpg.Connection[Any], address: Address, steps: list[tuple[int, str]]) -> None:
-    known, newest = await version_of(connection, address), steps[-1][0]
+    known, newest = await read_version(connection, address), steps[-1][0]
     if known is None:
         raise refuse("store_not_ours", place=address.display_url, schema=address.schema)
     if known > newest:
@@ -49,11 +49,11 @@ async def _apply(connection: asyncpg.Connection[Any], schema: str, number: int, 
         if not await connection.fetchval("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", schema):
             await connection.execute(f"CREATE SCHEMA {schema}")
         await connection.execute(f"CREATE TABLE {schema}.migrations (number integer PRIMARY KEY)")
-    await connection.execute(qualified(script, schema))
+    await connection.execute(qualify_tables(script, schema))
     await connection.execute(f"INSERT INTO {schema}.migrations (number) VALUES ($1)", number)  # noqa: S608
 
 
-async def version_of(connection: asyncpg.Connection[Any], address: Address) -> int | None:
+async def read_version(connection: asyncpg.Connection[Any], address: Address) -> int | None:
     """Return the number of the last applied migration, 0 for an empty schema; None if the tables are not Horae's."""
     tables: list[str] | None = await connection.fetchval(_TABLES, address.schema)
     if not tables:
@@ -67,8 +67,8 @@ async def version_of(connection: asyncpg.Connection[Any], address: Address) -> i
 async def _refuse_unsupported_server(connection: asyncpg.Connection[Any], address: Address) -> None:
     place = address.display_url
     version = connection.get_server_version()
-    if version.major < OLDEST:
-        found, wanted = f"PostgreSQL {version.major}", f"PostgreSQL {OLDEST} or newer"
+    if version.major < MIN_VERSION:
+        found, wanted = f"PostgreSQL {version.major}", f"PostgreSQL {MIN_VERSION} or newer"
         raise refuse("store_server_too_old", place=place, found=found, wanted=wanted)
     standby, read_only, encoding, unsafe = await connection.fetchrow(  # type: ignore[misc]
         "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only'), current_setting('server_encoding'),"

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ...clock import SystemClock
 from ...store_retry import StoreRetry
 from .address import Address
-from .connection_factory import PostgresDoor
-from .errors import said
-from .shared_transactions import channel
+from .connection_factory import PostgresConnectionFactory
+from .errors import first_line
+from .shared_transactions import notification_channel
 
 if TYPE_CHECKING:
     import asyncpg
@@ -28,16 +28,16 @@ _KEEPALIVE_SECONDS: Final = 60.0
 _KEEPALIVE_TIMEOUT: Final = 5.0
 
 
-class NotifyRing:
+class PostgresNotifier:
     """Sends and receives on one connection. After a reconnect it wakes the listener once, as notifications may be lost."""
 
     def __init__(self, url: str) -> None:
         self._address = Address.parse(url)
-        self._factory = PostgresDoor(self._address)
+        self._factory = PostgresConnectionFactory(self._address)
         self._clock = SystemClock()
         self._retry = StoreRetry("waking by notification", self._clock)
         self._sender_id = secrets.token_hex(6)
-        self._channel = channel(self._address.schema)
+        self._channel = notification_channel(self._address.schema)
         self._on_wakeup: Callable[[], None] | None = None
         self._changed = asyncio.Event()
         self._is_pending = False
@@ -82,7 +82,7 @@ class NotifyRing:
             try:
                 await self._run_connection()
             except Exception as error:  # noqa: BLE001 - polling continues whatever the error
-                self._retry.failed(said(error))
+                self._retry.failed(first_line(error))
             if self._clock.steady() - started < _RECONNECT_SECONDS:
                 # Back off if the server ends the connection at once.
                 await self._clock.pause(_RECONNECT_SECONDS)

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ...model.record import Writing
-from ..codec.rows import Row, expiry
+from ...model.record import RecordWrite
+from ..codec.rows import Row, encode_expiry
 
 
-def layers(writings: Iterable[Writing]) -> list[list[Writing]]:
+def split_batches(writings: Iterable[RecordWrite]) -> list[list[RecordWrite]]:
     """Split into batches: the first write of each record, then the second, and so on. Nearly always there is one batch."""
-    batches: list[list[Writing]] = []
+    batches: list[list[RecordWrite]] = []
     write_counts: Counter[tuple[str, str]] = Counter()
     for writing in writings:
         key = (writing.record.kind, writing.record.key)
@@ -23,6 +23,6 @@ def layers(writings: Iterable[Writing]) -> list[list[Writing]]:
     return batches
 
 
-def record_row(writing: Writing) -> Row:
+def encode_record_write(writing: RecordWrite) -> Row:
     (kind, key, owner, body, _, expires), replacing, dropped = writing
-    return kind, key, owner, body, expiry(expires), replacing, int(dropped)
+    return kind, key, owner, body, encode_expiry(expires), replacing, int(dropped)

@@ -14,19 +14,19 @@ from ...errors import StoreUnavailable
 from ...model.change import Change
 from ...model.refusals import refuse as refuse_task
 from ..shared_transaction_refusals import refuse
-from ..sql.queries import add_to
+from ..sql.queries import add_tasks
 from ..sql.transactions import Session
-from ..sqlalchemy_connection import Lent, driver_connection
-from .connection import PostgresLink
-from .connection_factory import PostgresDoor
-from .errors import is_worth_another_try, translated
+from ..sqlalchemy_connection import DriverConnection, find_driver_connection
+from .connection import PostgresConnection
+from .connection_factory import PostgresConnectionFactory
+from .errors import is_retryable, translate_error
 
 _MAX_TRIES: Final = 3
 _ACCEPTED: Final = "an open asyncpg connection, or a SQLAlchemy AsyncSession over asyncpg"
 
 
-class PostgresUsing:
-    _postgres: PostgresDoor
+class PostgresSharedTransactions:
+    _postgres: PostgresConnectionFactory
     _session: Session
 
     @property
@@ -41,8 +41,8 @@ class PostgresUsing:
     ) -> None:
         if not self._session.is_open:
             raise StoreUnavailable("The store is closed.")
-        lent = await driver_connection(connection)
-        caller_connection = vetted(lent.connection, lent.name)
+        lent = await find_driver_connection(connection)
+        caller_connection = check_caller_connection(lent.connection, lent.name)
         try:
             if not caller_connection.is_in_transaction():
                 await _begin(caller_connection, lent)
@@ -50,14 +50,14 @@ class PostgresUsing:
             await self._refuse_another_database(store_connection)
             if changes:
                 await _add(caller_connection, store_connection, tuple(changes))
-                await store_connection.query("notify", channel(self._postgres.address.schema))
+                await store_connection.query("notify", notification_channel(self._postgres.address.schema))
         except Exception as error:
             translated_error = _translate(error, changes)
             if translated_error is None:
                 raise
             raise translated_error from error
 
-    async def _refuse_another_database(self, store_connection: PostgresLink) -> None:
+    async def _refuse_another_database(self, store_connection: PostgresConnection) -> None:
         """Refuse a connection to another database than the store's. Checked each time: a failover may change the server."""
         (caller_database,) = await store_connection.query("database_identity")
         (own_database,) = await self._session.query("database_identity")
@@ -65,12 +65,12 @@ class PostgresUsing:
             raise refuse("another_database", place=self._postgres.address.display_url)
 
 
-def channel(schema: str) -> str:
+def notification_channel(schema: str) -> str:
     """Return the NOTIFY channel of a schema."""
     return f"horae_{schema}"
 
 
-def vetted(connection: object, name: str) -> asyncpg.Connection[Any]:
+def check_caller_connection(connection: object, name: str) -> asyncpg.Connection[Any]:
     """Check type, state and event loop of a connection without a query; `name` describes it in refusals."""
     if not isinstance(connection, asyncpg.Connection | PoolConnectionProxy):
         raise refuse("wrong_connection", came=name, wanted=_ACCEPTED)
@@ -91,7 +91,7 @@ def vetted(connection: object, name: str) -> asyncpg.Connection[Any]:
     return cast("asyncpg.Connection[Any]", connection)
 
 
-async def _begin(connection: asyncpg.Connection[Any], lent: Lent) -> None:
+async def _begin(connection: asyncpg.Connection[Any], lent: DriverConnection) -> None:
     """Refuse a connection without a transaction. SQLAlchemy begins one with the first statement, except in autocommit."""
     if lent.begin is not None:
         await lent.begin("SELECT 1")
@@ -100,15 +100,17 @@ async def _begin(connection: asyncpg.Connection[Any], lent: Lent) -> None:
         raise refuse("no_transaction", begin=begin)
 
 
-async def _add(connection: asyncpg.Connection[Any], store_connection: PostgresLink, changes: Sequence[Change]) -> None:
+async def _add(
+    connection: asyncpg.Connection[Any], store_connection: PostgresConnection, changes: Sequence[Change]
+) -> None:
     """Add the tasks. Two transactions that take one key concurrently collide at the unique index: a retry sees the key."""
     for tries_left in range(_MAX_TRIES - 1, -1, -1):
         try:
             async with _savepoint(connection):
                 await store_connection.join_transaction()
-                await add_to(store_connection, changes)
+                await add_tasks(store_connection, changes)
         except asyncpg.PostgresError as error:
-            if tries_left and is_worth_another_try(error):
+            if tries_left and is_retryable(error):
                 continue
             raise
         return
@@ -137,4 +139,4 @@ def _translate(error: BaseException, changes: Sequence[Change]) -> BaseException
         return refuse("failed_transaction")
     if isinstance(error, asyncpg.SerializationError | asyncpg.DeadlockDetectedError | asyncpg.LockNotAvailableError):
         return refuse("busy_transaction")
-    return translated(error)
+    return translate_error(error)

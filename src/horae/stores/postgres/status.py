@@ -6,11 +6,11 @@ from shlex import join
 from typing import TYPE_CHECKING, Any, Final
 
 from ...clock import Clock
-from ..named_sql import read_steps
-from ..sql.status import Asked, ServerCondition
+from ..named_sql import read_migrations
+from ..sql.status import RequestInstant, ServerStatus
 from .address import Address
-from .connection_factory import PostgresDoor
-from .migrate import version_of
+from .connection_factory import PostgresConnectionFactory
+from .migrate import read_version
 
 if TYPE_CHECKING:
     import asyncpg
@@ -22,30 +22,30 @@ _SIZE: Final = (
 )
 
 
-async def condition_of(url: str, clock: Clock) -> ServerCondition:
+async def read_status(url: str, clock: Clock) -> ServerStatus:
     address = Address.parse(url)
-    async with PostgresDoor(address).open_first() as connection:
+    async with PostgresConnectionFactory(address).open_first() as connection:
         return await _read_status(connection, address, clock)
 
 
-async def _read_status(connection: asyncpg.Connection[Any], address: Address, clock: Clock) -> ServerCondition:
+async def _read_status(connection: asyncpg.Connection[Any], address: Address, clock: Clock) -> ServerStatus:
     # Not timed: the first statement of a connection takes longer than the next one.
     database, version = await connection.fetchrow(  # type: ignore[misc]
         "SELECT current_database()::text, current_setting('server_version')"
     )
-    sent = Asked.now(clock)
+    sent = RequestInstant.now(clock)
     offset = sent.clock_offset(await connection.fetchval("SELECT clock_timestamp()"), clock)
     rows = await connection.fetch("SELECT name, setting FROM pg_settings WHERE name = ANY($1)", list(_SETTINGS))
     settings: dict[str, str] = dict(sorted((name, setting) for name, setting in rows))
-    return ServerCondition(
+    return ServerStatus(
         "PostgreSQL",
         version.split()[0],
         address.display_url.partition("://")[2].rpartition("/")[0],
         database,
         "schema",
         address.schema,
-        await version_of(connection, address) or 0,
-        read_steps(__package__)[-1][0],
+        await read_version(connection, address) or 0,
+        read_migrations(__package__)[-1][0],
         await connection.fetchval(_SIZE, address.schema),
         offset,
         settings,

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..sql.connection import Link
-from ..sql.store import ServedStore
+from ..sql.connection import Connection
+from ..sql.store import SQLStore
 from .address import Address
-from .connection_factory import PostgresDoor
-from .fast_claims import FewClaimer
-from .fast_settlements import FewCarrier
-from .migrate import bring_up_to_date
-from .shared_transactions import PostgresUsing
+from .connection_factory import PostgresConnectionFactory
+from .fast_claims import FastClaimer
+from .fast_settlements import FastRunUpdater
+from .migrate import migrate
+from .shared_transactions import PostgresSharedTransactions
 
-SLICE: Final = 480
+MAX_CLAIM_SLICE: Final = 480
 """Largest claim slice: large enough that the fixed cost of a transaction hardly matters."""
 
 
-class PostgresStore(PostgresUsing, ServedStore):
+class PostgresStore(PostgresSharedTransactions, SQLStore):
     def __init__(self, url: str) -> None:
         self.url = url
         self.address = Address.parse(url)
-        self._postgres = PostgresDoor(self.address)
-        super().__init__(self._postgres, self.address.connections, SLICE)
-        self._claimer = FewClaimer(self._session, self._task_cache, SLICE)
-        self._run_updater = FewCarrier(self._session, self._task_cache)
+        self._postgres = PostgresConnectionFactory(self.address)
+        super().__init__(self._postgres, self.address.connections, MAX_CLAIM_SLICE)
+        self._claimer = FastClaimer(self._session, self._task_cache, MAX_CLAIM_SLICE)
+        self._run_updater = FastRunUpdater(self._session, self._task_cache)
 
     async def _prepare(self) -> None:
         async with self._postgres.open_first() as connection:
-            await bring_up_to_date(connection, self.address)
+            await migrate(connection, self.address)
 
     async def _number_events(self) -> None:
         if (await self._session.query("has_unnumbered_events"))[0][0]:
             await self._session.transact(_number_committed_events)
 
 
-async def _number_committed_events(connection: Link) -> None:
+async def _number_committed_events(connection: Connection) -> None:
     """Number committed events under a lock; a transaction that waited for it finds fewer events left."""
     (last,) = (await connection.query("lock_numbering"))[0]
     await connection.query("number_events", last)

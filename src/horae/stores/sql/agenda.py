@@ -6,22 +6,22 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from ...model.change import FireDecision, RunDecision, SettleDecision
-from ...model.ids import microseconds
+from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
-from ...ports.store import Claim, Extension, Node, Order
-from ..codec.json_codecs import decode, instants
-from ..codec.rows import Row, node_from, node_values, span_microseconds
+from ...ports.store import CancelRequest, Claim, LeaseRenewal, Node
+from ..codec.json_codecs import decode, instant_of
+from ..codec.rows import Row, decode_node, duration_microseconds, encode_node
 from .claim import Claimer
-from .connection import Link
-from .settle import Carrier
+from .connection import Connection
+from .settle import RunUpdater
 from .transactions import Session
 
 
-class ServedAgenda:
+class SQLAgenda:
     _session: Session
     _claimer: Claimer
-    _run_updater: Carrier
+    _run_updater: RunUpdater
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         return await self._claimer.claim(now, node, room, decide)
@@ -47,7 +47,7 @@ class ServedAgenda:
         return await self._session.transact(lambda connection: _admit(connection, waiting_routes))
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
-        async def work(connection: Link) -> list[Row]:
+        async def work(connection: Connection) -> list[Row]:
             # A claim whose response was lost may still commit: it locks the node's row until then.
             await connection.query("lock_node", node)
             return await connection.query("live_runs_of_node", node)
@@ -55,20 +55,20 @@ class ServedAgenda:
         return tuple((run_id, token) for run_id, token in await self._session.transact(work))
 
     async def join(self, node: Node) -> None:
-        await self._session.query("join", *node_values(node))
+        await self._session.query("join", *encode_node(node))
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
-        rows = await self._session.query("extend", node, microseconds(now), load, span_microseconds(offset))
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+        rows = await self._session.query("extend", node, to_microseconds(now), load, duration_microseconds(offset))
         if not rows:
-            return Extension(held=False)
+            return LeaseRenewal(held=False)
         orders, nodes, timed, ready, clock, draining = rows[0]
         heads = [due for due in (timed, ready) if due is not None]
-        return Extension(
+        return LeaseRenewal(
             held=True,
-            cancel_requests=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
-            nodes=tuple(node_from(tuple(row)) for row in decode(nodes)),
-            next_due=instants[min(heads)] if heads else None,
-            now=instants[clock],
+            cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+            nodes=tuple(decode_node(tuple(row)) for row in decode(nodes)),
+            next_due=instant_of[min(heads)] if heads else None,
+            now=instant_of[clock],
             draining=bool(draining),
         )
 
@@ -78,8 +78,8 @@ class ServedAgenda:
     async def next_due(self) -> datetime | None:
         timed, ready = (await self._session.query("agenda_heads"))[0]
         heads = [due for due in (timed, ready) if due is not None]
-        return instants[min(heads)] if heads else None
+        return instant_of[min(heads)] if heads else None
 
 
-async def _admit(connection: Link, waiting_routes: list[str]) -> int:
+async def _admit(connection: Connection, waiting_routes: list[str]) -> int:
     return len(await connection.query("unpark_routes", waiting_routes))

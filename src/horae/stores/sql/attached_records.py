@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.refusals import refuse
-from .connection import Link
+from .connection import Connection
 
 
-async def write_beside(connection: Link, writings: Iterable[Writing]) -> None:
+async def write_attached_records(connection: Connection, writings: Iterable[RecordWrite]) -> None:
     """Write the records as the last step before the commit. Raise `record_changed` if one has another version by now:
     the whole transaction is rolled back, and the caller must read again."""
-    conflict = await write_in_order(connection, writings)
+    conflict = await write_in_key_order(connection, writings)
     if conflict is not None:
         raise refuse("record_changed", kind=conflict.record.kind, key=conflict.record.key)
 
 
-async def write_in_order(connection: Link, writings: Iterable[Writing]) -> Writing | None:
+async def write_in_key_order(connection: Connection, writings: Iterable[RecordWrite]) -> RecordWrite | None:
     """Write sorted by key, which prevents deadlocks; several writings of one record keep their order.
 
     Return the first record that was changed concurrently (None: all were written); the transaction must then not commit.
@@ -26,5 +26,5 @@ async def write_in_order(connection: Link, writings: Iterable[Writing]) -> Writi
     return await connection.write_records(ordered) if ordered else None
 
 
-def _key(writing: Writing) -> tuple[str, str]:
+def _key(writing: RecordWrite) -> tuple[str, str]:
     return writing.record.kind, writing.record.key

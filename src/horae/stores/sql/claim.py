@@ -11,17 +11,17 @@ from typing import Final, NamedTuple
 from ...errors import StoreError
 from ...model.change import Change, Facts, FireDecision
 from ...model.entry import Entry
-from ...model.ids import microseconds
-from ...model.run import LIVE
+from ...model.ids import to_microseconds
+from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
-from ..codec.json_codecs import instants
-from ..codec.rows import ENTRY_WIDTH, Row, entry_from, new
-from ..task_cache import Familiar
-from .claim_order import Turns
-from .connection import AlreadyMadeError, Link
-from .load_facts import Gathered
+from ..codec.json_codecs import instant_of
+from ..codec.rows import ENTRY_WIDTH, Row, decode_entry, new_tuple
+from ..task_cache import TaskCache
+from .claim_order import ClaimOrder
+from .connection import Connection, DuplicateRunError
+from .load_facts import LoadedFacts
 from .transactions import Session
-from .unit_of_work import Draft
+from .unit_of_work import UnitOfWork
 
 _MAX_DECIDE_SECONDS: Final = 0.010
 _CLOCK_CHECK_INTERVAL: Final = 16
@@ -30,7 +30,7 @@ _LOCKED_RETRY_DELAY: Final = timedelta(milliseconds=50)
 _VERSION: Final = ENTRY_WIDTH
 
 
-class Asked(NamedTuple):
+class ClaimRequest(NamedTuple):
     """Arguments of one claim."""
 
     now: datetime
@@ -52,10 +52,10 @@ class _ClaimStart(NamedTuple):
 class Claimer:
     """Claims due entries for this node."""
 
-    def __init__(self, session: Session, cache: Familiar, max_slice: int) -> None:
+    def __init__(self, session: Session, cache: TaskCache, max_slice: int) -> None:
         self._session = session
         self._task_cache = cache
-        self._claim_order = Turns(max_slice)
+        self._claim_order = ClaimOrder(max_slice)
         self._head: datetime | None = None
 
     async def claim(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
@@ -66,19 +66,19 @@ class Claimer:
             if not rows:
                 return Claim()
             timed, ready = rows[0]
-            head = earlier(timed, ready)
+            head = earliest_head(timed, ready)
             if room <= 0 or head is None or head > now:
                 self._head = head
                 return Claim((), 0, head is not None and head <= now, head)
-        return await self._claim_slice(Asked(now, node, room, decide))
+        return await self._claim_slice(ClaimRequest(now, node, room, decide))
 
-    async def _claim_slice(self, request: Asked) -> Claim:
+    async def _claim_slice(self, request: ClaimRequest) -> Claim:
         try:
             return await self._claim_and_cache(request, check_ledger=False)
-        except AlreadyMadeError:
+        except DuplicateRunError:
             return await self._claim_and_cache(request, check_ledger=True)
 
-    async def _claim_and_cache(self, request: Asked, *, check_ledger: bool) -> Claim:
+    async def _claim_and_cache(self, request: ClaimRequest, *, check_ledger: bool) -> Claim:
         claim, unit = await self._session.transact(
             lambda connection: self._claim(connection, request, check_ledger=check_ledger)
         )
@@ -87,13 +87,15 @@ class Claimer:
         self._head = claim.next_due
         return claim
 
-    async def _claim(self, connection: Link, request: Asked, *, check_ledger: bool) -> tuple[Claim, Draft | None]:
+    async def _claim(
+        self, connection: Connection, request: ClaimRequest, *, check_ledger: bool
+    ) -> tuple[Claim, UnitOfWork | None]:
         """Return the claim and its unit of work. A retried transaction builds a new one; only the last was written."""
         start_rows = await connection.query("begin_claim", request.node)
         if not start_rows:
             return Claim(), None
         start = _ClaimStart(*start_rows[0])
-        now = microseconds(request.now)
+        now = to_microseconds(request.now)
         self._claim_order.has_backlog = start.ready is not None
         rows = await self._claim_order.read_slice(connection, now, request.room)
         claimed: list[Claimed] = []
@@ -104,10 +106,10 @@ class Claimer:
         if decided:
             self._claim_order.last_owner = rows[decided - 1][5]
         timed, ready = (await connection.query("agenda_heads"))[0]
-        return answer(claimed, decided, request.now, earlier(timed, ready)), unit
+        return build_claim(claimed, decided, request.now, earliest_head(timed, ready)), unit
 
-    async def _load(self, connection: Link, rows: list[Row], start: _ClaimStart) -> Gathered:
-        loaded = Gathered(self._task_cache, {row[0]: row[_VERSION] for row in rows})
+    async def _load(self, connection: Connection, rows: list[Row], start: _ClaimStart) -> LoadedFacts:
+        loaded = LoadedFacts(self._task_cache, {row[0]: row[_VERSION] for row in rows})
         await loaded.read_tasks(connection)
         several = [number for number, entry_count in loaded.entry_counts.items() if entry_count > 1]
         if cached := [row[0] for row in rows if row[0] not in loaded.entry_counts]:
@@ -115,26 +117,26 @@ class Claimer:
         await loaded.read_entries(connection, several)
         for row in rows:
             if row[0] not in loaded.entries:
-                loaded.entries[row[0]] = (entry_from(row, loaded.tasks[row[0]].task.id),)
+                loaded.entries[row[0]] = (decode_entry(row, loaded.tasks[row[0]].task.id),)
         await loaded.read_lane_state(connection, alone=start.alone)
         return loaded
 
     async def _decide(
         self,
-        connection: Link,
+        connection: Connection,
         rows: list[Row],
-        request: Asked,
+        request: ClaimRequest,
         start: _ClaimStart,
         claimed: list[Claimed],
         *,
         check_ledger: bool,
-    ) -> tuple[int, Draft]:
+    ) -> tuple[int, UnitOfWork]:
         """Decide the rows in order until there is no room left or the time limit is reached.
 
         Appends to `claimed`; returns how many rows were decided.
         """
         loaded = await self._load(connection, rows, start)
-        unit = Draft(loaded)
+        unit = UnitOfWork(loaded)
         deadline = thread_time() + _MAX_DECIDE_SECONDS
         token, decide = start.token, request.decide
         decided = 0
@@ -156,13 +158,13 @@ class Claimer:
             else:
                 change = decide(facts, entry, token)
                 if facts.live and _has_duplicate_run(change, facts):
-                    raise AlreadyMadeError
+                    raise DuplicateRunError
             if row[1] not in change.dropped:
                 _check_entry_moved(entry, change)
             unit.add_change(known, entries, change)
             for run in change.new_runs:
-                if run.state in LIVE:
-                    claimed.append(new(Claimed, (change.task or known.task, run)))  # noqa: PERF401 - there is one
+                if run.state in LIVE_STATES:
+                    claimed.append(new_tuple(Claimed, (change.task or known.task, run)))  # noqa: PERF401 - there is one
             decided += 1
         else:
             self._claim_order.adapt_slice_size(decided, decided)
@@ -170,7 +172,7 @@ class Claimer:
 
 
 async def _decide_deduplicated(
-    connection: Link, unit: Draft, number: int, decide: Callable[[Facts], Change], facts: Facts
+    connection: Connection, unit: UnitOfWork, number: int, decide: Callable[[Facts], Change], facts: Facts
 ) -> Change:
     """Decide again if the ledger has some of the new runs, telling the decision which; never write these runs again."""
     change = decide(facts)
@@ -189,12 +191,12 @@ def _decide_entry(decide: FireDecision, entry: Entry, token: int, facts: Facts) 
     return decide(facts, entry, token)
 
 
-def earlier(timed: int | None, ready: int | None) -> datetime | None:
+def earliest_head(timed: int | None, ready: int | None) -> datetime | None:
     heads = [due for due in (timed, ready) if due is not None]
-    return instants[min(heads)] if heads else None
+    return instant_of[min(heads)] if heads else None
 
 
-def answer(claimed: list[Claimed], decided: int, now: datetime, head: datetime | None) -> Claim:
+def build_claim(claimed: list[Claimed], decided: int, now: datetime, head: datetime | None) -> Claim:
     if not decided and head is not None and head <= now:
         # Other nodes hold the locks of everything that is due.
         return Claim((), 0, more=False, next_due=now + _LOCKED_RETRY_DELAY)

@@ -10,8 +10,8 @@ from typing import Final
 
 from ...model.limits import CLAIM_SLICE
 from ..codec.rows import Row
-from ..owner_rotation import LONGEST_TURN, by_priority, one_of_each_task, taking_turns
-from .connection import Link
+from ..owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, interleave_owners, priority_key
+from .connection import Connection
 
 _QUEUE_BATCH: Final = 500
 """Entries moved to the owners' queues at once, from each end of a backlog: an entry that is on time must not wait until
@@ -23,7 +23,7 @@ _MIN_LOCKED: Final = 32
 """Smallest number of entries to lock, however little room there is."""
 
 
-class Turns:
+class ClaimOrder:
     """Reads slices of due entries. `last_owner` was served last; `has_backlog`: the owners' queues hold entries.
 
     `slice_size` shrinks while decisions are slow, because the undecided rest of a slice is locked for nothing, and grows
@@ -38,29 +38,33 @@ class Turns:
 
     def adapt_slice_size(self, decided: int, offered: int) -> None:
         """Adapt the slice size: `decided` of the `offered` entries could be decided within the time limit."""
-        self.slice_size = min(self.max_slice, 2 * self.slice_size) if decided == offered else max(LONGEST_TURN, decided)
+        self.slice_size = (
+            min(self.max_slice, 2 * self.slice_size) if decided == offered else max(MAX_ENTRIES_PER_OWNER, decided)
+        )
 
-    async def read_slice(self, connection: Link, now: int, room: int) -> list[Row]:
+    async def read_slice(self, connection: Connection, now: int, room: int) -> list[Row]:
         """Return locked rows of due entries, at most one per task, best first."""
         has_little_room = room < self.slice_size
         rows = (
             []
             if self.has_backlog
-            else await connection.query("peek_timed_slice" if has_little_room else "timed_slice", now, self.slice_size + 1)
+            else await connection.query(
+                "peek_timed_slice" if has_little_room else "timed_slice", now, self.slice_size + 1
+            )
         )
         if self.has_backlog or (
             len(rows) > min(self.slice_size, _ROTATION_THRESHOLD)
             and not (await connection.query("due_order_suffices"))[0][0]
         ):
-            return one_of_each_task(await self._read_rotation(connection, now))
+            return first_entry_per_task(await self._read_rotation(connection, now))
         rows = rows[: self.slice_size]
         if any(row[6] for row in rows):
-            rows.sort(key=by_priority)
-        rows = one_of_each_task(rows)
+            rows.sort(key=priority_key)
+        rows = first_entry_per_task(rows)
         # Entries beyond the room are left to other nodes; twice the room is locked, because skipped occurrences use none.
         return await self._lock_rows(connection, now, rows[: max(2 * room, _MIN_LOCKED)]) if has_little_room else rows
 
-    async def _read_rotation(self, connection: Link, now: int) -> list[Row]:
+    async def _read_rotation(self, connection: Connection, now: int) -> list[Row]:
         """Move more due entries to the owners' queues and take a slice round-robin, starting after the last owner."""
         await connection.query("queue_oldest", now, _QUEUE_BATCH)
         await connection.query("queue_newest", now, _QUEUE_BATCH)
@@ -68,7 +72,7 @@ class Turns:
         owners = await self._read_owners(connection)
         if not owners:
             return []
-        turn = max(1, min(LONGEST_TURN, CLAIM_SLICE // len(owners)))
+        turn = max(1, min(MAX_ENTRIES_PER_OWNER, CLAIM_SLICE // len(owners)))
         share = -(-CLAIM_SLICE // (len(owners) * turn)) * turn
         queues = await self._read_queues(connection, owners, share)
         if sum(map(len, queues)) < CLAIM_SLICE and any(len(queue) == share for queue in queues):
@@ -78,22 +82,22 @@ class Turns:
                 zip(owners_with_more, await self._read_queues(connection, owners_with_more, CLAIM_SLICE), strict=True)
             )
             queues = [more.get(owner, queue) for owner, queue in zip(owners, queues, strict=True)]
-        chosen = taking_turns(queues, turn)[: self.slice_size]
+        chosen = interleave_owners(queues, turn)[: self.slice_size]
         return await self._lock_rows(connection, now, chosen)
 
-    async def _read_queues(self, connection: Link, owners: list[str], share: int) -> list[list[Row]]:
+    async def _read_queues(self, connection: Connection, owners: list[str], share: int) -> list[list[Row]]:
         queues: dict[str, list[Row]] = {owner: [] for owner in owners}
         for row in await connection.query("ready_slices", owners, share):
             queues[row[5]].append(row)
         return list(queues.values())
 
-    async def _lock_rows(self, connection: Link, now: int, chosen: list[Row]) -> list[Row]:
+    async def _lock_rows(self, connection: Connection, now: int, chosen: list[Row]) -> list[Row]:
         """Lock the chosen rows, in their order, without those that another node has locked or changed meanwhile."""
         rows = await connection.query("lock_entries", [row[0] for row in chosen], [row[1] for row in chosen], now)
         by_slot = {(row[0], row[1]): row for row in rows}
         return [by_slot[row[0], row[1]] for row in chosen if (row[0], row[1]) in by_slot]
 
-    async def _read_owners(self, connection: Link) -> list[str]:
+    async def _read_owners(self, connection: Connection) -> list[str]:
         """Return the next owners in rotation, at most as many as a slice has entries."""
         owners = [owner for (owner,) in await connection.query("ready_owners", self.last_owner, CLAIM_SLICE + 1)]
         if len(owners) < CLAIM_SLICE and self.last_owner:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..codec.rows import Row
 
 if TYPE_CHECKING:
-    from ...model.record import Writing
-    from .folded_decisions import Folded
+    from ...model.record import RecordWrite
+    from .folded_decisions import FoldedDecisions
 
 
-class AlreadyMadeError(Exception):
+class DuplicateRunError(Exception):
     """The ledger already has one of the new runs; the claim is decided again with every new run looked up first."""
 
 
-class Link(Protocol):
+class Connection(Protocol):
     """A connection for one caller at a time. A list among the values of a statement is passed as an array."""
 
     async def query(self, name: str, *values: Any) -> list[Row]:
@@ -28,10 +28,10 @@ class Link(Protocol):
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Append to the event log. No event gets a number below one that a reader may have seen already."""
 
-    async def write_folded(self, decisions: Folded) -> bool:
+    async def write_folded(self, decisions: FoldedDecisions) -> bool:
         """Write an ordinary claim or settlement by one statement; return False if this server has no such statement."""
 
-    async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> RecordWrite | None:
         """Write in this order; return the first record whose version has changed since it was read (None: all written).
         If one is returned, the transaction must not be committed."""
 
@@ -55,10 +55,10 @@ class Link(Protocol):
         """Whether the connection is open and outside a transaction, so that it can be reused."""
 
 
-class Door(Protocol):
+class ConnectionFactory(Protocol):
     """Opens connections and translates the driver's errors."""
 
-    async def connect(self) -> Link: ...
+    async def connect(self) -> Connection: ...
 
     def translate_error(self, error: BaseException) -> BaseException | None:
         """Return the matching store error; None for an error that does not come from the server."""

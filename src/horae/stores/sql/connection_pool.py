@@ -8,26 +8,26 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from ...errors import StoreUnavailable
-from .connection import Door, Link
+from .connection import Connection, ConnectionFactory
 
 _DRAIN_SECONDS: Final = 5.0
 """Time that running work gets to finish when the pool is closed."""
 
 
-class Pool:
+class ConnectionPool:
     """Returns connections without a reset query, so that a single statement costs one round trip."""
 
-    def __init__(self, factory: Door, size: int, on_connect: Callable[[], None]) -> None:
+    def __init__(self, factory: ConnectionFactory, size: int, on_connect: Callable[[], None]) -> None:
         self._factory = factory
         self._on_connect = on_connect
-        self._idle: list[Link] = []
-        self._all: set[Link] = set()
+        self._idle: list[Connection] = []
+        self._all: set[Connection] = set()
         self._size = size
         self._slots = asyncio.Semaphore(size)
         self._closed = self._drained = False
 
     @asynccontextmanager
-    async def acquire(self) -> AsyncIterator[Link]:
+    async def acquire(self) -> AsyncIterator[Connection]:
         """Lend a connection exclusively. It goes back to the pool only if it is still usable, also after an error."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
@@ -46,7 +46,7 @@ class Pool:
                     self._all.discard(connection)
                     connection.abandon()
 
-    async def _take_idle_or_connect(self) -> Link:
+    async def _take_idle_or_connect(self) -> Connection:
         while self._idle:
             connection = self._idle.pop()
             if connection.is_usable:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...model.events.event import Numbered
-from ..codec.rows import event_from
+from ...model.events.event import NumberedEvent
+from ..codec.rows import decode_event
 from .transactions import Session
 
 
-class ServedFeed:
+class SQLFeed:
     _session: Session
 
     async def _number_events(self) -> None:
         """Assign numbers to committed events. Overridden where numbers are assigned at reading, not at writing."""
 
-    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
         await self._number_events()
         if owner is None:
             rows = await self._session.query("events", after, limit)
         else:
             rows = await self._session.query("events_of_owner", after, limit, owner)
-        return tuple(map(event_from, rows))
+        return tuple(map(decode_event, rows))
 
     async def last_event(self) -> int:
         await self._number_events()

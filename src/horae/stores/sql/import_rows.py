@@ -7,126 +7,139 @@ from typing import Any, Final
 
 from ...errors import StoreError
 from ...model.change import Facts
-from ...model.events.event import Numbered
-from ...model.ids import microseconds
+from ...model.events.event import NumberedEvent
+from ...model.ids import to_microseconds
 from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...ports.records import Record
 from ...ports.store import Node
-from ...ports.transfer import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
-from ..codec.json_codecs import printable
-from ..codec.rows import (
-    entry_values,
-    event_values,
-    node_values,
-    record_values,
-    run_values,
-    standing_values,
-    task_values,
+from ...ports.transfer import (
+    EVENT_MARK,
+    TOKEN_MARK,
+    BlockedOwner,
+    CounterValue,
+    HighWaterMark,
+    LaneLimit,
+    MetadataItem,
+    Part,
+    TransferItem,
+    require_type,
 )
-from .connection import AlreadyMadeError, Link
-from .row_batches import RUN_COLUMNS, Sheets
+from ..codec.json_codecs import replace_lone_surrogates
+from ..codec.rows import (
+    encode_entry,
+    encode_event,
+    encode_node,
+    encode_record,
+    encode_run,
+    encode_status,
+    encode_task,
+)
+from .connection import Connection, DuplicateRunError
+from .row_batches import RUN_COLUMNS, RowBatches
 
 _RAISE_STATEMENTS: Final = {TOKEN_MARK: "raise_token", EVENT_MARK: "raise_event_number"}
 _NUL: Final = "\0"
 _REPLACEMENT: Final = "\ufffd"
 
 
-async def arrive(connection: Link, part: Part, items: Sequence[Parcel]) -> None:
+async def import_rows(connection: Connection, part: Part, items: Sequence[TransferItem]) -> None:
     await _IMPORTERS[part](connection, items)
 
 
-async def _import_marks(connection: Link, items: Sequence[Parcel]) -> None:
-    for name, number in only(Mark, items):
+async def _import_marks(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for name, number in require_type(HighWaterMark, items):
         if name in _RAISE_STATEMENTS:
             await connection.query(_RAISE_STATEMENTS[name], number)
 
 
-async def _import_metadata(connection: Link, items: Sequence[Parcel]) -> None:
-    for metadata in only(Remembered, items):
+async def _import_metadata(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for metadata in require_type(MetadataItem, items):
         await connection.query("write_metadata", *metadata)
 
 
-async def _import_records(connection: Link, items: Sequence[Parcel]) -> None:
-    for record in only(Record, items):
-        await connection.query("put_record", *record_values(record))
+async def _import_records(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for record in require_type(Record, items):
+        await connection.query("put_record", *encode_record(record))
 
 
-async def _import_lanes(connection: Link, items: Sequence[Parcel]) -> None:
-    for lane in only(LaneLimit, items):
+async def _import_lanes(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for lane in require_type(LaneLimit, items):
         await connection.query("set_lane", *lane)
 
 
-async def _import_blocked_owners(connection: Link, items: Sequence[Parcel]) -> None:
-    for owner, reason in only(Barred, items):
+async def _import_blocked_owners(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for owner, reason in require_type(BlockedOwner, items):
         await connection.query("block_owner", owner, reason.value)
 
 
-async def _import_nodes(connection: Link, items: Sequence[Parcel]) -> None:
-    for node in only(Node, items):
-        await connection.query("join", *node_values(node))
+async def _import_nodes(connection: Connection, items: Sequence[TransferItem]) -> None:
+    for node in require_type(Node, items):
+        await connection.query("join", *encode_node(node))
 
 
-async def _import_counters(connection: Link, items: Sequence[Parcel]) -> None:
+async def _import_counters(connection: Connection, items: Sequence[TransferItem]) -> None:
     # Counter deltas that are not summed up yet would be added on top later.
     await connection.query("sum_counter_deltas")
-    await connection.write_rows("replace_counters", 4, [value for counter in only(Tally, items) for value in counter])
+    await connection.write_rows(
+        "replace_counters", 4, [value for counter in require_type(CounterValue, items) for value in counter]
+    )
 
 
-async def _import_tasks(connection: Link, items: Sequence[Parcel]) -> None:
-    given = only(Facts, items)
+async def _import_tasks(connection: Connection, items: Sequence[TransferItem]) -> None:
+    given = require_type(Facts, items)
     existing = await _find_existing(connection, [facts.task.id for facts in given])
     if existing:
         await connection.query("drop_definitions", [number for number, _ in existing.values()])
     missing = [facts.task.id for facts in given if facts.task.id not in existing]
     numbers = await connection.query("task_numbers", len(missing)) if missing else []
     existing.update((task_id, (number, 0)) for task_id, (number,) in zip(missing, numbers, strict=True))
-    batches = Sheets()
+    batches = RowBatches()
     for facts in given:
         _add_task(batches, *existing[facts.task.id], facts)
     try:
         await batches.write(connection)
-    except AlreadyMadeError as error:
+    except DuplicateRunError as error:
         raise StoreError("A run that goes on there has ended here; nothing was written.") from error
 
 
-def _add_task(batches: Sheets, number: int, version: int, facts: Facts) -> None:
-    batches.new_tasks += (number, *task_values(facts.task))
-    batches.new_statuses += standing_values(number, version + 1, facts.status)[:-1]
+def _add_task(batches: RowBatches, number: int, version: int, facts: Facts) -> None:
+    batches.new_tasks += (number, *encode_task(facts.task))
+    batches.new_statuses += encode_status(number, version + 1, facts.status)[:-1]
     for entry in facts.entries:
-        batches.entries[number, entry.slot] = entry_values(number, entry)
+        batches.entries[number, entry.slot] = encode_entry(number, entry)
     for run in facts.live:
         batches.add_run(number, run)
 
 
-async def _find_existing(connection: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+async def _find_existing(connection: Connection, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Map the ids of existing tasks to number and version."""
     rows = await connection.query("versions_by_id", list(dict.fromkeys(ids)))
     return {task_id: (number, version) for task_id, number, version in rows}
 
 
-async def _import_runs(connection: Link, items: Sequence[Parcel]) -> None:
-    given = only(Run, items)
+async def _import_runs(connection: Connection, items: Sequence[TransferItem]) -> None:
+    given = require_type(Run, items)
     existing = await _find_existing(connection, [run.task_id for run in given])
     values: list[Any] = []
     for run in given:
         if run.task_id not in existing:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
-        values += run_values(existing[run.task_id][0], run)
+        values += encode_run(existing[run.task_id][0], run)
     await connection.write_rows("import_runs", RUN_COLUMNS, _without_nul(values))
 
 
-async def _import_lines(connection: Link, items: Sequence[Parcel]) -> None:
+async def _import_lines(connection: Connection, items: Sequence[TransferItem]) -> None:
     values: list[Any] = []
-    for number, (run_id, at, level, text) in only(NumberedLine, items):
-        values += (run_id, number, microseconds(at), level, printable(text))
+    for number, (run_id, at, level, text) in require_type(NumberedLine, items):
+        values += (run_id, number, to_microseconds(at), level, replace_lone_surrogates(text))
     await connection.write_rows("import_lines", 5, _without_nul(values))
 
 
-async def _import_events(connection: Link, items: Sequence[Parcel]) -> None:
+async def _import_events(connection: Connection, items: Sequence[TransferItem]) -> None:
     values: list[Any] = []
-    for number, event in only(Numbered, items):
-        values += (number, *event_values(event))
+    for number, event in require_type(NumberedEvent, items):
+        values += (number, *encode_event(event))
     await connection.write_rows("import_events", 7, _without_nul(values))
 
 
@@ -137,7 +150,7 @@ def _without_nul(values: list[Any]) -> list[Any]:
     ]
 
 
-_IMPORTERS: Final[dict[Part, Callable[[Link, Sequence[Parcel]], Awaitable[None]]]] = {
+_IMPORTERS: Final[dict[Part, Callable[[Connection, Sequence[TransferItem]], Awaitable[None]]]] = {
     Part.MARKS: _import_marks,
     Part.METADATA: _import_metadata,
     Part.RECORDS: _import_records,

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...model.ids import microseconds
-from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
+from ...model.ids import to_microseconds
+from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.journal import Line, NumberedLine
-from ..codec.json_codecs import instants, printable
-from .connection import Link
+from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from .connection import Connection
 from .ledger import read_run
 from .transactions import Session
 
 _TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 
 
-class ServedJournal:
+class SQLJournal:
     _session: Session
 
     async def write_lines(self, lines: Sequence[Line]) -> None:
@@ -27,11 +27,11 @@ class ServedJournal:
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._session.query("lines", run_id, after, limit)
         return tuple(
-            NumberedLine(number, Line(name, instants[at], level, text)) for number, name, at, level, text in rows
+            NumberedLine(number, Line(name, instant_of[at], level, text)) for number, name, at, level, text in rows
         )
 
 
-async def _write(connection: Link, lines: Sequence[Line]) -> None:
+async def _write(connection: Connection, lines: Sequence[Line]) -> None:
     last_numbers: dict[str, int] = dict(
         await connection.query("last_line_number", sorted({line.run_id for line in lines}))
     )
@@ -42,8 +42,14 @@ async def _write(connection: Link, lines: Sequence[Line]) -> None:
             last_numbers[run_id] = LOG_LINES + 1 if await read_run(connection, run_id) is None else 0
         number = last_numbers[run_id] = last_numbers[run_id] + 1
         if number <= LOG_LINES:
-            values += (run_id, number, microseconds(at), level, printable(shortened(text, LOG_LINE_CHARACTERS)))
+            values += (
+                run_id,
+                number,
+                to_microseconds(at),
+                level,
+                replace_lone_surrogates(shorten(text, LOG_LINE_CHARACTERS)),
+            )
         elif number == LOG_LINES + 1:
-            values += (run_id, number, microseconds(at), "warning", _TRUNCATION_NOTICE)
+            values += (run_id, number, to_microseconds(at), "warning", _TRUNCATION_NOTICE)
     if values:
         await connection.write_rows("insert_lines", 5, values)

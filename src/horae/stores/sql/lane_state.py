@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.reason import Reason
 from ...model.task import Task
 from ..codec.rows import REASONS
-from .connection import Link
+from .connection import Connection
 
 
-class Surroundings:
+class LaneState:
     def __init__(self) -> None:
         self._lane_of_owner: dict[str, str | None] = {}
         self._limits: dict[str, int] = {}
@@ -25,7 +25,7 @@ class Surroundings:
         """True if no lane and no blocked owner concerns these tasks."""
 
     async def read(
-        self, connection: Link, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False
+        self, connection: Connection, tasks: Collection[Task], lanes: Iterable[str] = (), *, alone: bool = False
     ) -> None:
         """Read and lock the lanes of these tasks and the given ones. `alone`: no owner has a limit or is blocked."""
         self._lane_of_owner = {task.owner: None for task in tasks}
@@ -36,7 +36,7 @@ class Surroundings:
             self.is_unrestricted = False
             await self.lock_lanes(connection, needed)
 
-    async def _read_owners(self, connection: Link, lanes: set[str]) -> set[str]:
+    async def _read_owners(self, connection: Connection, lanes: set[str]) -> set[str]:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
         owner_lanes: set[str] = set()
         for kind, name, reason in await connection.query(
@@ -50,7 +50,7 @@ class Surroundings:
                 self.is_unrestricted = False
         return owner_lanes
 
-    async def lock_lanes(self, connection: Link, lanes: Iterable[str]) -> None:
+    async def lock_lanes(self, connection: Connection, lanes: Iterable[str]) -> None:
         """Lock these lanes: until the transaction ends, no other one changes their slots or waiting entries."""
         missing = sorted(lane for lane in lanes if lane not in self._limits)
         if not missing:
@@ -74,7 +74,7 @@ class Surroundings:
         return self._use(lane), self._use(own_lane)
 
     def block_reason(self, task: Task) -> Reason | None:
-        return self._block_reasons.get(task.owner) or self._block_reasons.get(also_barred_as(task.owner, task.lane))
+        return self._block_reasons.get(task.owner) or self._block_reasons.get(blocked_lane_name(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
         return LaneUse(lane, self._limits[lane], self._taken[lane])

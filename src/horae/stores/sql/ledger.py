@@ -6,50 +6,50 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...model.change import Facts
-from ...model.ids import microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
-from ...model.page import LARGEST_PAGE, Page
+from ...model.ids import to_microseconds
+from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.reason import Reason
-from ...model.route import DOORS
-from ...model.run import LIVE, Run, RunState
+from ...model.route import ROUTE_PREFIXES
+from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
-from ..codec.rows import REASONS, RUN_WIDTH, Row, run_from
-from ..run_id_prefix import instants_in
-from ..task_cache import Familiar
-from .connection import Link
-from .load_facts import Gathered
-from .task_pages import task_rows
+from ..codec.rows import REASONS, RUN_WIDTH, Row, decode_run
+from ..run_id_prefix import planned_range_of_id
+from ..task_cache import TaskCache
+from .connection import Connection
+from .load_facts import LoadedFacts
+from .task_pages import read_task_rows
 
 _ROWS_PER_TASK: Final = 300
 """Cost of reading all runs of one task, in units of index rows that are only skipped."""
 _LATEST: Final = 2**63 - 1
 
 
-async def read_tasks(connection: Link, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
-    size = min(limit, LARGEST_PAGE)
-    rows = await task_rows(connection, task_filter, int(after or 0), size + 1)
-    return Page(await facts_of(connection, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
+async def read_tasks(connection: Connection, task_filter: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
+    size = min(limit, MAX_PAGE_SIZE)
+    rows = await read_task_rows(connection, task_filter, int(after or 0), size + 1)
+    return Page(await read_facts(connection, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
-async def read_upcoming(connection: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
-    size = min(limit, LARGEST_PAGE)
+async def read_upcoming(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
+    size = min(limit, MAX_PAGE_SIZE)
     max_entries = 2 * size
     while True:
         rows = await _read_soonest(connection, owner, max_entries)
         # A task with many entries counts once.
         tasks = list(dict.fromkeys((task, version) for task, version, _ in rows))
         if len(tasks) >= size or len(rows) < max_entries:
-            return await facts_of(connection, tasks[:size])
+            return await read_facts(connection, tasks[:size])
         max_entries *= 4
 
 
-async def _read_soonest(connection: Link, owner: str | None, max_rows: int) -> list[Row]:
+async def _read_soonest(connection: Connection, owner: str | None, max_rows: int) -> list[Row]:
     if owner is not None and not await _is_large_owner(connection, owner, max_rows, rows_per_task=1):
         return await connection.query("upcoming_of_owner", owner, max_rows)
     return await connection.query("upcoming", owner, max_rows)
 
 
-async def _is_large_owner(connection: Link, owner: str, row_count: int, rows_per_task: int) -> bool:
+async def _is_large_owner(connection: Connection, owner: str, row_count: int, rows_per_task: int) -> bool:
     """Whether a scan over all owners finds `row_count` rows of this owner sooner than a scan of the owner's own tasks.
 
     The scan over all owners reads `row_count / share` rows, where share is the owner's part of all tasks; the other scan reads
@@ -59,31 +59,31 @@ async def _is_large_owner(connection: Link, owner: str, row_count: int, rows_per
     return bool(owner_tasks * owner_tasks * rows_per_task > row_count * all_tasks)
 
 
-async def read_stranded(connection: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
+async def read_stranded(connection: Connection, owner: str | None, limit: int) -> tuple[Facts, ...]:
     """Read tasks that are parked at a route without a worker; route names share a prefix, a range of the index."""
-    size = min(limit, LARGEST_PAGE)
+    size = min(limit, MAX_PAGE_SIZE)
     rows: list[Row] = []
-    for route in DOORS:
+    for route in ROUTE_PREFIXES:
         rows += [
             tuple(row) for row in await connection.query("tasks_parked_at_route", route, route[:-1] + ";", owner, size)
         ]
-    return await facts_of(connection, sorted(rows)[:size])
+    return await read_facts(connection, sorted(rows)[:size])
 
 
-async def read_latest(connection: Link, task_ids: list[str]) -> dict[str, Run]:
+async def read_latest(connection: Connection, task_ids: list[str]) -> dict[str, Run]:
     newest: dict[str, Run] = {}
     for row in await connection.query("latest", task_ids):
-        run = run_from(row, row[RUN_WIDTH])
+        run = decode_run(row, row[RUN_WIDTH])
         known = newest.get(run.task_id)
         if known is None or _sort_key(known) < _sort_key(run):
             newest[run.task_id] = run
     return newest
 
 
-async def facts_of(connection: Link, rows: Sequence[Row], *, with_lanes: bool = False) -> tuple[Facts, ...]:
+async def read_facts(connection: Connection, rows: Sequence[Row], *, with_lanes: bool = False) -> tuple[Facts, ...]:
     """Read the facts of tasks given by number and version. Lists omit the lanes: they do not show what a run waits for."""
     numbers = [row[0] for row in rows]
-    loaded = Gathered(Familiar(), {row[0]: row[1] for row in rows})
+    loaded = LoadedFacts(TaskCache(), {row[0]: row[1] for row in rows})
     await loaded.read_tasks(connection)
     await loaded.read_entries(connection, numbers)
     blocked = await _read_block_reasons(connection, loaded)
@@ -93,22 +93,22 @@ async def facts_of(connection: Link, rows: Sequence[Row], *, with_lanes: bool = 
     return tuple([facts._replace(lanes=await _read_lanes(connection, facts)) for facts in listed])
 
 
-async def _read_block_reasons(connection: Link, loaded: Gathered) -> dict[str, Reason | None]:
+async def _read_block_reasons(connection: Connection, loaded: LoadedFacts) -> dict[str, Reason | None]:
     tasks = [known.task for known in loaded.tasks.values()]
     names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
     rows = await connection.query("limits_and_blocks_of_owners", [], names) if names else []
     return {name: REASONS[reason] for kind, name, reason in rows if kind == "barred"}
 
 
-def _build_facts(loaded: Gathered, number: int, blocked: dict[str, Reason | None]) -> Facts:
+def _build_facts(loaded: LoadedFacts, number: int, blocked: dict[str, Reason | None]) -> Facts:
     known = loaded.tasks[number]
     entries = loaded.entries.get(number, ())
     task = known.task
-    reason = blocked.get(task.owner) or blocked.get(also_barred_as(task.owner, task.lane))
+    reason = blocked.get(task.owner) or blocked.get(blocked_lane_name(task.owner, task.lane))
     return Facts(task, known.status, entries, known.live, block_reason=reason)
 
 
-async def _read_lanes(connection: Link, facts: Facts) -> tuple[LaneUse, ...]:
+async def _read_lanes(connection: Connection, facts: Facts) -> tuple[LaneUse, ...]:
     """Read the lane use as a decision would see it, without locks."""
     task, own_lane = facts.task, owner_lane(facts.task.owner)
     lane_names = list(dict.fromkeys([lane for lane in (task.lane, own_lane) if lane is not None]))
@@ -121,16 +121,16 @@ async def _read_lanes(connection: Link, facts: Facts) -> tuple[LaneUse, ...]:
     return tuple(lanes)
 
 
-async def read_run(connection: Link, run_id: str) -> Run | None:
+async def read_run(connection: Connection, run_id: str) -> Run | None:
     rows = await connection.query("live_run", run_id)
     if not rows:
-        instants = instants_in(run_id)
+        instants = planned_range_of_id(run_id)
         rows = await connection.query("ended_run", run_id, *((0, -1) if instants is None else instants))
-    return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
+    return decode_run(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 
-async def read_runs(connection: Link, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
-    size = min(limit, LARGEST_PAGE)
+async def read_runs(connection: Connection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
+    size = min(limit, MAX_PAGE_SIZE)
     planned, attempt, run_id = (_LATEST, 2**31 - 1, "") if after is None else after.split("/", 2)
     values = (
         int(planned),
@@ -139,20 +139,22 @@ async def read_runs(connection: Link, run_filter: RunFilter, after: str | None, 
         size + 1,
         run_filter.owner,
         None if run_filter.states is None else sorted(str(state) for state in run_filter.states),
-        None if run_filter.since is None else microseconds(run_filter.since),
-        None if run_filter.until is None else microseconds(run_filter.until),
+        None if run_filter.since is None else to_microseconds(run_filter.since),
+        None if run_filter.until is None else to_microseconds(run_filter.until),
     )
     rows: list[Row] = []
-    if run_filter.states is None or run_filter.states & LIVE:
+    if run_filter.states is None or run_filter.states & LIVE_STATES:
         rows += await connection.query("runs_page_live", *values, run_filter.task_id)
-    if run_filter.states is None or run_filter.states - LIVE:
+    if run_filter.states is None or run_filter.states - LIVE_STATES:
         rows += await _read_ended_runs(connection, run_filter, size, values)
-    runs = sorted((run_from(row, row[RUN_WIDTH]) for row in rows), key=_sort_key, reverse=True)
+    runs = sorted((decode_run(row, row[RUN_WIDTH]) for row in rows), key=_sort_key, reverse=True)
     items = tuple(runs[:size])
     return Page(items, _encode_cursor(items[-1]) if items and len(runs) > size else None)
 
 
-async def _read_ended_runs(connection: Link, run_filter: RunFilter, size: int, values: tuple[Any, ...]) -> list[Row]:
+async def _read_ended_runs(
+    connection: Connection, run_filter: RunFilter, size: int, values: tuple[Any, ...]
+) -> list[Row]:
     """Read a page of ended runs by the index that needs the fewest rows."""
     if run_filter.task_id is not None:
         return await connection.query("runs_page_of_task", *values, run_filter.task_id)
@@ -161,14 +163,14 @@ async def _read_ended_runs(connection: Link, run_filter: RunFilter, size: int, v
     if run_filter.states is None or RunState.SUCCEEDED in run_filter.states:
         return await connection.query("runs_page", *values)
     rows: list[Row] = []
-    for state in run_filter.states - LIVE:
+    for state in run_filter.states - LIVE_STATES:
         rows += await connection.query("runs_page_in_state", *values, str(state))
     return rows
 
 
 def _sort_key(run: Run) -> tuple[int, int, str]:
-    return microseconds(run.planned), run.attempt, run.id
+    return to_microseconds(run.planned), run.attempt, run.id
 
 
 def _encode_cursor(run: Run) -> str:
-    return f"{microseconds(run.planned)}/{run.attempt}/{run.id}"
+    return f"{to_microseconds(run.planned)}/{run.attempt}/{run.id}"

@@ -10,28 +10,28 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from ...model.change import Change, Facts
-from ...model.entry import Entry, Stand
+from ...model.entry import Entry, EntryState
 from ...model.route import is_route
-from ..codec.rows import TASK_WIDTH, Row, entry_from, new, run_from, standing_from, task_from
-from ..task_cache import Familiar, Known
-from .connection import Link
-from .lane_state import Surroundings
+from ..codec.rows import TASK_WIDTH, Row, decode_entry, decode_run, decode_status, decode_task, new_tuple
+from ..task_cache import CachedTask, TaskCache
+from .connection import Connection
+from .lane_state import LaneState
 
 _NO_EXISTING_RUNS: Final[frozenset[str]] = frozenset()
 
 
-class Gathered:
+class LoadedFacts:
     """Facts of the tasks of one transaction, updated after each decision so that the next one sees its result."""
 
-    def __init__(self, cache: Familiar, versions: Mapping[int, int]) -> None:
+    def __init__(self, cache: TaskCache, versions: Mapping[int, int]) -> None:
         self.versions = versions
         self.tasks = cache.get_current(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
         self.entry_counts: dict[int, int] = {}
         """Number of agenda entries, by task; only for tasks that were not in the cache."""
-        self.lane_state = Surroundings()
+        self.lane_state = LaneState()
 
-    async def read_tasks(self, connection: Link) -> None:
+    async def read_tasks(self, connection: Connection) -> None:
         """Read the tasks that the cache does not hold at their current version."""
         numbers = [number for number in self.versions if number not in self.tasks]
         if not numbers:
@@ -39,35 +39,35 @@ class Gathered:
         with_live_runs: list[int] = []
         for row in await connection.query("tasks", numbers):
             number, (live_count, entry_count) = row[0], row[-2:]
-            values = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
-            self.tasks[number] = new(Known, values)
+            values = (number, row[TASK_WIDTH], decode_task(row), decode_status(row, TASK_WIDTH + 1), (), ())
+            self.tasks[number] = new_tuple(CachedTask, values)
             self.entry_counts[number] = entry_count
             if live_count:
                 with_live_runs.append(number)
         if with_live_runs:
             await self._read_runs(connection, with_live_runs)
 
-    async def _read_runs(self, connection: Link, numbers: list[int]) -> None:
+    async def _read_runs(self, connection: Connection, numbers: list[int]) -> None:
         for row in await connection.query("live_runs", numbers):
             known = self.tasks[row[2]]
-            live = (*known.live, run_from(row, known.task.id))
+            live = (*known.live, decode_run(row, known.task.id))
             self.tasks[row[2]] = known._replace(live=live, numbers=(0,) * len(live))
 
-    async def read_entries(self, connection: Link, numbers: Collection[int]) -> None:
+    async def read_entries(self, connection: Connection, numbers: Collection[int]) -> None:
         if numbers:
             for row in await connection.query("entries", list(numbers)):
                 number = row[0]
-                entry = entry_from(row, self.tasks[number].task.id)
+                entry = decode_entry(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
-    async def read_lane_state(self, connection: Link, *, alone: bool = False) -> None:
+    async def read_lane_state(self, connection: Connection, *, alone: bool = False) -> None:
         tasks = [known.task for known in self.tasks.values()]
         lanes = {lane for known in self.tasks.values() for run in known.live for lane in run.lanes}
         lanes.update(self._lanes_of_entries())
         await self.lane_state.read(connection, tasks, lanes, alone=alone)
         await self._reread_parked_entries(connection)
 
-    async def _reread_parked_entries(self, connection: Link) -> None:
+    async def _reread_parked_entries(self, connection: Connection) -> None:
         """Read entries that are parked for a lane again, now that the lanes are locked: the previous lock holder may have
         unparked one for a free slot. Written back as parked, it would wait for ever and the slot would stay empty."""
         parked = [number for number, entries in self.entries.items() if any(map(_is_parked_for_lane, entries))]
@@ -82,11 +82,11 @@ class Gathered:
                 if entry.lane is not None and not is_route(entry.lane):
                     yield entry.lane
 
-    def build_facts(self, known: Known, entries: tuple[Entry, ...]) -> Facts:
+    def build_facts(self, known: CachedTask, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, standing, live, _ = known
         lane_state = self.lane_state
         if lane_state.is_unrestricted and task[9] is None:
-            return new(Facts, (task, standing, entries, live, (), None, _NO_EXISTING_RUNS))
+            return new_tuple(Facts, (task, standing, entries, live, (), None, _NO_EXISTING_RUNS))
         return Facts(task, standing, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
 
     def update_entries(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
@@ -97,12 +97,14 @@ class Gathered:
 
 
 def _is_parked_for_lane(entry: Entry) -> bool:
-    return entry.state is Stand.PARKED and entry.lane is not None and not is_route(entry.lane)
+    return entry.state is EntryState.PARKED and entry.lane is not None and not is_route(entry.lane)
 
 
-async def everything_of(connection: Link, cache: Familiar, number: int, version: int) -> tuple[Gathered, Known, Facts]:
+async def load_task_facts(
+    connection: Connection, cache: TaskCache, number: int, version: int
+) -> tuple[LoadedFacts, CachedTask, Facts]:
     """Load all facts of one task that a decision may use."""
-    loaded = Gathered(cache, {number: version})
+    loaded = LoadedFacts(cache, {number: version})
     await loaded.read_tasks(connection)
     await loaded.read_entries(connection, (number,))
     await loaded.read_lane_state(connection)
@@ -110,13 +112,13 @@ async def everything_of(connection: Link, cache: Familiar, number: int, version:
     return loaded, known, loaded.build_facts(known, loaded.entries.get(number, ()))
 
 
-async def one_by_id(connection: Link, task_id: str) -> Row | None:
+async def find_task_by_id(connection: Connection, task_id: str) -> Row | None:
     """Return number and owner of a task; None if there is no such task."""
     rows = await connection.query("number_by_id", task_id)
     return rows[0] if rows else None
 
 
-async def held(connection: Link, number: int) -> int | None:
+async def lock_task(connection: Connection, number: int) -> int | None:
     """Lock a task until the transaction ends and return its version; None if the task was deleted."""
     rows = await connection.query("lock_tasks", [number])
     return rows[0][1] if rows else None

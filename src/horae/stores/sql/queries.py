@@ -8,38 +8,38 @@ from datetime import datetime
 from ...clock import SystemClock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import EVERYBODY, KEPT_HOURS, Counts, hour_of
-from ...model.ids import microseconds
+from ...model.counts import ALL_OWNERS, RETAINED_HOURS, Counts, hour_of
+from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
 from ...model.reason import Reason
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.run import Run
-from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
-from ..codec.rows import Row, node_from
-from ..run_id_prefix import instants_of_prefix
-from ..task_cache import Familiar
-from .attached_records import write_beside
-from .connection import Link
-from .ledger import facts_of, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
-from .load_facts import Gathered, everything_of, held, one_by_id
-from .row_batches import Sheets
+from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
+from ..codec.rows import Row, decode_node
+from ..run_id_prefix import planned_range_of_prefix
+from ..task_cache import TaskCache
+from .attached_records import write_attached_records
+from .connection import Connection
+from .ledger import read_facts, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
+from .load_facts import LoadedFacts, find_task_by_id, load_task_facts, lock_task
+from .row_batches import RowBatches
 from .transactions import Session
-from .unit_of_work import Draft
+from .unit_of_work import UnitOfWork
 
 
-class ServedBook:
+class SQLBook:
     _session: Session
-    _task_cache: Familiar
+    _task_cache: TaskCache
 
     async def add(self, changes: Sequence[Change]) -> None:
         given = tuple(changes)
         if given:
-            await self._session.transact(lambda connection: add_to(connection, given))
+            await self._session.transact(lambda connection: add_tasks(connection, given))
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        async def work(connection: Link) -> Facts | None:
-            row = await one_by_id(connection, task_id)
+        async def work(connection: Connection) -> Facts | None:
+            row = await find_task_by_id(connection, task_id)
             if row is None or owner not in (None, row[1]):
                 return None
             decided = await self._decide(connection, row[0], decide)
@@ -52,11 +52,11 @@ class ServedBook:
         return await self._session.transact(work)
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        async def edit_existing(connection: Link) -> tuple[Facts, Facts | None] | None:
+        async def edit_existing(connection: Connection) -> tuple[Facts, Facts | None] | None:
             rows = await connection.query("numbers_by_key", [owner], [key])
             return await self._decide(connection, rows[0][2], decide) if rows else None
 
-        async def create_or_edit(connection: Link) -> Facts | None:
+        async def create_or_edit(connection: Connection) -> Facts | None:
             if (decided := await edit_existing(connection)) is not None:
                 return decided[1]
             try:
@@ -67,7 +67,7 @@ class ServedBook:
                     raise
                 return decided[1]
 
-        async def work(connection: Link) -> Facts:
+        async def work(connection: Connection) -> Facts:
             after = await create_or_edit(connection)
             if after is None:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
@@ -76,18 +76,18 @@ class ServedBook:
         return await self._session.transact(work)
 
     async def _decide(
-        self, connection: Link, number: int, decide: Callable[[Facts], Change]
+        self, connection: Connection, number: int, decide: Callable[[Facts], Change]
     ) -> tuple[Facts, Facts | None] | None:
         """Lock the task, apply the decision, and return the facts before and after it; None if the task was deleted."""
-        version = await held(connection, number)
+        version = await lock_task(connection, number)
         if version is None:
             return None
-        loaded, known, before = await everything_of(connection, Familiar(), number, version)
-        unit = Draft(loaded)
+        loaded, known, before = await load_task_facts(connection, TaskCache(), number, version)
+        unit = UnitOfWork(loaded)
         unit.add_change(known, before.entries, await unit.deduplicate_runs(connection, number, decide(before)))
         await unit.flush(connection)
-        version = await held(connection, number)
-        return before, None if version is None else (await everything_of(connection, Familiar(), number, version))[2]
+        version = await lock_task(connection, number)
+        return before, None if version is None else (await load_task_facts(connection, TaskCache(), number, version))[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
         return await self._session.read(
@@ -113,7 +113,7 @@ class ServedBook:
         return tuple(row[0] for row in await self._session.query("task_ids", prefix, owner, limit))
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        first, last = instants_of_prefix(prefix) or (0, -1)
+        first, last = planned_range_of_prefix(prefix) or (0, -1)
         live = await self._session.query("live_run_ids", prefix, owner, limit)
         ended = await self._session.query("ended_run_ids", prefix, owner, limit, first, last)
         return tuple(sorted({row[0] for row in (*live, *ended)})[:limit])
@@ -128,17 +128,17 @@ class ServedBook:
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
-        owner_or_all, this_hour = EVERYBODY if owner is None else owner, hour_of(SystemClock().now())
-        rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, KEPT_HOURS)
+        owner_or_all, this_hour = ALL_OWNERS if owner is None else owner, hour_of(SystemClock().now())
+        rows = await self._session.query("counts", list(hours), owner_or_all, this_hour, RETAINED_HOURS)
         return {(hour, name): int(number) for hour, name, number in rows}
 
     async def output_bytes(self, owner: str) -> int:
         return int((await self._session.query("output_bytes", owner))[0][0])
 
-    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
-        rows = await self._session.query("waiting", owner, microseconds(now), COUNTED_UP_TO)
+    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
+        rows = await self._session.query("waiting", owner, to_microseconds(now), MAX_COUNTED)
         timed, ready, parked, stranded = rows[0]
-        return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
+        return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._session.read(lambda connection: read_stranded(connection, owner, limit))
@@ -151,65 +151,69 @@ class ServedBook:
         )
 
     async def nodes(self) -> tuple[Node, ...]:
-        return tuple(node_from(row) for row in await self._session.query("all_nodes"))
+        return tuple(decode_node(row) for row in await self._session.query("all_nodes"))
 
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
-        async def work(connection: Link) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
+        async def work(connection: Connection) -> bool:
             if not await connection.query("lock_node", node):
                 return False
             await connection.query("drain", int(draining), node)
-            await write_beside(connection, attached_records)
+            await write_attached_records(connection, attached_records)
             return True
 
         return await self._session.transact(work)
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
-        async def work(connection: Link) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
+        async def work(connection: Connection) -> None:
             await connection.query("set_lane", name, limit)
-            unit = Draft(Gathered(Familiar(), {}))
+            unit = UnitOfWork(LoadedFacts(TaskCache(), {}))
             unit.offer_slots(name)
             unit.batches.attached_records += attached_records
             await unit.flush(connection)
 
         await self._session.transact(work)
 
-    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
-        async def work(connection: Link) -> None:
+    async def block_owner(
+        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
+    ) -> None:
+        async def work(connection: Connection) -> None:
             if reason is None:
                 await connection.query("unblock_owner", owner)
             else:
                 await connection.query("block_owner", owner, reason)
-            await write_beside(connection, attached_records)
+            await write_attached_records(connection, attached_records)
 
         await (self._session.transact if attached_records else self._session.run_statement)(work)
 
 
-async def add_to(connection: Link, changes: Sequence[Change]) -> None:
+async def add_tasks(connection: Connection, changes: Sequence[Change]) -> None:
     """Add new tasks within the transaction that the connection is in."""
     numbers = [number for (number,) in await connection.query("task_numbers", len(changes))]
     if any(change.new_runs for change in changes):
-        unit = Draft(Gathered(Familiar(), {}))
+        unit = UnitOfWork(LoadedFacts(TaskCache(), {}))
         for number, change in zip(numbers, changes, strict=True):
             await unit.add_task(connection, number, change)
         await unit.flush(connection)
     else:
-        batches = Sheets()
+        batches = RowBatches()
         for number, change in zip(numbers, changes, strict=True):
             batches.add_task(number, change)
         await batches.write(connection)
         if batches.attached_records:
-            await write_beside(connection, batches.attached_records)
+            await write_attached_records(connection, batches.attached_records)
 
 
-async def _create(connection: Link, key: str, change: Change) -> Facts | None:
+async def _create(connection: Connection, key: str, change: Change) -> Facts | None:
     if change.task is None:
         raise StoreError(f"There is no task with the key {key}, and no new one was made.")
-    await add_to(connection, [change])
+    await add_tasks(connection, [change])
     return await _read_task_facts(connection, "task_version_by_id", [change.task.id], None)
 
 
-async def _read_task_facts(connection: Link, statement: str, values: list[str], owner: str | None) -> Facts | None:
+async def _read_task_facts(
+    connection: Connection, statement: str, values: list[str], owner: str | None
+) -> Facts | None:
     rows: list[Row] = await connection.query(statement, *values)
     if not rows or owner not in (None, rows[0][1]):
         return None
-    return (await facts_of(connection, [(rows[0][0], rows[0][2])], with_lanes=True))[0]
+    return (await read_facts(connection, [(rows[0][0], rows[0][2])], with_lanes=True))[0]

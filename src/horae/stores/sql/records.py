@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from ...model.ids import microseconds
-from ...model.page import LARGEST_PAGE, Page
-from ...ports.records import Record, Writing
-from ..codec.rows import AFTER_ALL_KEYS, record_from
-from .attached_records import write_in_order
-from .connection import Link
+from ...model.ids import to_microseconds
+from ...model.page import MAX_PAGE_SIZE, Page
+from ...ports.records import Record, RecordWrite
+from ..codec.rows import AFTER_ALL_KEYS, decode_record
+from .attached_records import write_in_key_order
+from .connection import Connection
 from .transactions import Session
 
 
@@ -18,21 +18,21 @@ class _RecordChangedError(Exception):
     """A record was changed concurrently; raising this rolls the transaction back."""
 
 
-class ServedRecords:
+class SQLRecords:
     _session: Session
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
         rows = await self._session.query("get_record", kind, key)
-        record = record_from(rows[0]) if rows else None
+        record = decode_record(rows[0]) if rows else None
         return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        return await self.write_records((Writing(record, replacing),))
+        return await self.write_records((RecordWrite(record, replacing),))
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
-        return await self.write_records((Writing(Record(kind, key, "", ""), version, dropped=True),))
+        return await self.write_records((RecordWrite(Record(kind, key, "", ""), version, dropped=True),))
 
-    async def write_records(self, writings: Sequence[Writing]) -> bool:
+    async def write_records(self, writings: Sequence[RecordWrite]) -> bool:
         given = tuple(writings)
         if len(given) == 1:
             return await self._session.run_statement(lambda connection: connection.write_records(given)) is None
@@ -45,7 +45,7 @@ class ServedRecords:
     async def records(
         self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
     ) -> Page[Record]:
-        size = min(limit, LARGEST_PAGE)
+        size = min(limit, MAX_PAGE_SIZE)
         cursor = after if after is not None else AFTER_ALL_KEYS if newest else ""
         values = (kind, cursor, size + 1)
         if owner is None:
@@ -53,16 +53,16 @@ class ServedRecords:
         else:
             statement = "newest_records_page_of_owner" if newest else "records_page_of_owner"
             rows = await self._session.query(statement, *values, owner)
-        items = tuple(record_from(row) for row in rows[:size])
+        items = tuple(decode_record(row) for row in rows[:size])
         return Page(items, items[-1].key if items and len(rows) > size else None)
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
-        at = microseconds(now)
+        at = to_microseconds(now)
         if not (await self._session.query("something_expired", at))[0][0]:
             return 0
         return len(await self._session.transact(lambda connection: connection.query("drop_expired", at, limit)))
 
 
-async def _write_all_or_none(connection: Link, writings: Sequence[Writing]) -> None:
-    if await write_in_order(connection, writings) is not None:
+async def _write_all_or_none(connection: Connection, writings: Sequence[RecordWrite]) -> None:
+    if await write_in_key_order(connection, writings) is not None:
         raise _RecordChangedError

@@ -7,24 +7,24 @@ from typing import Any, Final
 
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.refusals import refuse
-from ...model.run import LIVE, Run
-from ...model.task import FRESH
-from ..codec.rows import Row, entry_values, event_values, run_values, standing_values, task_values
-from ..counter_deltas import Counting
-from .connection import Link
+from ...model.run import LIVE_STATES, Run
+from ...model.task import NEW_TASK_STATUS
+from ..codec.rows import Row, encode_entry, encode_event, encode_run, encode_status, encode_task
+from ..counter_deltas import CounterDeltas
+from .connection import Connection
 
 TASK_COLUMNS: Final = 14
-STANDING_COLUMNS: Final = 14
+STATUS_COLUMNS: Final = 14
 ENTRY_COLUMNS: Final = 20
 RUN_COLUMNS: Final = 27
 STARTED_COLUMNS: Final = 12
 ENDED_COLUMNS: Final = 8
-_FRESH_VALUES: Final = standing_values(0, 1, FRESH)[2:-1]
+_FRESH_VALUES: Final = encode_status(0, 1, NEW_TASK_STATUS)[2:-1]
 
 
-class Sheets(Counting):
+class RowBatches(CounterDeltas):
     """Collects rows per table. A flat list holds the values of all rows, one row after the other, as `write_rows` takes
     them."""
 
@@ -55,7 +55,7 @@ class Sheets(Counting):
         self.emptied_agendas: dict[int, None] = {}
         """Tasks whose agenda is cleared first; rows of `entries` are written after that."""
         self.deleted_tasks: list[int] = []
-        self.attached_records: list[Writing] = []
+        self.attached_records: list[RecordWrite] = []
         """Written after everything else, so that their locks are held for the shortest time."""
 
     def add_task(self, number: int, change: Change) -> None:
@@ -63,43 +63,43 @@ class Sheets(Counting):
         task = change.task
         if task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
-        self.new_tasks += (number, *task_values(task))
-        if change.status is FRESH and not change.new_runs:
+        self.new_tasks += (number, *encode_task(task))
+        if change.status is NEW_TASK_STATUS and not change.new_runs:
             self.new_statuses += (number, 1, *_FRESH_VALUES)
             self.count_new_task(task.owner)
         else:
-            standing = change.status or FRESH
-            self.new_statuses += standing_values(number, 1, standing)[:-1]
+            standing = change.status or NEW_TASK_STATUS
+            self.new_statuses += encode_status(number, 1, standing)[:-1]
             self.count_change(task.owner, None, change._replace(status=standing))
         for entry in change.put:
-            self.entries[number, entry.slot] = entry_values(number, entry)
-        self.events += map(event_values, change.events)
+            self.entries[number, entry.slot] = encode_entry(number, entry)
+        self.events += map(encode_event, change.events)
         self.attached_records += change.attached
 
     def add_run(self, number: int, run: Run) -> None:
-        if run.state in LIVE:
-            self.new_runs[run.id] = run_values(number, run)
+        if run.state in LIVE_STATES:
+            self.new_runs[run.id] = encode_run(number, run)
             for lane in run.lanes:
                 self.taken_slots += (lane, run.id)
         else:
-            self.ledger_runs[run.id] = run_values(number, run)
+            self.ledger_runs[run.id] = encode_run(number, run)
 
     def update_run(self, number: int, before: Run, run: Run) -> None:
-        if run.state in LIVE:
-            (self.new_runs if run.id in self.new_runs else self.changed_live_runs)[run.id] = run_values(number, run)
+        if run.state in LIVE_STATES:
+            (self.new_runs if run.id in self.new_runs else self.changed_live_runs)[run.id] = encode_run(number, run)
         else:
             self.changed_live_runs.pop(run.id, None)
             if self.new_runs.pop(run.id, None) is None:
                 self.removed_live_runs[run.id] = None
-            self.ledger_runs[run.id] = run_values(number, run)
-        lanes = run.lanes if run.state in LIVE else ()
+            self.ledger_runs[run.id] = encode_run(number, run)
+        lanes = run.lanes if run.state in LIVE_STATES else ()
         if before.lanes != lanes:
             for lane in before.lanes:
                 self.freed_slots += (lane, run.id)
             for lane in lanes:
                 self.taken_slots += (lane, run.id)
 
-    async def write(self, connection: Link) -> None:
+    async def write(self, connection: Connection) -> None:
         """Write all batches. Events come last: some servers hand out event numbers to one transaction at a time."""
         await self._write_tasks(connection)
         await self._write_entries(connection)
@@ -111,19 +111,19 @@ class Sheets(Counting):
         if self.events:
             await connection.write_events(self.events)
 
-    async def _write_tasks(self, connection: Link) -> None:
+    async def _write_tasks(self, connection: Connection) -> None:
         if self.new_tasks or self.edited_tasks:
             await self._refuse_clashes(connection)
         if self.new_tasks:
             await connection.write_rows("insert_tasks", TASK_COLUMNS, self.new_tasks)
-            await connection.write_rows("insert_statuses", STANDING_COLUMNS, self.new_statuses)
+            await connection.write_rows("insert_statuses", STATUS_COLUMNS, self.new_statuses)
         for row in self.edited_tasks:
             await connection.query("update_task", *row)
         if self.statuses:
             standings = [value for row in self.statuses.values() for value in row]
-            await connection.write_rows("put_statuses", STANDING_COLUMNS, standings)
+            await connection.write_rows("put_statuses", STATUS_COLUMNS, standings)
 
-    async def _refuse_clashes(self, connection: Link) -> None:
+    async def _refuse_clashes(self, connection: Connection) -> None:
         """Raise if an id or a key belongs to another task or occurs twice. Two concurrent transactions with the same key
         collide at the unique index; the one that waited there is retried."""
         values = self.new_tasks
@@ -143,7 +143,7 @@ class Sheets(Counting):
             if key is not None and keys.setdefault((owner, key), number) != number:
                 raise _refuse_taken_key(key)
 
-    async def _write_entries(self, connection: Link) -> None:
+    async def _write_entries(self, connection: Connection) -> None:
         if self.emptied_agendas:
             await connection.query("delete_entries_of_tasks", list(self.emptied_agendas))
         dropped = [key for key, row in self.entries.items() if row is None]
@@ -153,7 +153,7 @@ class Sheets(Counting):
         if put:
             await connection.write_rows("put_entries", ENTRY_COLUMNS, put)
 
-    async def _write_runs(self, connection: Link) -> None:
+    async def _write_runs(self, connection: Connection) -> None:
         if self.started_runs:
             await connection.write_rows("insert_started_runs", STARTED_COLUMNS, self.started_runs)
         if self.new_runs:
@@ -165,15 +165,17 @@ class Sheets(Counting):
         if self.removed_live_runs:
             await connection.query("drop_live_runs", list(self.removed_live_runs))
         if self.ledger_runs:
-            await connection.write_rows("insert_runs", RUN_COLUMNS, _flatten(self.ledger_runs.values(), with_stray_flag=True))
+            await connection.write_rows(
+                "insert_runs", RUN_COLUMNS, _flatten(self.ledger_runs.values(), with_stray_flag=True)
+            )
 
-    async def _write_lane_slots(self, connection: Link) -> None:
+    async def _write_lane_slots(self, connection: Connection) -> None:
         if self.freed_slots:
             await connection.query("delete_lane_slots", self.freed_slots[0::2], self.freed_slots[1::2])
         if self.taken_slots:
             await connection.write_rows("insert_lane_slots", 2, self.taken_slots)
 
-    async def _write_counts(self, connection: Link) -> None:
+    async def _write_counts(self, connection: Connection) -> None:
         rows = self.delta_rows()
         if rows:
             await connection.write_rows("insert_counter_deltas", 4, [value for row in rows for value in row])

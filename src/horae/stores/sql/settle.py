@@ -9,22 +9,22 @@ from typing import Any, TypeAlias
 from ...errors import StoreError
 from ...model.change import NOTHING, Change, Facts, RunDecision, SettleDecision
 from ...model.outcome import Settlement
-from ...model.run import LIVE, Run, RunState
-from ..task_cache import Familiar
-from .connection import Link
-from .load_facts import Gathered
+from ...model.run import LIVE_STATES, Run, RunState
+from ..task_cache import TaskCache
+from .connection import Connection
+from .load_facts import LoadedFacts
 from .transactions import Session
-from .unit_of_work import Draft
+from .unit_of_work import UnitOfWork
 
-Wish: TypeAlias = tuple[str, int | None, Any]
+RunUpdate: TypeAlias = tuple[str, int | None, Any]
 """Run id, fencing token that must match (None: any), and the argument for the decision."""
-Told: TypeAlias = Callable[[Facts, Run, Any], Change]
+RunUpdateDecision: TypeAlias = Callable[[Facts, Run, Any], Change]
 
 
-class Carrier:
+class RunUpdater:
     """Applies decisions to live runs; a run with another token, or that is no longer live, is reported as stale."""
 
-    def __init__(self, session: Session, cache: Familiar) -> None:
+    def __init__(self, session: Session, cache: TaskCache) -> None:
         self._session = session
         self._task_cache = cache
 
@@ -43,7 +43,7 @@ class Carrier:
             started.add(run.id)
             return Change(updated_runs=(run._replace(state=RunState.RUNNING, started=now),))
 
-        async def work(connection: Link) -> Draft:
+        async def work(connection: Connection) -> UnitOfWork:
             # Forget the runs of an attempt that was rolled back and retried.
             started.clear()
             return (await self._apply_in(connection, [(*claim, None) for claim in claims], begin))[1]
@@ -59,7 +59,7 @@ class Carrier:
                 raise StoreError(f"The run {run.id} was to be recovered, but is still held by {node}.")
             return change
 
-        async def work(connection: Link) -> tuple[int, Draft] | None:
+        async def work(connection: Connection) -> tuple[int, UnitOfWork] | None:
             # The node's row stays locked until the commit: a node that only seemed dead can claim nothing meanwhile.
             if await connection.query("lock_node", node) != [(renewals,)]:
                 return None
@@ -77,18 +77,20 @@ class Carrier:
         unit.update_cache(self._task_cache)
         return recovered
 
-    async def _apply(self, updates: Sequence[Wish], decide: Told) -> frozenset[str]:
+    async def _apply(self, updates: Sequence[RunUpdate], decide: RunUpdateDecision) -> frozenset[str]:
         stale, unit = await self._session.transact(lambda connection: self._apply_in(connection, updates, decide))
         unit.update_cache(self._task_cache)
         return stale
 
-    async def _apply_in(self, connection: Link, updates: Sequence[Wish], decide: Told) -> tuple[frozenset[str], Draft]:
+    async def _apply_in(
+        self, connection: Connection, updates: Sequence[RunUpdate], decide: RunUpdateDecision
+    ) -> tuple[frozenset[str], UnitOfWork]:
         """Return the ids of stale runs and the unit of work. A retried transaction builds a new one; only the last was
         written."""
         stale: set[str] = set()
         tasks = await self._tasks_of(connection, [update[0] for update in updates])
         loaded = await self._load(connection, tasks)
-        unit = Draft(loaded)
+        unit = UnitOfWork(loaded)
         for run_id, token, argument in updates:
             known = loaded.tasks.get(tasks.get(run_id, 0))
             run = None if known is None else known.find_run(run_id)[0]
@@ -105,7 +107,7 @@ class Carrier:
         await unit.flush(connection)
         return frozenset(stale), unit
 
-    async def _tasks_of(self, connection: Link, run_ids: Sequence[str]) -> dict[str, int]:
+    async def _tasks_of(self, connection: Connection, run_ids: Sequence[str]) -> dict[str, int]:
         """Map these run ids to task numbers; runs that are not live are left out."""
         task_numbers = self._task_cache.task_numbers_of_runs(run_ids)
         if len(task_numbers) < len(run_ids):
@@ -113,10 +115,10 @@ class Carrier:
             task_numbers.update(await connection.query("tasks_of_runs", unknown))
         return task_numbers
 
-    async def _load(self, connection: Link, tasks: dict[str, int]) -> Gathered:
+    async def _load(self, connection: Connection, tasks: dict[str, int]) -> LoadedFacts:
         numbers = sorted(set(tasks.values()))
         rows = await connection.query("lock_tasks", numbers) if numbers else []
-        loaded = Gathered(self._task_cache, {number: version for number, version, _ in rows})
+        loaded = LoadedFacts(self._task_cache, {number: version for number, version, _ in rows})
         alone = all(row[2] for row in rows)
         await loaded.read_tasks(connection)
         await loaded.read_entries(connection, list(loaded.tasks))
@@ -125,4 +127,4 @@ class Carrier:
 
 
 def _is_released(moved: Run, run: Run, node: str) -> bool:
-    return moved.id == run.id and (moved.state not in LIVE or moved.node != node)
+    return moved.id == run.id and (moved.state not in LIVE_STATES or moved.node != node)

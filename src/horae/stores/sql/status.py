@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Self
 from ...clock import Clock
 
 
-class Asked(NamedTuple):
+class RequestInstant(NamedTuple):
     """Instant at which a request was sent, by the wall clock and the steady clock of this machine."""
 
     wall: datetime
@@ -25,7 +25,7 @@ class Asked(NamedTuple):
         return server_time - self.wall - timedelta(seconds=(clock.steady() - self.steady) / 2)
 
 
-class ServerCondition(NamedTuple):
+class ServerStatus(NamedTuple):
     kind: str
     """PostgreSQL, MySQL or MariaDB."""
     version: str

@@ -7,32 +7,32 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 from ...errors import StoreUnavailable
-from ..task_cache import Familiar
-from .agenda import ServedAgenda
+from ..task_cache import TaskCache
+from .agenda import SQLAgenda
 from .claim import Claimer
-from .connection import Door
-from .journal import ServedJournal
-from .queries import ServedBook
-from .records import ServedRecords
-from .settle import Carrier
+from .connection import ConnectionFactory
+from .journal import SQLJournal
+from .queries import SQLBook
+from .records import SQLRecords
+from .settle import RunUpdater
 from .transactions import Session
-from .transfer import ServedMoving
-from .upkeep import ServedUpkeep
+from .transfer import SQLTransfer
+from .upkeep import SQLUpkeep
 
-SLICE: Final = 256
+MAX_CLAIM_SLICE: Final = 256
 """Largest claim slice. Row locks block only claims of the same tasks, so it may be larger than in a SQLite file."""
 
 
-class ServedStore(ServedAgenda, ServedBook, ServedUpkeep, ServedRecords, ServedJournal, ServedMoving, ABC):
+class SQLStore(SQLAgenda, SQLBook, SQLUpkeep, SQLRecords, SQLJournal, SQLTransfer, ABC):
     """Can be shared by any number of processes on any number of machines. Once closed, a store cannot be reopened."""
 
-    def __init__(self, factory: Door, connections: int, slice_size: int = SLICE) -> None:
+    def __init__(self, factory: ConnectionFactory, connections: int, slice_size: int = MAX_CLAIM_SLICE) -> None:
         self._factory = factory
-        self._task_cache = Familiar()
+        self._task_cache = TaskCache()
         # A new connection may reach another server (failover) that lacks the last commits: the cache is cleared.
         self._session = Session(factory, connections, self._task_cache.clear)
         self._claimer = Claimer(self._session, self._task_cache, slice_size)
-        self._run_updater = Carrier(self._session, self._task_cache)
+        self._run_updater = RunUpdater(self._session, self._task_cache)
         self._lifecycle_lock = asyncio.Lock()
         self._opened = self._closed = False
 

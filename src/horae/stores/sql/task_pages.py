@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...model.counts import STATE
-from ...model.page import LARGEST_PAGE
+from ...model.counts import STATE_PREFIX
+from ...model.page import MAX_PAGE_SIZE
 from ...model.task import TaskState
 from ...ports.store import TaskFilter
 from ..codec.json_codecs import encode
 from ..codec.rows import Row
-from .connection import Link
+from .connection import Connection
 
-_COUNT_LIMIT: Final = LARGEST_PAGE
+_COUNT_LIMIT: Final = MAX_PAGE_SIZE
 """Upper limit when the tasks of a label are counted: a label with this many tasks fills a page quickly anyway."""
 
 
-async def task_rows(connection: Link, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
+async def read_task_rows(connection: Connection, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
     """Return number and version of the next `limit` tasks after the task number `after`."""
     values = (
         after,
@@ -42,7 +42,7 @@ async def task_rows(connection: Link, task_filter: TaskFilter, after: int, limit
     return await connection.query("tasks_page", *values)
 
 
-async def _find_rarest_label(connection: Link, task_filter: TaskFilter, *, compared: bool) -> tuple[str, int]:
+async def _find_rarest_label(connection: Connection, task_filter: TaskFilter, *, compared: bool) -> tuple[str, int]:
     """Return the label with the fewest tasks, and that count. A single label is not counted unless `compared`."""
     labels = [encode(label) for label in task_filter.labels]
     if len(labels) == 1 and not compared:
@@ -55,18 +55,20 @@ async def _find_rarest_label(connection: Link, task_filter: TaskFilter, *, compa
     return label, count
 
 
-async def _should_read_by_state(connection: Link, task_filter: TaskFilter) -> bool:
+async def _should_read_by_state(connection: Connection, task_filter: TaskFilter) -> bool:
     """Whether to read by state: all wanted states have an index, and fewer tasks are in them than the owner has."""
     if task_filter.states is None or TaskState.ACTIVE in task_filter.states:
         return False
     if task_filter.owner is None:
         return True
-    names = [STATE + state for state in sorted(task_filter.states)]
+    names = [STATE_PREFIX + state for state in sorted(task_filter.states)]
     owner_tasks, state_tasks = (await connection.query("tasks_of_owner_and_in_states", task_filter.owner, names))[0]
     return bool(owner_tasks > state_tasks)
 
 
-async def _read_by_state(connection: Link, task_filter: TaskFilter, values: tuple[Any, ...], limit: int) -> list[Row]:
+async def _read_by_state(
+    connection: Connection, task_filter: TaskFilter, values: tuple[Any, ...], limit: int
+) -> list[Row]:
     """Read each state by its index, in task order, and merge: any state may have many tasks."""
     rows: list[Row] = []
     for state in task_filter.states or ():

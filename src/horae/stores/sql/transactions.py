@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 from ...errors import StoreUnavailable
 from ..codec.rows import Row
-from ..loop_thread import OwnLoop
-from .connection import Door, Link
-from .connection_pool import Pool
+from ..loop_thread import LoopThread
+from .connection import Connection, ConnectionFactory
+from .connection_pool import ConnectionPool
 
 _T = TypeVar("_T")
 
@@ -26,15 +26,15 @@ class Session:
     they never wait for the main loop. `on_connect` is called after each new connection, before it is used."""
 
     def __init__(
-        self, factory: Door, pool_size: int = _CONNECTIONS, on_connect: Callable[[], None] = lambda: None
+        self, factory: ConnectionFactory, pool_size: int = _CONNECTIONS, on_connect: Callable[[], None] = lambda: None
     ) -> None:
         self._factory = factory
         self._on_connect = on_connect
         self._pool_size = pool_size
         self._home_loop: asyncio.AbstractEventLoop | None = None
-        self._pool: Pool | None = None
-        self._side_loop: OwnLoop | None = None
-        self._side_pool: Pool | None = None
+        self._pool: ConnectionPool | None = None
+        self._side_loop: LoopThread | None = None
+        self._side_pool: ConnectionPool | None = None
         self._loop_lock = threading.Lock()
         self.transactions = 0
 
@@ -44,7 +44,7 @@ class Session:
 
     def start(self) -> None:
         self._home_loop = asyncio.get_running_loop()
-        self._pool = Pool(self._factory, self._pool_size, self._on_connect)
+        self._pool = ConnectionPool(self._factory, self._pool_size, self._on_connect)
 
     async def stop(self) -> None:
         with self._loop_lock:
@@ -57,29 +57,29 @@ class Session:
         if pool is not None:
             await pool.close()
 
-    async def transact(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
+    async def transact(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run `work` in one transaction and commit it. `work` is called up to six times: again whenever the server aborted
         the transaction because of a concurrent one."""
         return await self._dispatch(lambda pool: self._transact(pool, work))
 
-    async def read(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
+    async def read(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run `work` in a read-only transaction on one snapshot."""
         return await self._dispatch(lambda pool: self._read(pool, work))
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         """Run one named statement in autocommit mode."""
 
-        async def work(pool: Pool) -> list[Row]:
+        async def work(pool: ConnectionPool) -> list[Row]:
             async with pool.acquire() as connection:
                 return await connection.query(name, *values)
 
         return await self._dispatch(work)
 
-    async def run_statement(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
+    async def run_statement(self, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         """Run `work`, which executes a single statement, in autocommit mode; it is retried like a transaction."""
         return await self._dispatch(lambda pool: self._run_statement(pool, work))
 
-    async def _dispatch(self, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:
+    async def _dispatch(self, work: Callable[[ConnectionPool], Coroutine[Any, Any, _T]]) -> _T:
         if self._pool is None:
             raise StoreUnavailable("The store is closed.")
         if asyncio.get_running_loop() is self._home_loop:
@@ -87,19 +87,21 @@ class Session:
         loop, pool = self._get_side_loop()
         return await asyncio.wrap_future(loop.submit(self._run_translated(pool, work)))
 
-    def _get_side_loop(self) -> tuple[OwnLoop, Pool]:
+    def _get_side_loop(self) -> tuple[LoopThread, ConnectionPool]:
         """Return the side loop and its pool, created on first use; safe to call from several threads."""
         with self._loop_lock:
             if self._pool is None:
                 raise StoreUnavailable("The store is closed.")
             if self._side_loop is None or self._side_pool is None:
                 self._side_loop, self._side_pool = (
-                    OwnLoop("horae-store"),
-                    Pool(self._factory, _SIDE_CONNECTIONS, self._on_connect),
+                    LoopThread("horae-store"),
+                    ConnectionPool(self._factory, _SIDE_CONNECTIONS, self._on_connect),
                 )
             return self._side_loop, self._side_pool
 
-    async def _run_translated(self, pool: Pool, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:
+    async def _run_translated(
+        self, pool: ConnectionPool, work: Callable[[ConnectionPool], Coroutine[Any, Any, _T]]
+    ) -> _T:
         try:
             return await work(pool)
         except Exception as error:
@@ -110,7 +112,7 @@ class Session:
                 pool.discard_idle()
             raise translated from error
 
-    async def _transact(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
+    async def _transact(self, pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         for tries_left in range(_MAX_TRIES - 1, -1, -1):
             async with pool.acquire() as connection:
                 try:
@@ -129,7 +131,7 @@ class Session:
                 return result
         raise AssertionError
 
-    async def _run_statement(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
+    async def _run_statement(self, pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         for tries_left in range(_MAX_TRIES - 1, -1, -1):
             try:
                 async with pool.acquire() as connection:
@@ -142,7 +144,7 @@ class Session:
             return result
         raise AssertionError
 
-    async def _rollback(self, connection: Link, error: Exception) -> None:
+    async def _rollback(self, connection: Connection, error: Exception) -> None:
         """Roll back, or abandon a connection that may be lost: a rollback on it could wait for another timeout."""
         try:
             if isinstance(self._factory.translate_error(error), StoreUnavailable):
@@ -152,7 +154,7 @@ class Session:
         except Exception:  # noqa: BLE001 - the first error is the one to report
             connection.abandon()
 
-    async def _read(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
+    async def _read(self, pool: ConnectionPool, work: Callable[[Connection], Awaitable[_T]]) -> _T:
         async with pool.acquire() as connection:
             try:
                 await connection.begin_read_only()

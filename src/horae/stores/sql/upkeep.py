@@ -7,25 +7,25 @@ from datetime import datetime
 
 from ...clock import SystemClock
 from ...errors import StoreError
-from ...model.counts import KEPT_HOURS, hour_of
-from ...ports.store import Trimmed
-from .connection import Link
-from .event_reader import ServedFeed
-from .retention import Search, remove
+from ...model.counts import RETAINED_HOURS, hour_of
+from ...ports.store import TrimResult
+from .connection import Connection
+from .event_reader import SQLFeed
+from .retention import RetentionScan, remove_rows
 from .transactions import Session
 
 
-class ServedUpkeep(ServedFeed):
+class SQLUpkeep(SQLFeed):
     _session: Session
 
-    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
         await self._number_events()
-        batch = await Search(self._session, before, keep_runs, limit).find(after)
+        batch = await RetentionScan(self._session, before, keep_runs, limit).find(after)
         if batch.has_counts:
             await self._session.transact(_compact_counters)
         if not batch.has_rows:
-            return Trimmed(more=batch.more, after=batch.cursor.encoded)
-        return await self._session.transact(lambda connection: remove(connection, batch, before))
+            return TrimResult(more=batch.more, after=batch.cursor.encoded)
+        return await self._session.transact(lambda connection: remove_rows(connection, batch, before))
 
     async def check(self) -> tuple[str, ...]:
         return await self._session.read(_find_problems)
@@ -44,13 +44,13 @@ class ServedUpkeep(ServedFeed):
         await self._session.query("write_metadata", name, value)
 
 
-async def _compact_counters(connection: Link) -> None:
+async def _compact_counters(connection: Connection) -> None:
     await connection.query("sum_counter_deltas")
-    await connection.query("delete_old_counters", hour_of(SystemClock().now()), KEPT_HOURS)
+    await connection.query("delete_old_counters", hour_of(SystemClock().now()), RETAINED_HOURS)
     await connection.query("drop_unused_lanes")
 
 
-async def _find_problems(connection: Link) -> tuple[str, ...]:
+async def _find_problems(connection: Connection) -> tuple[str, ...]:
     problems: list[str] = []
     for name, describe in _CHECKS:
         # A query may return a task once for each of its labels.

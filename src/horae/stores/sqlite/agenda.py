@@ -7,17 +7,17 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ...model.change import FireDecision, RunDecision, SettleDecision
-from ...model.ids import microseconds
+from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
-from ...ports.store import Claim, Extension, Node, Order
-from ..codec.json_codecs import decode, instants
-from ..codec.rows import node_from, node_values, span_microseconds
+from ...ports.store import CancelRequest, Claim, LeaseRenewal, Node
+from ..codec.json_codecs import decode, instant_of
+from ..codec.rows import decode_node, duration_microseconds, encode_node
 from .claim import Claimer
-from .connection import Link
-from .lane_state import named
+from .connection import SqliteConnection
+from .lane_state import bind_names
 from .readers import Readers
-from .settle import Carrier
+from .settle import RunUpdater
 from .statements import sql
 from .writer import Writer
 
@@ -34,7 +34,7 @@ class SQLiteAgenda:
     _writer: Writer
     _readers: Readers
     _claimer: Claimer
-    _run_updater: Carrier
+    _run_updater: RunUpdater
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         claimer = self._claimer
@@ -69,11 +69,11 @@ class SQLiteAgenda:
     async def admit(self, routes: Collection[str]) -> int:
         if not routes:
             return 0
-        route_names = named(sorted(routes))
+        route_names = bind_names(sorted(routes))
         if not (await self._readers.query(_HAS_PARKED_ENTRIES, (route_names,)))[0][0]:
             return 0
 
-        def work(connection: Link) -> int:
+        def work(connection: SqliteConnection) -> int:
             connection.query(_UNPARK_ROUTES, (route_names,))
             return connection.changed_rows
 
@@ -83,11 +83,11 @@ class SQLiteAgenda:
         return tuple((run_id, token) for run_id, token in await self._readers.query(_LIVE_RUNS_OF_NODE, (node,)))
 
     async def join(self, node: Node) -> None:
-        row = node_values(node)
+        row = encode_node(node)
         await self._writer.submit(lambda connection: connection.query(_JOIN, row))
 
-    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
-        bindings = {"node": node, "now": microseconds(now), "load": load, "offset": span_microseconds(offset)}
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> LeaseRenewal:
+        bindings = {"node": node, "now": to_microseconds(now), "load": load, "offset": duration_microseconds(offset)}
         return await self._writer.submit(lambda connection: _extend(connection, bindings), autocommit=True)
 
     async def leave(self, node: str) -> None:
@@ -100,18 +100,18 @@ class SQLiteAgenda:
 
 def _earliest(timed: int | None, ready: int | None) -> datetime | None:
     heads = [due for due in (timed, ready) if due is not None]
-    return instants[min(heads)] if heads else None
+    return instant_of[min(heads)] if heads else None
 
 
-def _extend(connection: Link, bindings: dict[str, object]) -> Extension:
+def _extend(connection: SqliteConnection, bindings: dict[str, object]) -> LeaseRenewal:
     rows = connection.query(_EXTEND, bindings)
     if not rows:
-        return Extension(held=False)
+        return LeaseRenewal(held=False)
     draining, orders, nodes, timed, ready = rows[0]
-    return Extension(
+    return LeaseRenewal(
         held=True,
-        cancel_requests=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
-        nodes=tuple(node_from(row) for row in decode(nodes)),
+        cancel_requests=tuple(CancelRequest(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+        nodes=tuple(decode_node(row) for row in decode(nodes)),
         next_due=_earliest(timed, ready),
         draining=bool(draining),
     )

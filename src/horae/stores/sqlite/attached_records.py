@@ -6,37 +6,37 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.refusals import refuse
-from ..codec.rows import expiry
-from .connection import Link
-from .statements import Bulk, sql
+from ..codec.rows import encode_expiry
+from .connection import SqliteConnection
+from .statements import BulkStatement, sql
 
 _INSERT: Final = sql("insert_record")
-_INSERT_MANY: Final = Bulk("insert_records", 5)
+_INSERT_MANY: Final = BulkStatement("insert_records", 5)
 _UPDATE: Final = sql("update_record")
 _DROP: Final = sql("drop_record")
-_DROP_MANY: Final = Bulk("drop_records", 3)
+_DROP_MANY: Final = BulkStatement("drop_records", 3)
 
 
-def write_one(connection: Link, writing: Writing) -> bool:
+def write_record(connection: SqliteConnection, writing: RecordWrite) -> bool:
     """Write one record; returns False, without a write, if the stored version is not the one it replaces."""
     (kind, key, owner, body, _, expires), replacing, dropped = writing
     if dropped:
         return bool(connection.query(_DROP, (kind, key, replacing)))
     if replacing is None:
-        return bool(connection.query(_INSERT, (kind, key, owner, body, expiry(expires))))
-    return bool(connection.query(_UPDATE, (owner, body, expiry(expires), kind, key, replacing)))
+        return bool(connection.query(_INSERT, (kind, key, owner, body, encode_expiry(expires))))
+    return bool(connection.query(_UPDATE, (owner, body, encode_expiry(expires), kind, key, replacing)))
 
 
-def write_beside(connection: Link, writings: Iterable[Writing]) -> None:
+def write_attached_records(connection: SqliteConnection, writings: Iterable[RecordWrite]) -> None:
     """Write all records; raises a `record_changed` refusal if one was changed, which rolls the request back."""
     changed = _write_grouped(connection, writings)
     if changed is not None:
         raise refuse("record_changed", kind=changed.record.kind, key=changed.record.key)
 
 
-def write_together(connection: Link, writings: Iterable[Writing]) -> bool:
+def write_all_or_none(connection: SqliteConnection, writings: Iterable[RecordWrite]) -> bool:
     """Write all records or none, in a savepoint of the open transaction; returns whether they were written."""
     connection.query("SAVEPOINT records")
     written = _write_grouped(connection, writings) is None
@@ -46,7 +46,7 @@ def write_together(connection: Link, writings: Iterable[Writing]) -> bool:
     return written
 
 
-def _write_grouped(connection: Link, writings: Iterable[Writing]) -> Writing | None:
+def _write_grouped(connection: SqliteConnection, writings: Iterable[RecordWrite]) -> RecordWrite | None:
     """Write in order, consecutive writes of one kind in one statement, and return the first with a version conflict.
 
     After a conflict some of the other records may have been written; the caller rolls back.
@@ -58,31 +58,31 @@ def _write_grouped(connection: Link, writings: Iterable[Writing]) -> Writing | N
     return None
 
 
-def _writer_for(writing: Writing) -> Callable[[Link, Sequence[Writing]], Writing | None]:
+def _writer_for(writing: RecordWrite) -> Callable[[SqliteConnection, Sequence[RecordWrite]], RecordWrite | None]:
     if writing.dropped:
         return _drop
     return _insert if writing.replacing is None else _update
 
 
-def _insert(connection: Link, writings: Sequence[Writing]) -> Writing | None:
+def _insert(connection: SqliteConnection, writings: Sequence[RecordWrite]) -> RecordWrite | None:
     values: list[Any] = []
     for (kind, key, owner, body, _, expires), _, _ in writings:
-        values += (kind, key, owner, body, expiry(expires))
+        values += (kind, key, owner, body, encode_expiry(expires))
     return _first_unwritten(writings, connection.write_returning(_INSERT_MANY, values))
 
 
-def _drop(connection: Link, writings: Sequence[Writing]) -> Writing | None:
+def _drop(connection: SqliteConnection, writings: Sequence[RecordWrite]) -> RecordWrite | None:
     values: list[Any] = []
     for record, replacing, _ in writings:
         values += (record.kind, record.key, replacing)
     return _first_unwritten(writings, connection.write_returning(_DROP_MANY, values))
 
 
-def _update(connection: Link, writings: Sequence[Writing]) -> Writing | None:
-    return next((writing for writing in writings if not write_one(connection, writing)), None)
+def _update(connection: SqliteConnection, writings: Sequence[RecordWrite]) -> RecordWrite | None:
+    return next((writing for writing in writings if not write_record(connection, writing)), None)
 
 
-def _first_unwritten(writings: Sequence[Writing], written: Iterable[tuple[Any, ...]]) -> Writing | None:
+def _first_unwritten(writings: Sequence[RecordWrite], written: Iterable[tuple[Any, ...]]) -> RecordWrite | None:
     """Return the first record that the statement did not return as written; of two with one key, that is the second."""
     written_keys = set(written)
     for writing in writings:

@@ -12,12 +12,12 @@ from typing import Final
 import apsw
 
 from ...errors import StoreError, StoreFull
-from .connection import Link
+from .connection import SqliteConnection
 
 _PAGES_AT_ONCE: Final = 1_000
 
 
-def copy_to(path: str, source: Link, progress: Callable[[int, int], None] | None = None) -> None:
+def write_backup(path: str, source: SqliteConnection, progress: Callable[[int, int], None] | None = None) -> None:
     """Copy `source` to `path`; raises StoreError or StoreFull, and then leaves no file.
 
     `source` is in a read transaction, so all pages are of one instant; the writer is not blocked.
@@ -48,7 +48,7 @@ def copy_to(path: str, source: Link, progress: Callable[[int, int], None] | None
                 Path(path_left).unlink()
 
 
-def _copy_pages(temporary_path: str, source: Link, progress: Callable[[int, int], None] | None) -> None:
+def _copy_pages(temporary_path: str, source: SqliteConnection, progress: Callable[[int, int], None] | None) -> None:
     # The snapshot of a deferred transaction is taken by its first read.
     source.query("SELECT count(*) FROM sqlite_schema")
     copy = apsw.Connection(temporary_path)

@@ -13,11 +13,11 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from ..shared_transaction_refusals import refuse
-from ..sqlalchemy_connection import Lent
-from .connection import Bindings, Link, Row
-from .statements import Bulk
+from ..sqlalchemy_connection import DriverConnection
+from .connection import Bindings, Row, SqliteConnection
+from .statements import BulkStatement
 
-Connection: TypeAlias = apsw.Connection | sqlite3.Connection
+SQLiteConnection: TypeAlias = apsw.Connection | sqlite3.Connection
 
 _EXPECTED_CONNECTION: Final = "an open apsw.Connection (sqlite3 only where both share one SQLite library)"
 _TABLES: Final = "agenda|events|records|runs|seats|sqlite_sequence|standings|tallies|tasks"
@@ -25,14 +25,14 @@ _TABLE_REFERENCE: Final = re.compile(rf"\b(FROM|INTO|JOIN|UPDATE) ({_TABLES})\b"
 _MAX_CACHED_STATEMENTS: Final = 256
 
 
-class Borrowed(Link):
+class CallerConnection(SqliteConnection):
     """Adapter that runs the statements for adding tasks on the caller's connection.
 
     No setting is changed, and every table is qualified with its schema: the caller may have tables of the same name in
     another attached file or as temporary tables.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SQLiteConnection) -> None:
         self.statements = 0
         self.newest_hour = 0
         self._caller_connection = connection
@@ -52,7 +52,7 @@ class Borrowed(Link):
         with _translate_sqlite3_errors():
             return super().query(_qualify_tables(statement, self._schema), bindings)
 
-    def write_rows(self, bulk: Bulk, values: list[Any]) -> None:
+    def write_rows(self, bulk: BulkStatement, values: list[Any]) -> None:
         for text, start, end in bulk.split(len(values)):
             self.query(text, values[start:end])
 
@@ -84,7 +84,7 @@ class Borrowed(Link):
         self.query("RELEASE horae_adds")
 
 
-async def begin_if_needed(driver: Lent) -> None:
+async def begin_if_needed(driver: DriverConnection) -> None:
     """Begin the SQLite transaction of a SQLAlchemy connection, whose own transaction starts before SQLite's."""
     connection = _sqlite_connection(driver.connection, driver.name)
     if driver.begin is not None and not connection.in_transaction:
@@ -96,10 +96,10 @@ async def begin_if_needed(driver: Lent) -> None:
             raise
 
 
-def _sqlite_connection(connection: object, name: str) -> Connection:
+def _sqlite_connection(connection: object, name: str) -> SQLiteConnection:
     """Return a checked SQLite connection; refuse other objects, and one of another copy of SQLite in this process."""
     if isinstance(connection, sqlite3.Connection):
-        if not one_library():
+        if not shares_library():
             raise refuse("another_library", theirs=sqlite3.sqlite_version, ours=apsw.sqlite_lib_version())
     elif not isinstance(connection, apsw.Connection):
         raise refuse("wrong_connection", came=name, wanted=_EXPECTED_CONNECTION)
@@ -107,11 +107,11 @@ def _sqlite_connection(connection: object, name: str) -> Connection:
 
 
 @contextmanager
-def borrowed(connection: object, path: str, name: str | None = None) -> Iterator[Borrowed]:
+def join_transaction(connection: object, path: str, name: str | None = None) -> Iterator[CallerConnection]:
     """Join the caller's transaction on the file at `path`; refused if the connection is unusable or has no transaction."""
     checked = _sqlite_connection(connection, f"A {type(connection).__name__}" if name is None else name)
     try:
-        joined = Borrowed(checked)
+        joined = CallerConnection(checked)
         in_transaction = joined.in_transaction
     except (apsw.ConnectionClosedError, sqlite3.ProgrammingError) as error:
         raise _refuse_unusable(error) from error
@@ -123,7 +123,7 @@ def borrowed(connection: object, path: str, name: str | None = None) -> Iterator
 
 
 @cache
-def one_library() -> bool:
+def shares_library() -> bool:
     """Return whether sqlite3 and apsw use one SQLite library: a VFS registered by one is then known to the other.
 
     Two copies in one process do not see each other's file locks, whatever their versions.
@@ -166,7 +166,7 @@ def _qualify_tables(statement: str, schema: str) -> str:
     return _TABLE_REFERENCE.sub(lambda match: f'{match[1]} "{quoted}".{match[2]}', statement)
 
 
-def _open_plain_cursor(connection: Connection) -> apsw.Cursor | sqlite3.Cursor:
+def _open_plain_cursor(connection: SQLiteConnection) -> apsw.Cursor | sqlite3.Cursor:
     """Open a cursor that returns plain tuples, without the caller's row factory or row trace."""
     if isinstance(connection, sqlite3.Connection):
         sqlite3_cursor = sqlite3.Cursor(connection)

@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from .connection import Link
+from .connection import SqliteConnection
 
 _IDLE_PAGES: Final = 256
 """Pages (about 1 MB, a few milliseconds) at which an idle writer runs a checkpoint."""
@@ -22,8 +22,8 @@ _TRUNCATE_PAGES: Final = 16_000
 _READER_WAIT_SECONDS: Final = 0.05
 
 
-class Checkpoints:
-    def __init__(self, connection: Link) -> None:
+class Checkpointer:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection = connection
         self._pages = 0
         self._retry_at = 0

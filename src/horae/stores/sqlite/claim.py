@@ -11,17 +11,17 @@ import apsw
 from ...errors import StoreError
 from ...model.change import Change, FireDecision
 from ...model.entry import Entry
-from ...model.ids import microseconds
-from ...model.run import LIVE
+from ...model.ids import to_microseconds
+from ...model.run import LIVE_STATES
 from ...ports.store import Claim, Claimed
-from ..codec.json_codecs import instants
-from ..codec.rows import ENTRY_WIDTH, entry_from, new
-from ..task_cache import Familiar
-from .claim_order import Turns
-from .connection import Link, Row
-from .load_facts import Gathered
+from ..codec.json_codecs import instant_of
+from ..codec.rows import ENTRY_WIDTH, decode_entry, new_tuple
+from ..task_cache import TaskCache
+from .claim_order import ClaimOrder
+from .connection import Row, SqliteConnection
+from .load_facts import LoadedFacts
 from .statements import sql
-from .unit_of_work import Pending
+from .unit_of_work import UnitOfWork
 
 _AGENDA_HEAD: Final = sql("agenda_head")
 _NEXT_TOKEN: Final = sql("next_token")
@@ -41,25 +41,25 @@ class _ClaimRequest(NamedTuple):
 
 
 class Claimer:
-    def __init__(self, cache: Familiar) -> None:
+    def __init__(self, cache: TaskCache) -> None:
         self._task_cache = cache
-        self._order = Turns()
+        self._order = ClaimOrder()
 
-    def peek(self, connection: Link, now: datetime, node: str, room: int) -> Claim | None:
+    def peek(self, connection: SqliteConnection, now: datetime, node: str, room: int) -> Claim | None:
         """Return the claim if nothing is due, without a write; None if a transaction is needed."""
         joined, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
         self._order.has_backlog = ready is not None
         if not joined:
             return Claim()
-        if room > 0 and any(due is not None and due <= microseconds(now) for due in (timed, ready)):
+        if room > 0 and any(due is not None and due <= to_microseconds(now) for due in (timed, ready)):
             return None
         return _build_claim([], 0, now, timed, ready)
 
-    def claim(self, connection: Link, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+    def claim(self, connection: SqliteConnection, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         idle_claim = self.peek(connection, now, node, room)
         if idle_claim is not None:
             return idle_claim
-        rows = self._order.read_slice(connection, microseconds(now))
+        rows = self._order.read_slice(connection, to_microseconds(now))
         claimed: list[Claimed] = []
         decided = self._fire_entries(connection, rows, _ClaimRequest(now, node, room, decide), claimed) if rows else 0
         if decided:
@@ -67,7 +67,9 @@ class Claimer:
         _, timed, ready = connection.query(_AGENDA_HEAD, {"node": node})[0]
         return _build_claim(claimed, decided, now, timed, ready)
 
-    def _fire_entries(self, connection: Link, rows: list[Row], request: _ClaimRequest, claimed: list[Claimed]) -> int:
+    def _fire_entries(
+        self, connection: SqliteConnection, rows: list[Row], request: _ClaimRequest, claimed: list[Claimed]
+    ) -> int:
         """Decide the entries and write the runs, in a savepoint.
 
         If the ledger already has one of the runs, all entries are decided again with a lookup of each new run.
@@ -86,7 +88,7 @@ class Claimer:
 
     def _decide_entries(
         self,
-        connection: Link,
+        connection: SqliteConnection,
         rows: list[Row],
         request: _ClaimRequest,
         token: int,
@@ -95,9 +97,9 @@ class Claimer:
         check_existing: bool,
     ) -> int:
         """Decide entries in order until `room` runs are claimed or the time budget is used; return how many."""
-        loaded = Gathered(connection, self._task_cache, {row[0]: row[_VERSION_COLUMN] for row in rows})
+        loaded = LoadedFacts(connection, self._task_cache, {row[0]: row[_VERSION_COLUMN] for row in rows})
         loaded.read_entries([row[0] for row in rows if row[_ENTRY_COUNT_COLUMN] > 1])
-        unit_of_work = Pending(connection, self._task_cache)
+        unit_of_work = UnitOfWork(connection, self._task_cache)
         until = thread_time() + _MAX_DECIDE_SECONDS
         room, decide = request.room, request.decide
         decided = 0
@@ -110,7 +112,7 @@ class Claimer:
             number = row[0]
             cached = loaded.tasks[number]
             task = cached[2]
-            entry = entry_from(row, task[0])
+            entry = decode_entry(row, task[0])
             entries = loaded.entries.get(number) or (entry,)
             facts = loaded.build_facts(cached, entries)
             change = decide(facts, entry, token)
@@ -122,8 +124,8 @@ class Claimer:
                 _check_entry_moved(entry, change)
             unit_of_work.add_change(cached, entries, change, loaded)
             for run in change.new_runs:
-                if run.state in LIVE:
-                    claimed.append(new(Claimed, (change.task or task, run)))  # noqa: PERF401 - there is one
+                if run.state in LIVE_STATES:
+                    claimed.append(new_tuple(Claimed, (change.task or task, run)))  # noqa: PERF401 - there is one
             decided += 1
         else:
             self._order.adapt_slice_size(decided, decided)
@@ -133,7 +135,7 @@ class Claimer:
 
 def _build_claim(claimed: list[Claimed], decided: int, now: datetime, timed: int | None, ready: int | None) -> Claim:
     heads = [due for due in (timed, ready) if due is not None]
-    head = instants[min(heads)] if heads else None
+    head = instant_of[min(heads)] if heads else None
     return Claim(tuple(claimed), decided, head is not None and head <= now, head)
 
 

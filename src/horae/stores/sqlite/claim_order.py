@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ...model.limits import CLAIM_SLICE
-from ..owner_rotation import LONGEST_TURN, by_priority, one_of_each_task, taking_turns
-from .connection import Link, Row
+from ..owner_rotation import MAX_ENTRIES_PER_OWNER, first_entry_per_task, interleave_owners, priority_key
+from .connection import Row, SqliteConnection
 from .statements import sql
 
 _TIMED_SLICE: Final = sql("timed_slice")
@@ -21,7 +21,7 @@ _QUEUE_BATCH: Final = 500
 """Entries that are made ready from each end of a backlog: recent entries must not wait for all of the oldest."""
 
 
-class Turns:
+class ClaimOrder:
     """State of the rotation between claims.
 
     `last` is the owner served last, `backlog` whether there are ready entries. `reach` is the size of a slice; it
@@ -35,9 +35,11 @@ class Turns:
 
     def adapt_slice_size(self, decided: int, offered: int) -> None:
         """Adapt the slice size: `decided` of the `offered` entries were decided within the time budget."""
-        self.slice_size = min(CLAIM_SLICE, 2 * self.slice_size) if decided == offered else max(LONGEST_TURN, decided)
+        self.slice_size = (
+            min(CLAIM_SLICE, 2 * self.slice_size) if decided == offered else max(MAX_ENTRIES_PER_OWNER, decided)
+        )
 
-    def read_slice(self, connection: Link, now: int) -> list[Row]:
+    def read_slice(self, connection: SqliteConnection, now: int) -> list[Row]:
         """Read rows of due entries, at most one per task, in claim order."""
         rows = [] if self.has_backlog else connection.query(_TIMED_SLICE, (now, self.slice_size + 1))
         if self.has_backlog or (len(rows) > self.slice_size and not connection.query(_DUE_ORDER_SUFFICES)[0][0]):
@@ -45,10 +47,10 @@ class Turns:
         else:
             rows = rows[: self.slice_size]
             if any(row[6] for row in rows):
-                rows.sort(key=by_priority)
-        return one_of_each_task(rows)
+                rows.sort(key=priority_key)
+        return first_entry_per_task(rows)
 
-    def _read_rotation(self, connection: Link, now: int) -> list[Row]:
+    def _read_rotation(self, connection: SqliteConnection, now: int) -> list[Row]:
         """Make more due entries ready, then read ready entries in rotation, from the owner after the last one."""
         connection.query(_QUEUE_OLDEST, (now, _QUEUE_BATCH))
         connection.query(_QUEUE_NEWEST, (now, _QUEUE_BATCH))
@@ -56,7 +58,7 @@ class Turns:
         owners = self._read_owners(connection)
         if not owners:
             return []
-        rows_per_turn = max(1, min(LONGEST_TURN, CLAIM_SLICE // len(owners)))
+        rows_per_turn = max(1, min(MAX_ENTRIES_PER_OWNER, CLAIM_SLICE // len(owners)))
         share = -(-CLAIM_SLICE // (len(owners) * rows_per_turn)) * rows_per_turn
         queues = [connection.query(_READY_SLICE, (owner, share)) for owner in owners]
         if sum(map(len, queues)) < CLAIM_SLICE:
@@ -64,9 +66,9 @@ class Turns:
             for index, owner in enumerate(owners):
                 if len(queues[index]) == share:
                     queues[index] = connection.query(_READY_SLICE, (owner, CLAIM_SLICE))
-        return taking_turns(queues, rows_per_turn)[: self.slice_size]
+        return interleave_owners(queues, rows_per_turn)[: self.slice_size]
 
-    def _read_owners(self, connection: Link) -> list[str]:
+    def _read_owners(self, connection: SqliteConnection) -> list[str]:
         """Return the next owners with ready entries, at most `CLAIM_SLICE`."""
         # The smallest string after a name is the name followed by a null character.
         first_owner = f"{self.last_owner}\0" if self.last_owner else ""

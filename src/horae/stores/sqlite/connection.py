@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from .file_lock import Turnstile
-from .statements import Bulk
+from .file_lock import FileLock
+from .statements import BulkStatement
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -24,7 +24,7 @@ _RETRY_SECONDS: Final = 0.0003
 """Interval between attempts to get the lock; SQLite's own busy handler waits up to 100 ms."""
 
 
-class Link:
+class SqliteConnection:
     def __init__(
         self,
         path: str,
@@ -32,7 +32,7 @@ class Link:
         vfs: str | None = None,
         cache_kilobytes: int,
         read_only: bool = False,
-        file_lock: Turnstile | None = None,
+        file_lock: FileLock | None = None,
     ) -> None:
         """`file_lock` orders the write transactions of several processes; a reader needs none."""
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -41,7 +41,7 @@ class Link:
         self.newest_hour = 0
         """Latest hour with a counter write on this connection; each new hour triggers the deletion of old counters."""
         self._cursor = self.raw.cursor()
-        self._file_lock = file_lock or Turnstile(None)
+        self._file_lock = file_lock or FileLock(None)
         self._busy_seconds = _BUSY_SECONDS
         self._busy_since = 0.0
         self._sleeper = Event()
@@ -65,13 +65,13 @@ class Link:
         self.statements += 1
         return self._cursor.execute(statement, bindings).fetchall()
 
-    def write_rows(self, bulk: Bulk, values: list[Any]) -> None:
+    def write_rows(self, bulk: BulkStatement, values: list[Any]) -> None:
         """Write many rows; `values` are the values of all rows, concatenated."""
         for text, start, end in bulk.split(len(values)):
             self.statements += 1
             self._cursor.execute(text, values[start:end])
 
-    def write_returning(self, bulk: Bulk, values: list[Any]) -> list[Row]:
+    def write_returning(self, bulk: BulkStatement, values: list[Any]) -> list[Row]:
         """Write many rows with a statement that has a RETURNING clause, and return its rows."""
         return [row for text, start, end in bulk.split(len(values)) for row in self.query(text, values[start:end])]
 

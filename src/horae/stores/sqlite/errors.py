@@ -13,7 +13,7 @@ _NO_SPACE_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _READ_ONLY_ERRNOS: Final = frozenset({errno.EROFS})
 
 
-def translated(error: apsw.Error) -> StoreError:
+def translate_error(error: apsw.Error) -> StoreError:
     """Return the store error for an error of SQLite; the caller raises it from the original."""
     if isinstance(error, apsw.FullError) or _has_errno(error, _NO_SPACE_ERRNOS):
         return StoreFull(f"There is no space left for another write: {error}.")

@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection
 from typing import Final
 
-from ...model.events.event import Numbered
-from ..codec.rows import event_from
-from .connection import Link
+from ...model.events.event import NumberedEvent
+from ..codec.rows import decode_event
+from .connection import SqliteConnection
 from .readers import Readers
 from .statements import sql
 
@@ -21,13 +21,13 @@ _OWNER_EVENT_COUNTS: Final = sql("owner_event_counts")
 class SQLiteFeed:
     _readers: Readers
 
-    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
-        def work(connection: Link) -> tuple[Numbered, ...]:
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[NumberedEvent, ...]:
+        def work(connection: SqliteConnection) -> tuple[NumberedEvent, ...]:
             if owner is None:
                 rows = connection.query(_EVENTS, (after, limit))
             else:
                 rows = connection.query(_EVENTS_OF_OWNER, (after, owner, limit))
-            return tuple(map(event_from, rows))
+            return tuple(map(decode_event, rows))
 
         return await self._readers.run(work)
 

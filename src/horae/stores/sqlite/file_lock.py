@@ -28,7 +28,7 @@ _SKIP_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 0.0003
 
 
-class Turnstile:
+class FileLock:
     def __init__(self, path: str | None) -> None:
         """`path` is the database file; None makes a lock that is always free, for connections that do not write."""
         self._folder: int | None = None

@@ -7,20 +7,39 @@ from typing import Any, Final
 
 from ...errors import StoreError
 from ...model.change import Facts
-from ...model.events.event import Numbered
-from ...model.ids import microseconds
+from ...model.events.event import NumberedEvent
+from ...model.ids import to_microseconds
 from ...model.run import Run
 from ...ports.journal import NumberedLine
 from ...ports.records import Record
 from ...ports.store import Node
-from ...ports.transfer import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
-from ..codec.json_codecs import printable
-from ..codec.rows import birth, entry_values, event_values, node_values, record_values, standing_values, task_values
-from .connection import Link
-from .lane_state import named
-from .load_facts import these
-from .row_batches import Sheets
-from .statements import Bulk, sql
+from ...ports.transfer import (
+    EVENT_MARK,
+    TOKEN_MARK,
+    BlockedOwner,
+    CounterValue,
+    HighWaterMark,
+    LaneLimit,
+    MetadataItem,
+    Part,
+    TransferItem,
+    require_type,
+)
+from ..codec.json_codecs import replace_lone_surrogates
+from ..codec.rows import (
+    encode_entry,
+    encode_event,
+    encode_new_run,
+    encode_node,
+    encode_record,
+    encode_status,
+    encode_task,
+)
+from .connection import SqliteConnection
+from .lane_state import bind_names
+from .load_facts import bind_numbers
+from .row_batches import RowBatches
+from .statements import BulkStatement, sql
 
 _RAISE_TOKEN: Final = sql("raise_token")
 _FIRST_EVENT_NUMBER: Final = sql("first_event_number")
@@ -38,17 +57,17 @@ _DELETE_REPLACED_TASKS: Final = tuple(
     sql(name)
     for name in ("delete_lane_slots_of_tasks", "drop_live_runs", "delete_entries_of_tasks", "drop_definitions")
 )
-_IMPORT_RUNS: Final = Bulk("import_runs", 29)
-_IMPORT_LINES: Final = Bulk("import_lines", 5)
-_IMPORT_EVENTS: Final = Bulk("import_events", 7)
+_IMPORT_RUNS: Final = BulkStatement("import_runs", 29)
+_IMPORT_LINES: Final = BulkStatement("import_lines", 5)
+_IMPORT_EVENTS: Final = BulkStatement("import_events", 7)
 
 
-def arrive(connection: Link, part: Part, parcels: Sequence[Parcel]) -> None:
+def import_rows(connection: SqliteConnection, part: Part, parcels: Sequence[TransferItem]) -> None:
     _IMPORTERS[part](connection, parcels)
 
 
-def _import_marks(connection: Link, parcels: Sequence[Parcel]) -> None:
-    for name, number in only(Mark, parcels):
+def _import_marks(connection: SqliteConnection, parcels: Sequence[TransferItem]) -> None:
+    for name, number in require_type(HighWaterMark, parcels):
         if name == TOKEN_MARK:
             connection.query(_RAISE_TOKEN, (number,))
         elif name == EVENT_MARK:
@@ -56,16 +75,16 @@ def _import_marks(connection: Link, parcels: Sequence[Parcel]) -> None:
             connection.query(_RAISE_EVENT_NUMBER, (number,))
 
 
-def _import_tasks(connection: Link, parcels: Sequence[Parcel]) -> None:
-    imported = only(Facts, parcels)
+def _import_tasks(connection: SqliteConnection, parcels: Sequence[TransferItem]) -> None:
+    imported = require_type(Facts, parcels)
     existing = _find_existing(connection, [facts.task.id for facts in imported])
     if existing:
         # The last statement deletes the tasks themselves; they are inserted again below, under the same numbers.
         for statement in _DELETE_REPLACED_TASKS:
-            connection.query(statement, (these([number for number, _ in existing.values()]),))
+            connection.query(statement, (bind_numbers([number for number, _ in existing.values()]),))
     ((last_run,),) = connection.query(_LAST_RUN)
     last_task = max((row[0] for row in connection.query(_LAST_TASK)), default=0)
-    batches = Sheets()
+    batches = RowBatches()
     for facts in imported:
         if facts.task.id not in existing:
             last_task += 1
@@ -76,25 +95,25 @@ def _import_tasks(connection: Link, parcels: Sequence[Parcel]) -> None:
     batches.write(connection)
 
 
-def _add_task(batches: Sheets, number: int, version: int, facts: Facts, seqs: range) -> None:
-    batches.new_tasks += (number, *task_values(facts.task))
-    batches.statuses += standing_values(number, version, facts.status, seqs)
+def _add_task(batches: RowBatches, number: int, version: int, facts: Facts, seqs: range) -> None:
+    batches.new_tasks += (number, *encode_task(facts.task))
+    batches.statuses += encode_status(number, version, facts.status, seqs)
     for entry in facts.entries:
-        batches.new_entries += entry_values(number, entry)
+        batches.new_entries += encode_entry(number, entry)
     for seq, run in zip(seqs, facts.live, strict=True):
-        batches.new_runs += birth(seq, number, run)
+        batches.new_runs += encode_new_run(seq, number, run)
         for lane in run.lanes:
             batches.taken_slots += (lane, run.id)
 
 
-def _find_existing(connection: Link, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _find_existing(connection: SqliteConnection, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return the number and the version of the tasks that exist, by id."""
-    rows = connection.query(_NUMBERS, (named(list(dict.fromkeys(ids))),))
+    rows = connection.query(_NUMBERS, (bind_names(list(dict.fromkeys(ids))),))
     return {task_id: (number, version) for task_id, number, version in rows}
 
 
-def _import_runs(connection: Link, parcels: Sequence[Parcel]) -> None:
-    imported = only(Run, parcels)
+def _import_runs(connection: SqliteConnection, parcels: Sequence[TransferItem]) -> None:
+    imported = require_type(Run, parcels)
     existing = _find_existing(connection, [run.task_id for run in imported])
     ((seq,),) = connection.query(_LAST_RUN)
     values: list[Any] = []
@@ -102,36 +121,42 @@ def _import_runs(connection: Link, parcels: Sequence[Parcel]) -> None:
         if run.task_id not in existing:
             raise StoreError(f"The run {run.id} belongs to {run.task_id}, which is not there; nothing was written.")
         seq += 1
-        values += birth(seq, existing[run.task_id][0], run)
+        values += encode_new_run(seq, existing[run.task_id][0], run)
     connection.write_rows(_IMPORT_RUNS, values)
 
 
-def _import_lines(connection: Link, parcels: Sequence[Parcel]) -> None:
+def _import_lines(connection: SqliteConnection, parcels: Sequence[TransferItem]) -> None:
     values: list[Any] = []
-    for number, (run_id, at, level, text) in only(NumberedLine, parcels):
-        values += (run_id, number, microseconds(at), level, printable(text))
+    for number, (run_id, at, level, text) in require_type(NumberedLine, parcels):
+        values += (run_id, number, to_microseconds(at), level, replace_lone_surrogates(text))
     connection.write_rows(_IMPORT_LINES, values)
 
 
-def _import_events(connection: Link, parcels: Sequence[Parcel]) -> None:
+def _import_events(connection: SqliteConnection, parcels: Sequence[TransferItem]) -> None:
     values: list[Any] = []
-    for number, event in only(Numbered, parcels):
-        values += (number, *event_values(event))
+    for number, event in require_type(NumberedEvent, parcels):
+        values += (number, *encode_event(event))
     connection.write_rows(_IMPORT_EVENTS, values)
 
 
-_IMPORTERS: Final[dict[Part, Callable[[Link, Sequence[Parcel]], None]]] = {
+_IMPORTERS: Final[dict[Part, Callable[[SqliteConnection, Sequence[TransferItem]], None]]] = {
     Part.MARKS: _import_marks,
-    Part.METADATA: lambda connection, parcels: connection.write_each(_WRITE_METADATA, only(Remembered, parcels)),
+    Part.METADATA: lambda connection, parcels: connection.write_each(
+        _WRITE_METADATA, require_type(MetadataItem, parcels)
+    ),
     Part.RECORDS: lambda connection, parcels: connection.write_each(
-        _REPLACE_RECORD, [record_values(record) for record in only(Record, parcels)]
+        _REPLACE_RECORD, [encode_record(record) for record in require_type(Record, parcels)]
     ),
-    Part.LANES: lambda connection, parcels: connection.write_each(_SET_LANE, only(LaneLimit, parcels)),
-    Part.BLOCKED_OWNERS: lambda connection, parcels: connection.write_each(_BLOCK_OWNER, only(Barred, parcels)),
+    Part.LANES: lambda connection, parcels: connection.write_each(_SET_LANE, require_type(LaneLimit, parcels)),
+    Part.BLOCKED_OWNERS: lambda connection, parcels: connection.write_each(
+        _BLOCK_OWNER, require_type(BlockedOwner, parcels)
+    ),
     Part.NODES: lambda connection, parcels: connection.write_each(
-        _JOIN, [node_values(node) for node in only(Node, parcels)]
+        _JOIN, [encode_node(node) for node in require_type(Node, parcels)]
     ),
-    Part.COUNTERS: lambda connection, parcels: connection.write_each(_REPLACE_COUNTER, only(Tally, parcels)),
+    Part.COUNTERS: lambda connection, parcels: connection.write_each(
+        _REPLACE_COUNTER, require_type(CounterValue, parcels)
+    ),
     Part.TASKS: _import_tasks,
     Part.RUNS: _import_runs,
     Part.LINES: _import_lines,

@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from .connection import Link
+from .connection import SqliteConnection
 from .statements import sql
 
 _INTEGRITY: Final = sql("integrity")
@@ -21,7 +21,7 @@ _WRONG_STATE_COUNTERS: Final = sql("wrong_state_counters")
 _WRONG_LIVE_RUNS: Final = sql("wrong_live_runs")
 
 
-def doubts(connection: Link) -> Iterator[str]:
+def find_problems(connection: SqliteConnection) -> Iterator[str]:
     """Yield one sentence for each problem found."""
     try:
         yield from (f"The file is damaged: {problem}" for (problem,) in connection.query(_INTEGRITY) if problem != "ok")
@@ -30,7 +30,7 @@ def doubts(connection: Link) -> Iterator[str]:
         yield f"The file is damaged: {error}"
 
 
-def _find_contradictions(connection: Link) -> Iterator[str]:
+def _find_contradictions(connection: SqliteConnection) -> Iterator[str]:
     for slot, task in connection.query(_ORPHAN_ENTRIES):
         yield f"The agenda entry {slot} belongs to task number {task}, which is not there."
     for run_id, task in connection.query(_ORPHAN_RUNS):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...model.ids import microseconds
-from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
+from ...model.ids import to_microseconds
+from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.journal import Line, NumberedLine
-from ..codec.json_codecs import instants, printable
-from .connection import Link
+from ..codec.json_codecs import instant_of, replace_lone_surrogates
+from .connection import SqliteConnection
 from .ledger import read_run
 from .readers import Readers
-from .statements import Bulk, sql
+from .statements import BulkStatement, sql
 from .writer import Writer
 
 _LAST_LINE_NUMBER: Final = sql("last_line_number")
-_INSERT: Final = Bulk("insert_lines", 5)
+_INSERT: Final = BulkStatement("insert_lines", 5)
 _LINES: Final = sql("lines")
 _TRUNCATION_NOTICE: Final = f"More was said; only the first {LOG_LINES:,} lines of a run are kept."
 
@@ -34,11 +34,11 @@ class SQLiteJournal:
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._readers.run(lambda connection: connection.query(_LINES, (run_id, after, limit)))
         return tuple(
-            NumberedLine(number, Line(name, instants[at], level, text)) for number, name, at, level, text in rows
+            NumberedLine(number, Line(name, instant_of[at], level, text)) for number, name, at, level, text in rows
         )
 
 
-def _write_lines(connection: Link, lines: Sequence[Line]) -> None:
+def _write_lines(connection: SqliteConnection, lines: Sequence[Line]) -> None:
     line_counts: dict[str, int] = {}
     values: list[Any] = []
     for run_id, at, level, text in lines:
@@ -51,7 +51,13 @@ def _write_lines(connection: Link, lines: Sequence[Line]) -> None:
             )
         number = line_counts[run_id] = line_counts[run_id] + 1
         if number <= LOG_LINES:
-            values += (run_id, number, microseconds(at), level, printable(shortened(text, LOG_LINE_CHARACTERS)))
+            values += (
+                run_id,
+                number,
+                to_microseconds(at),
+                level,
+                replace_lone_surrogates(shorten(text, LOG_LINE_CHARACTERS)),
+            )
         elif number == LOG_LINES + 1:
-            values += (run_id, number, microseconds(at), "warning", _TRUNCATION_NOTICE)
+            values += (run_id, number, to_microseconds(at), "warning", _TRUNCATION_NOTICE)
     connection.write_rows(_INSERT, values)

@@ -7,23 +7,23 @@ from typing import Final
 
 import apsw
 
-from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, blocked_lane_name, owner_lane
 from ...model.reason import Reason
 from ...model.task import Task
 from ..codec.rows import REASONS
-from .connection import Link
+from .connection import SqliteConnection
 from .statements import sql
 
 _LANE_USE: Final = sql("lane_use")
 _BLOCKED_OWNERS: Final = sql("blocked_owners")
 
 
-def named(names: Collection[str]) -> apsw.CArrayBinding:
+def bind_names(names: Collection[str]) -> apsw.CArrayBinding:
     return apsw.carray(tuple(names))
 
 
-class Surroundings:
-    def __init__(self, connection: Link, tasks: Collection[Task]) -> None:
+class LaneState:
+    def __init__(self, connection: SqliteConnection, tasks: Collection[Task]) -> None:
         self._connection = connection
         self._lane_of_owner: dict[str, str | None] = {task.owner: None for task in tasks}
         self._limits: dict[str, int] = {}
@@ -35,13 +35,13 @@ class Surroundings:
             lanes = {task.lane for task in tasks if task.lane is not None}
             self._read_lanes(lanes)
             self.is_unrestricted = not lanes and not any(self._lane_of_owner.values())
-            for name, reason in connection.query(_BLOCKED_OWNERS, (named(self._lane_of_owner.keys() | lanes),)):
+            for name, reason in connection.query(_BLOCKED_OWNERS, (bind_names(self._lane_of_owner.keys() | lanes),)):
                 self._blocked[name] = REASONS[reason]
                 self.is_unrestricted = False
 
     def _read_lanes(self, lanes: set[str]) -> None:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
-        for name, limit, taken in self._connection.query(_LANE_USE, (named(lanes | owners.keys()),)):
+        for name, limit, taken in self._connection.query(_LANE_USE, (bind_names(lanes | owners.keys()),)):
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._taken[name] = taken
             if limit is not None and name in owners:
@@ -56,7 +56,7 @@ class Surroundings:
         return self._use(lane), self._use(owners_lane)
 
     def block_reason(self, task: Task) -> Reason | None:
-        return self._blocked.get(task.owner) or self._blocked.get(also_barred_as(task.owner, task.lane))
+        return self._blocked.get(task.owner) or self._blocked.get(blocked_lane_name(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
         if lane not in self._limits:

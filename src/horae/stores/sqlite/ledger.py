@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...model.change import Facts
-from ...model.ids import microseconds
-from ...model.page import LARGEST_PAGE, Page
-from ...model.route import DOORS
-from ...model.run import LIVE, Run, RunState
+from ...model.ids import to_microseconds
+from ...model.page import MAX_PAGE_SIZE, Page
+from ...model.route import ROUTE_PREFIXES
+from ...model.run import LIVE_STATES, Run, RunState
 from ...ports.store import RunFilter, TaskFilter
 from ..codec.json_codecs import encode
-from ..codec.rows import RUN_WIDTH, run_from
-from ..run_id_prefix import instants_in
-from ..task_cache import Familiar
-from .connection import Link, Row
-from .lane_state import named
-from .load_facts import Gathered
+from ..codec.rows import RUN_WIDTH, decode_run
+from ..run_id_prefix import planned_range_of_id
+from ..task_cache import TaskCache
+from .connection import Row, SqliteConnection
+from .lane_state import bind_names
+from .load_facts import LoadedFacts
 from .statements import sql
-from .task_pages import task_rows
+from .task_pages import read_task_rows
 
 _UPCOMING: Final = sql("upcoming")
 _UPCOMING_READY: Final = sql("upcoming_ready")
@@ -45,15 +45,15 @@ _LATEST: Final = 2**63 - 1
 
 
 def read_tasks(
-    connection: Link, cache: Familiar, task_filter: TaskFilter, after: str | None, limit: int
+    connection: SqliteConnection, cache: TaskCache, task_filter: TaskFilter, after: str | None, limit: int
 ) -> Page[Facts]:
-    size = min(limit, LARGEST_PAGE)
-    rows = task_rows(connection, task_filter, int(after or 0), size + 1)
+    size = min(limit, MAX_PAGE_SIZE)
+    rows = read_task_rows(connection, task_filter, int(after or 0), size + 1)
     return Page(_read_facts(connection, cache, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
-def read_upcoming(connection: Link, cache: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
-    size = min(limit, LARGEST_PAGE)
+def read_upcoming(connection: SqliteConnection, cache: TaskCache, owner: str | None, limit: int) -> tuple[Facts, ...]:
+    size = min(limit, MAX_PAGE_SIZE)
     entries = 2 * size
     while True:
         rows = _read_soonest(connection, owner, entries)
@@ -64,7 +64,7 @@ def read_upcoming(connection: Link, cache: Familiar, owner: str | None, limit: i
         entries *= 4
 
 
-def _read_soonest(connection: Link, owner: str | None, limit: int) -> list[Row]:
+def _read_soonest(connection: SqliteConnection, owner: str | None, limit: int) -> list[Row]:
     if owner is not None and not _is_large_owner(connection, owner, limit, rows_per_task=1):
         return connection.query(_UPCOMING_OF_OWNER, (owner, limit))
     bindings = {"owner": owner, "limit": limit}
@@ -72,7 +72,7 @@ def _read_soonest(connection: Link, owner: str | None, limit: int) -> list[Row]:
     return sorted(rows, key=lambda row: row[2])[:limit]
 
 
-def _is_large_owner(connection: Link, owner: str, count: int, rows_per_task: int) -> bool:
+def _is_large_owner(connection: SqliteConnection, owner: str, count: int, rows_per_task: int) -> bool:
     """Return whether a scan over all owners finds `count` rows of this owner sooner than a read of the owner's tasks.
 
     The scan passes `count / share` rows, where the share is the owner's part of all tasks; the other way reads all rows
@@ -82,49 +82,49 @@ def _is_large_owner(connection: Link, owner: str, count: int, rows_per_task: int
     return bool(own * own * rows_per_task > count * total)
 
 
-def read_stranded(connection: Link, cache: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
+def read_stranded(connection: SqliteConnection, cache: TaskCache, owner: str | None, limit: int) -> tuple[Facts, ...]:
     """Read tasks whose entries are parked at a route; the lane names of routes have prefixes, so each is a range scan."""
-    size = min(limit, LARGEST_PAGE)
-    ranges = [{"from": prefix, "to": prefix[:-1] + ";", "owner": owner, "limit": size} for prefix in DOORS]
+    size = min(limit, MAX_PAGE_SIZE)
+    ranges = [{"from": prefix, "to": prefix[:-1] + ";", "owner": owner, "limit": size} for prefix in ROUTE_PREFIXES]
     tasks = [row for bindings in ranges for row in connection.query(_TASKS_PARKED_AT_ROUTE, bindings)]
     return _read_facts(connection, cache, sorted(tasks)[:size])
 
 
-def read_latest(connection: Link, task_ids: Sequence[str]) -> dict[str, Run]:
-    rows = connection.query(_LATEST_RUNS, (named(task_ids),)) if task_ids else []
-    return {row[RUN_WIDTH]: run_from(row, row[RUN_WIDTH]) for row in rows}
+def read_latest(connection: SqliteConnection, task_ids: Sequence[str]) -> dict[str, Run]:
+    rows = connection.query(_LATEST_RUNS, (bind_names(task_ids),)) if task_ids else []
+    return {row[RUN_WIDTH]: decode_run(row, row[RUN_WIDTH]) for row in rows}
 
 
-def _read_facts(connection: Link, cache: Familiar, rows: Sequence[Row]) -> tuple[Facts, ...]:
+def _read_facts(connection: SqliteConnection, cache: TaskCache, rows: Sequence[Row]) -> tuple[Facts, ...]:
     """Read the facts of tasks without lane use, which lists do not show."""
     numbers = [row[0] for row in rows]
-    loaded = Gathered(connection, cache, dict(rows))
+    loaded = LoadedFacts(connection, cache, dict(rows))
     loaded.read_entries(numbers)
     loaded.update_cache(cache)
     all_facts = [loaded.build_facts(loaded.tasks[number], loaded.entries.get(number, ())) for number in numbers]
     return tuple([facts._replace(lanes=()) if facts.lanes else facts for facts in all_facts])
 
 
-def glance_at_run(connection: Link, run_id: str) -> Run | None:
+def find_run_in_small_indexes(connection: SqliteConnection, run_id: str) -> Run | None:
     """Find a run that is live, or stray, or among the first of its planned instant; None if it may be among the others."""
     for statement in (_RUN_LIVE, _RUN_STRAY):
         for row in connection.query(statement, (run_id,)):
-            return run_from(row, row[RUN_WIDTH])
+            return decode_run(row, row[RUN_WIDTH])
     return _find_run_at(connection, _RUN_AMONG_FIRST, run_id)
 
 
-def read_run(connection: Link, run_id: str) -> Run | None:
-    return glance_at_run(connection, run_id) or _find_run_at(connection, _RUN_AT, run_id)
+def read_run(connection: SqliteConnection, run_id: str) -> Run | None:
+    return find_run_in_small_indexes(connection, run_id) or _find_run_at(connection, _RUN_AT, run_id)
 
 
-def _find_run_at(connection: Link, statement: str, run_id: str) -> Run | None:
-    instants = instants_in(run_id)
+def _find_run_at(connection: SqliteConnection, statement: str, run_id: str) -> Run | None:
+    instants = planned_range_of_id(run_id)
     rows = [] if instants is None else connection.query(statement, (*instants, run_id))
-    return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
+    return decode_run(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 
-def read_runs(connection: Link, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
-    size = min(limit, LARGEST_PAGE)
+def read_runs(connection: SqliteConnection, run_filter: RunFilter, after: str | None, limit: int) -> Page[Run]:
+    size = min(limit, MAX_PAGE_SIZE)
     planned, attempt, run_id = (_LATEST, _LATEST, "") if after is None else after.split("/", 2)
     bindings: dict[str, Any] = {
         "planned": int(planned),
@@ -132,22 +132,24 @@ def read_runs(connection: Link, run_filter: RunFilter, after: str | None, limit:
         "id": run_id,
         "owner": run_filter.owner,
         "states": None if run_filter.states is None else encode(sorted(run_filter.states)),
-        "since": None if run_filter.since is None else microseconds(run_filter.since),
-        "until": None if run_filter.until is None else microseconds(run_filter.until),
+        "since": None if run_filter.since is None else to_microseconds(run_filter.since),
+        "until": None if run_filter.until is None else to_microseconds(run_filter.until),
         "limit": size + 1,
     }
     if run_filter.task_id is not None:
         bindings["task_id"] = run_filter.task_id
     rows = _read_run_rows(connection, run_filter, size, bindings)
-    items = tuple(run_from(row, row[RUN_WIDTH]) for row in rows[:size])
+    items = tuple(decode_run(row, row[RUN_WIDTH]) for row in rows[:size])
     return Page(items, _encode_cursor(items[-1]) if items and len(rows) > size else None)
 
 
-def _read_run_rows(connection: Link, run_filter: RunFilter, size: int, bindings: dict[str, Any]) -> list[Row]:
+def _read_run_rows(
+    connection: SqliteConnection, run_filter: RunFilter, size: int, bindings: dict[str, Any]
+) -> list[Row]:
     """Read run rows by the index that reads the fewest rows."""
     if run_filter.task_id is not None:
         return connection.query(_RUNS_PAGE_OF_TASK, bindings)
-    if run_filter.states is not None and run_filter.states <= LIVE:
+    if run_filter.states is not None and run_filter.states <= LIVE_STATES:
         return connection.query(_RUNS_PAGE_LIVE, bindings)
     if run_filter.owner is not None and not _is_large_owner(connection, run_filter.owner, size, _ROWS_PER_TASK):
         return connection.query(_RUNS_PAGE_OF_OWNER, bindings)
@@ -156,10 +158,12 @@ def _read_run_rows(connection: Link, run_filter: RunFilter, size: int, bindings:
     return _read_state_by_state(connection, run_filter.states, bindings)
 
 
-def _read_state_by_state(connection: Link, states: frozenset[RunState], bindings: dict[str, Any]) -> list[Row]:
+def _read_state_by_state(
+    connection: SqliteConnection, states: frozenset[RunState], bindings: dict[str, Any]
+) -> list[Row]:
     """Read each ended state by the index on states, live states by the index on live runs, and merge the rows."""
-    rows = connection.query(_RUNS_PAGE_LIVE, bindings) if states & LIVE else []
-    for state in states - LIVE:
+    rows = connection.query(_RUNS_PAGE_LIVE, bindings) if states & LIVE_STATES else []
+    for state in states - LIVE_STATES:
         rows += connection.query(_RUNS_PAGE_IN_TROUBLE, bindings | {"state": state})
     return sorted(rows, key=_newest_key, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
 
@@ -169,4 +173,4 @@ def _newest_key(row: Row) -> tuple[int, int, str]:
 
 
 def _encode_cursor(run: Run) -> str:
-    return f"{microseconds(run.planned)}/{run.attempt}/{run.id}"
+    return f"{to_microseconds(run.planned)}/{run.attempt}/{run.id}"

@@ -10,10 +10,10 @@ import apsw
 
 from ...model.change import Change, Facts
 from ...model.entry import Entry
-from ..codec.rows import TASK_WIDTH, entry_from, new, run_from, standing_from, task_from
-from ..task_cache import Familiar, Known
-from .connection import Link, Row
-from .lane_state import Surroundings
+from ..codec.rows import TASK_WIDTH, decode_entry, decode_run, decode_status, decode_task, new_tuple
+from ..task_cache import CachedTask, TaskCache
+from .connection import Row, SqliteConnection
+from .lane_state import LaneState
 from .statements import sql
 
 _TASKS: Final = sql("tasks")
@@ -24,53 +24,53 @@ _TASK_BY_KEY: Final = sql("number_by_key")
 _NO_EXISTING_RUNS: Final[frozenset[str]] = frozenset()
 
 
-def these(numbers: Collection[int]) -> apsw.CArrayBinding:
+def bind_numbers(numbers: Collection[int]) -> apsw.CArrayBinding:
     return apsw.carray(array("q", numbers))
 
 
-class Gathered:
+class LoadedFacts:
     """Facts of the tasks of one request, updated as its decisions are made one after the other."""
 
-    def __init__(self, connection: Link, cache: Familiar, versions: Mapping[int, int]) -> None:
+    def __init__(self, connection: SqliteConnection, cache: TaskCache, versions: Mapping[int, int]) -> None:
         self._connection = connection
         self.tasks = cache.get_current(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
         self._missing = [number for number in versions if number not in self.tasks]
         if self._missing:
             self._read_tasks(self._missing)
-        self.lane_state = Surroundings(connection, [cached.task for cached in self.tasks.values()])
+        self.lane_state = LaneState(connection, [cached.task for cached in self.tasks.values()])
 
     def _read_tasks(self, numbers: Collection[int]) -> None:
         live_numbers: list[int] = []
-        for row in self._connection.query(_TASKS, (these(numbers),)):
+        for row in self._connection.query(_TASKS, (bind_numbers(numbers),)):
             number = row[0]
-            parts = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
-            self.tasks[number] = new(Known, parts)
+            parts = (number, row[TASK_WIDTH], decode_task(row), decode_status(row, TASK_WIDTH + 1), (), ())
+            self.tasks[number] = new_tuple(CachedTask, parts)
             if row[-1] is not None:
                 live_numbers += map(int, row[-1].split(","))
         if live_numbers:
-            for row in self._connection.query(_LIVE_RUNS, (these(live_numbers),)):
+            for row in self._connection.query(_LIVE_RUNS, (bind_numbers(live_numbers),)):
                 cached = self.tasks[row[2]]
-                live = (*cached.live, run_from(row, cached.task.id))
+                live = (*cached.live, decode_run(row, cached.task.id))
                 self.tasks[row[2]] = cached._replace(live=live, numbers=(*cached.numbers, row[0]))
 
     def read_entries(self, numbers: Collection[int]) -> None:
         if numbers:
-            for row in self._connection.query(_ENTRIES, (these(numbers),)):
+            for row in self._connection.query(_ENTRIES, (bind_numbers(numbers),)):
                 number = row[0]
-                entry = entry_from(row, self.tasks[number].task.id)
+                entry = decode_entry(row, self.tasks[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
-    def update_cache(self, cache: Familiar) -> None:
+    def update_cache(self, cache: TaskCache) -> None:
         """Cache the tasks that were read, in the cache of readers; tasks with live runs are not cached."""
         fresh = [self.tasks[number] for number in self._missing]
         cache.update({cached.number: cached for cached in fresh if not cached.live})
 
-    def build_facts(self, cached: Known, entries: tuple[Entry, ...]) -> Facts:
+    def build_facts(self, cached: CachedTask, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, status, live, _ = cached
         lane_state = self.lane_state
         if lane_state.is_unrestricted and task[9] is None:
-            return new(Facts, (task, status, entries, live, (), None, _NO_EXISTING_RUNS))
+            return new_tuple(Facts, (task, status, entries, live, (), None, _NO_EXISTING_RUNS))
         return Facts(task, status, entries, live, lane_state.lane_uses(task), lane_state.block_reason(task))
 
     def update_entries(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
@@ -80,21 +80,21 @@ class Gathered:
         self.entries[number] = tuple([slots[slot] for slot in sorted(slots)])
 
 
-def one_by_id(connection: Link, task_id: str) -> Row | None:
+def find_task_by_id(connection: SqliteConnection, task_id: str) -> Row | None:
     """Return number, owner and version of a task, or None."""
     rows = connection.query(_TASK_BY_ID, (task_id,))
     return rows[0] if rows else None
 
 
-def one_by_key(connection: Link, owner: str, key: str) -> Row | None:
+def find_task_by_key(connection: SqliteConnection, owner: str, key: str) -> Row | None:
     rows = connection.query(_TASK_BY_KEY, (owner, key))
     return rows[0] if rows else None
 
 
-def everything_of(connection: Link, cache: Familiar, row: Row) -> tuple[Gathered, Known, Facts]:
-    """Load everything that a decision on one task uses; `row` comes from `one_by_id` or `one_by_key`."""
+def load_task_facts(connection: SqliteConnection, cache: TaskCache, row: Row) -> tuple[LoadedFacts, CachedTask, Facts]:
+    """Load everything that a decision on one task uses; `row` comes from `find_task_by_id` or `find_task_by_key`."""
     number, _, version = row
-    loaded = Gathered(connection, cache, {number: version})
+    loaded = LoadedFacts(connection, cache, {number: version})
     loaded.read_entries((number,))
     cached = loaded.tasks[number]
     return loaded, cached, loaded.build_facts(cached, loaded.entries.get(number, ()))

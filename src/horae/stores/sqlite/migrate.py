@@ -13,21 +13,21 @@ import apsw
 
 from ...clock import SystemClock
 from ...errors import StoreDamaged
-from ..named_sql import read_steps
-from .connection import Link
+from ..named_sql import read_migrations
+from .connection import SqliteConnection
 
-APPLICATION: Final = 0x486F7261
+APPLICATION_ID: Final = 0x486F7261
 """`application_id` in the header of a Horae store: the letters "Hora"."""
 
 _WAL_TIMEOUT_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 0.01
 
 
-def steps() -> list[tuple[int, str]]:
-    return read_steps(__package__)
+def migrations() -> list[tuple[int, str]]:
+    return read_migrations(__package__)
 
 
-def make_file(path: str) -> None:
+def create_file(path: str) -> None:
     """Create an empty file with mode 0600, atomically, also if other processes create it at the same time.
 
     The file itself must not be opened and closed here: that would drop the locks that this process holds on it.
@@ -45,7 +45,7 @@ def make_file(path: str) -> None:
         Path(temporary_path).unlink()
 
 
-def bring_up_to_date(connection: Link) -> None:
+def migrate(connection: SqliteConnection) -> None:
     """Apply pending migrations; raises StoreDamaged for a file of another program or of a newer Horae.
 
     Safe when several processes run it at once: each migration checks the version again inside its transaction.
@@ -53,16 +53,16 @@ def bring_up_to_date(connection: Link) -> None:
     _refuse_foreign_file(connection)
     _enable_wal(connection)
     connection.query("PRAGMA synchronous = FULL")
-    for number, script in steps():
+    for number, script in migrations():
         if _read_version(connection) < number:
             with _exclusive_transaction(connection):
                 if _read_version(connection) < number:
                     connection.query(script)
-                    connection.query(f"PRAGMA application_id = {APPLICATION}")
+                    connection.query(f"PRAGMA application_id = {APPLICATION_ID}")
                     connection.query(f"PRAGMA user_version = {number}")
 
 
-def _enable_wal(connection: Link) -> None:
+def _enable_wal(connection: SqliteConnection) -> None:
     """Switch to WAL mode, with retries: SQLite's busy handler does not apply to this pragma."""
     clock = SystemClock()
     until = clock.steady() + _WAL_TIMEOUT_SECONDS
@@ -77,8 +77,8 @@ def _enable_wal(connection: Link) -> None:
             return
 
 
-def _refuse_foreign_file(connection: Link) -> None:
-    newest = steps()[-1][0]
+def _refuse_foreign_file(connection: SqliteConnection) -> None:
+    newest = migrations()[-1][0]
     try:
         # In one transaction, because another process may be creating the tables.
         connection.query("BEGIN")
@@ -87,7 +87,7 @@ def _refuse_foreign_file(connection: Link) -> None:
         connection.query("COMMIT")
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreDamaged(f"The file is not a store of Horae: {error}.") from error
-    if application_id != APPLICATION and (tables or application_id):
+    if application_id != APPLICATION_ID and (tables or application_id):
         raise StoreDamaged("The file is a database of another program, and was left as it is.")
     if _read_version(connection) > newest:
         raise StoreDamaged(
@@ -95,13 +95,13 @@ def _refuse_foreign_file(connection: Link) -> None:
         )
 
 
-def _read_version(connection: Link) -> int:
+def _read_version(connection: SqliteConnection) -> int:
     version: int = connection.query("PRAGMA user_version")[0][0]
     return version
 
 
 @contextmanager
-def _exclusive_transaction(connection: Link) -> Iterator[None]:
+def _exclusive_transaction(connection: SqliteConnection) -> Iterator[None]:
     connection.query("BEGIN IMMEDIATE")
     try:
         yield

@@ -8,26 +8,34 @@ from typing import Final
 
 from ...errors import StoreError
 from ...model.change import Change, ControlDecision, Facts
-from ...model.counts import EVERYBODY, Counts
-from ...model.ids import microseconds
+from ...model.counts import ALL_OWNERS, Counts
+from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
 from ...model.reason import Reason
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.run import Run
-from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
-from ..codec.rows import node_from
-from ..run_id_prefix import instants_of_prefix
-from ..task_cache import Familiar
-from .attached_records import write_beside
-from .connection import Link, Row
-from .ledger import glance_at_run, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
-from .load_facts import everything_of, one_by_id, one_by_key, these
+from ...ports.store import MAX_COUNTED, Node, RunFilter, TaskFilter, WaitingCounts
+from ..codec.rows import decode_node
+from ..run_id_prefix import planned_range_of_prefix
+from ..task_cache import TaskCache
+from .attached_records import write_attached_records
+from .connection import Row, SqliteConnection
+from .ledger import (
+    find_run_in_small_indexes,
+    read_latest,
+    read_run,
+    read_runs,
+    read_stranded,
+    read_tasks,
+    read_upcoming,
+)
+from .load_facts import bind_numbers, find_task_by_id, find_task_by_key, load_task_facts
 from .readers import Readers
-from .row_batches import Sheets
+from .row_batches import RowBatches
 from .statements import sql
-from .unit_of_work import Pending
-from .write_requests import Share
+from .unit_of_work import UnitOfWork
+from .write_requests import BatchableWrite
 from .writer import Writer
 
 _LAST_TASK: Final = sql("last_task")
@@ -51,8 +59,8 @@ _INLINE_PAGE: Final = 50
 class SQLiteBook:
     _writer: Writer
     _readers: Readers
-    _task_cache: Familiar
-    _read_cache: Familiar
+    _task_cache: TaskCache
+    _read_cache: TaskCache
     """Cache of readers; unlike the writer's, it never contains uncommitted tasks."""
 
     async def add(self, changes: Sequence[Change]) -> None:
@@ -62,14 +70,16 @@ class SQLiteBook:
             batches = await self._readers.compute(lambda: _prepare_batches(given_changes))
             await self._writer.submit(lambda connection: _write_new_tasks(connection, batches), urgent=False)
         elif any(change.new_runs for change in given_changes):
-            await self._writer.submit(lambda connection: add_all(connection, self._task_cache, given_changes), urgent=False)
+            await self._writer.submit(
+                lambda connection: add_tasks(connection, self._task_cache, given_changes), urgent=False
+            )
         elif given_changes:
-            batchable = Share(_prepare_write, given_changes)
+            batchable = BatchableWrite(_prepare_write, given_changes)
             await self._writer.submit(batchable.write_alone, urgent=False, batchable=batchable)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
-        def work(connection: Link) -> Facts | None:
-            row = one_by_id(connection, task_id)
+        def work(connection: SqliteConnection) -> Facts | None:
+            row = find_task_by_id(connection, task_id)
             if row is None or owner not in (None, row[1]):
                 return None
             before, after = self._decide(connection, row, decide)
@@ -79,15 +89,15 @@ class SQLiteBook:
         return await self._writer.submit(work)
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        def work(connection: Link) -> Facts:
-            row = one_by_key(connection, owner, key)
+        def work(connection: SqliteConnection) -> Facts:
+            row = find_task_by_key(connection, owner, key)
             if row is None:
                 change = decide(None)
                 if change.task is None:
                     raise StoreError(f"There is no task with the key {key}, and no new one was made.")
-                add_all(connection, self._task_cache, [change])
-                created = one_by_id(connection, change.task.id)
-                after = None if created is None else everything_of(connection, self._task_cache, created)[2]
+                add_tasks(connection, self._task_cache, [change])
+                created = find_task_by_id(connection, change.task.id)
+                after = None if created is None else load_task_facts(connection, self._task_cache, created)[2]
             else:
                 _, after = self._decide(connection, row, decide)
             if after is None:
@@ -96,23 +106,27 @@ class SQLiteBook:
 
         return await self._writer.submit(work)
 
-    def _decide(self, connection: Link, row: Row, decide: Callable[[Facts], Change]) -> tuple[Facts, Facts | None]:
+    def _decide(
+        self, connection: SqliteConnection, row: Row, decide: Callable[[Facts], Change]
+    ) -> tuple[Facts, Facts | None]:
         """Apply a decision and return the facts before and after it."""
-        loaded, cached, before = everything_of(connection, self._task_cache, row)
-        unit_of_work = Pending(connection, self._task_cache)
-        unit_of_work.add_change(cached, before.entries, unit_of_work.deduplicate_runs(cached.number, decide(before)), loaded)
+        loaded, cached, before = load_task_facts(connection, self._task_cache, row)
+        unit_of_work = UnitOfWork(connection, self._task_cache)
+        unit_of_work.add_change(
+            cached, before.entries, unit_of_work.deduplicate_runs(cached.number, decide(before)), loaded
+        )
         unit_of_work.flush()
-        after = one_by_id(connection, before.task.id)
-        return before, None if after is None else everything_of(connection, self._task_cache, after)[2]
+        after = find_task_by_id(connection, before.task.id)
+        return before, None if after is None else load_task_facts(connection, self._task_cache, after)[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
         return await self._readers.run_inline(
-            lambda connection: _read_facts(connection, self._read_cache, one_by_id(connection, task_id), owner)
+            lambda connection: _read_facts(connection, self._read_cache, find_task_by_id(connection, task_id), owner)
         )
 
     async def find(self, owner: str, key: str) -> Facts | None:
         return await self._readers.run_inline(
-            lambda connection: _read_facts(connection, self._read_cache, one_by_key(connection, owner, key), None)
+            lambda connection: _read_facts(connection, self._read_cache, find_task_by_key(connection, owner, key), None)
         )
 
     async def tasks(self, task_filter: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
@@ -125,7 +139,7 @@ class SQLiteBook:
         return await read(lambda connection: read_tasks(connection, self._read_cache, task_filter, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
-        run = await self._readers.run_inline(lambda connection: glance_at_run(connection, run_id))
+        run = await self._readers.run_inline(lambda connection: find_run_in_small_indexes(connection, run_id))
         if run is None:
             # The run may be one of a million of its instant: search on a reader thread.
             run = await self._readers.run(lambda connection: read_run(connection, run_id))
@@ -139,7 +153,7 @@ class SQLiteBook:
         return tuple(row[0] for row in rows)
 
     async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
-        first, last = instants_of_prefix(prefix) or (0, -1)
+        first, last = planned_range_of_prefix(prefix) or (0, -1)
         rows = await self._readers.query(
             _RUN_IDS, {"prefix": prefix, "owner": owner, "first": first, "last": last, "limit": limit}
         )
@@ -155,17 +169,17 @@ class SQLiteBook:
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
         if not hours:
             return {}
-        rows = await self._readers.query(_COUNTS, (these(hours), EVERYBODY if owner is None else owner))
+        rows = await self._readers.query(_COUNTS, (bind_numbers(hours), ALL_OWNERS if owner is None else owner))
         return {(hour, name): number for hour, name, number in rows}
 
     async def output_bytes(self, owner: str) -> int:
         size: int = (await self._readers.query(_OUTPUT_BYTES, (owner,)))[0][0]
         return size
 
-    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
-        bindings = {"owner": owner, "now": microseconds(now), "most": COUNTED_UP_TO}
+    async def waiting(self, owner: str | None, now: datetime) -> WaitingCounts:
+        bindings = {"owner": owner, "now": to_microseconds(now), "most": MAX_COUNTED}
         timed, ready, parked, stranded = (await self._readers.query(_WAITING, bindings))[0]
-        return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
+        return WaitingCounts(min(timed + ready, MAX_COUNTED), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._readers.run(lambda connection: read_stranded(connection, self._read_cache, owner, limit))
@@ -175,71 +189,73 @@ class SQLiteBook:
         return tuple(LaneUse(name, DEFAULT_LIMIT if limit is None else limit, taken) for name, limit, taken in rows)
 
     async def nodes(self) -> tuple[Node, ...]:
-        return tuple(node_from(row) for row in await self._readers.query(_ALL_NODES))
+        return tuple(decode_node(row) for row in await self._readers.query(_ALL_NODES))
 
-    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[Writing] = ()) -> bool:
-        def work(connection: Link) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, attached_records: Sequence[RecordWrite] = ()) -> bool:
+        def work(connection: SqliteConnection) -> bool:
             connection.query(_DRAIN, (int(draining), node))
             exists = connection.changed_rows > 0
             if exists:
-                write_beside(connection, attached_records)
+                write_attached_records(connection, attached_records)
             return exists
 
         return await self._writer.submit(work)
 
-    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[Writing] = ()) -> None:
-        def work(connection: Link) -> None:
+    async def set_lane(self, name: str, limit: int, *, attached_records: Sequence[RecordWrite] = ()) -> None:
+        def work(connection: SqliteConnection) -> None:
             connection.query(_SET_LANE, (name, limit))
-            unit_of_work = Pending(connection, self._task_cache)
+            unit_of_work = UnitOfWork(connection, self._task_cache)
             unit_of_work.offer_slots(name)
             unit_of_work.flush()
-            write_beside(connection, attached_records)
+            write_attached_records(connection, attached_records)
 
         await self._writer.submit(work)
 
-    async def block_owner(self, owner: str, reason: Reason | None, *, attached_records: Sequence[Writing] = ()) -> None:
-        def work(connection: Link) -> None:
+    async def block_owner(
+        self, owner: str, reason: Reason | None, *, attached_records: Sequence[RecordWrite] = ()
+    ) -> None:
+        def work(connection: SqliteConnection) -> None:
             if reason is None:
                 connection.query(_UNBLOCK_OWNER, (owner,))
             else:
                 connection.query(_BLOCK_OWNER, (owner, reason))
-            write_beside(connection, attached_records)
+            write_attached_records(connection, attached_records)
 
         await self._writer.submit(work)
 
 
-def add_all(connection: Link, cache: Familiar, changes: Sequence[Change]) -> None:
-    unit_of_work = Pending(connection, cache)
+def add_tasks(connection: SqliteConnection, cache: TaskCache, changes: Sequence[Change]) -> None:
+    unit_of_work = UnitOfWork(connection, cache)
     for number, change in enumerate(changes, _next_task_number(connection)):
         unit_of_work.add_task(number, change)
     unit_of_work.flush()
 
 
-def _prepare_batches(changes: Sequence[Change]) -> Sheets:
-    batches = Sheets()
+def _prepare_batches(changes: Sequence[Change]) -> RowBatches:
+    batches = RowBatches()
     for number, change in enumerate(changes, 1):
         batches.add_task(number, change)
     return batches
 
 
-def _prepare_write(changes: Sequence[Change]) -> Callable[[Link], None]:
+def _prepare_write(changes: Sequence[Change]) -> Callable[[SqliteConnection], None]:
     batches = _prepare_batches(changes)
     return lambda connection: _write_new_tasks(connection, batches)
 
 
-def _write_new_tasks(connection: Link, batches: Sheets) -> None:
+def _write_new_tasks(connection: SqliteConnection, batches: RowBatches) -> None:
     batches.renumber_tasks(_next_task_number(connection))
     batches.write(connection)
 
 
-def _next_task_number(connection: Link) -> int:
+def _next_task_number(connection: SqliteConnection) -> int:
     last = connection.query(_LAST_TASK)
     return last[0][0] + 1 if last else 1
 
 
-def _read_facts(connection: Link, cache: Familiar, row: Row | None, owner: str | None) -> Facts | None:
+def _read_facts(connection: SqliteConnection, cache: TaskCache, row: Row | None, owner: str | None) -> Facts | None:
     if row is None or owner not in (None, row[1]):
         return None
-    loaded, _, facts = everything_of(connection, cache, row)
+    loaded, _, facts = load_task_facts(connection, cache, row)
     loaded.update_cache(cache)
     return facts

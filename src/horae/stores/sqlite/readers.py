@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 import apsw
 
 from ...errors import StoreUnavailable
-from .connection import Bindings, Link, Row
-from .errors import translated
+from .connection import Bindings, Row, SqliteConnection
+from .errors import translate_error
 
 _T = TypeVar("_T")
 
@@ -24,9 +24,9 @@ _THREAD_COUNT: Final = 2
 class Readers:
     """Every call reads a snapshot of one instant."""
 
-    def __init__(self, connect: Callable[[], Link]) -> None:
+    def __init__(self, connect: Callable[[], SqliteConnection]) -> None:
         self._connect = connect
-        self._idle: SimpleQueue[Link] = SimpleQueue()
+        self._idle: SimpleQueue[SqliteConnection] = SimpleQueue()
         self._threads: ThreadPoolExecutor | None = None
         self._long_threads: ThreadPoolExecutor | None = None
         self.statements = 0
@@ -35,7 +35,7 @@ class Readers:
         self._threads = ThreadPoolExecutor(_THREAD_COUNT, thread_name_prefix="horae-sqlite-reader")
         self._long_threads = ThreadPoolExecutor(1, thread_name_prefix="horae-sqlite-long-reader")
 
-    async def run(self, work: Callable[[Link], _T]) -> _T:
+    async def run(self, work: Callable[[SqliteConnection], _T]) -> _T:
         return await self._run_on(self._threads, work)
 
     async def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
@@ -44,7 +44,7 @@ class Readers:
             self._threads, lambda connection: connection.query(statement, bindings), single_statement=True
         )
 
-    async def run_inline(self, work: Callable[[Link], _T], *, single_statement: bool = False) -> _T:
+    async def run_inline(self, work: Callable[[SqliteConnection], _T], *, single_statement: bool = False) -> _T:
         """Read a few index rows on the event loop: handing the work to a thread would cost more than the read.
 
         A reader waits only while the file is being opened or recovered; then a reader thread does the work.
@@ -56,7 +56,7 @@ class Readers:
         except StoreUnavailable:
             return await self._run_on(self._threads, work, single_statement=single_statement)
 
-    async def run_long(self, work: Callable[[Link], _T]) -> _T:
+    async def run_long(self, work: Callable[[SqliteConnection], _T]) -> _T:
         """Run work that takes seconds or minutes on a thread of its own, so that other reads do not wait."""
         return await self._run_on(self._long_threads, work)
 
@@ -67,7 +67,7 @@ class Readers:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def _run_on(
-        self, pool: ThreadPoolExecutor | None, work: Callable[[Link], _T], *, single_statement: bool = False
+        self, pool: ThreadPoolExecutor | None, work: Callable[[SqliteConnection], _T], *, single_statement: bool = False
     ) -> _T:
         if pool is None:
             raise StoreUnavailable("The store is closed.")
@@ -75,7 +75,7 @@ class Readers:
 
     def _run(
         self,
-        work: Callable[[Link], _T],
+        work: Callable[[SqliteConnection], _T],
         single_statement: bool,  # noqa: FBT001 - an executor takes no names
         busy_seconds: float | None = None,
     ) -> _T:
@@ -89,9 +89,9 @@ class Readers:
                 # A connection that could not end its transaction is closed, not reused.
                 (connection.close if connection.in_transaction else partial(self._idle.put, connection))()
         except apsw.Error as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
 
-    def _take_connection(self) -> Link:
+    def _take_connection(self) -> SqliteConnection:
         try:
             return self._idle.get_nowait()
         except Empty:
@@ -106,7 +106,7 @@ class Readers:
             self._idle.get().close()
 
 
-def _in_read_transaction(connection: Link, work: Callable[[Link], _T]) -> _T:
+def _in_read_transaction(connection: SqliteConnection, work: Callable[[SqliteConnection], _T]) -> _T:
     connection.query("BEGIN")
     try:
         return work(connection)

@@ -13,16 +13,16 @@ from collections import Counter
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from ...model.counts import NO_HOUR, STATE
-from ...model.ids import microseconds
-from ...ports.store import Trimmed
+from ...model.counts import NO_HOUR, STATE_PREFIX
+from ...model.ids import to_microseconds
+from ...ports.store import TrimResult
 from ..codec.json_codecs import decode
-from ..retention_cursor import Place
-from .connection import Link, Row
-from .lane_state import named
-from .load_facts import these
+from ..retention_cursor import RetentionCursor
+from .connection import Row, SqliteConnection
+from .lane_state import bind_names
+from .load_facts import bind_numbers
 from .readers import Readers
-from .row_batches import write_counts
+from .row_batches import write_counters
 from .statements import sql
 
 _EXPIRED_ROWS: Final = sql("expired_rows")
@@ -42,13 +42,13 @@ _EVENT_BATCH: Final = 1_000
 _TASK_BATCH: Final = 16
 
 
-class Found(NamedTuple):
+class ExpiredRows(NamedTuple):
     """Rows to delete: `runs` by number and id, `tasks` by number, `events` up to a number; `more` if there may be more."""
 
     runs: tuple[Row, ...]
     tasks: tuple[int, ...]
     events: int
-    cursor: Place
+    cursor: RetentionCursor
     more: bool
 
     @property
@@ -56,28 +56,28 @@ class Found(NamedTuple):
         return bool(self.runs or self.tasks or self.events)
 
 
-class Search:
+class RetentionScan:
     """Search for one batch of at most `limit` rows."""
 
     def __init__(self, readers: Readers, before: datetime, keep_runs: int, limit: int) -> None:
         self._readers = readers
-        self._before = microseconds(before)
+        self._before = to_microseconds(before)
         self._keep_runs = keep_runs
         self._limit = max(1, limit)
 
-    async def find(self, after: str | None) -> Found:
+    async def find(self, after: str | None) -> ExpiredRows:
         expired = await self._readers.query(_EXPIRED_ROWS, {"before": self._before, "limit": self._limit})
         runs, tasks, events, last = (*map(decode, expired[0][:3]), expired[0][3])
-        cursor = Place(last, 0) if after is None else Place.parse(after)
+        cursor = RetentionCursor(last, 0) if after is None else RetentionCursor.parse(after)
         if runs or tasks or events:
             events = events[: max(0, self._limit - len(runs) - len(tasks))]
             tasks = tasks[: max(0, self._limit - len(runs))]
-            return Found(tuple(map(tuple, runs)), tuple(tasks), max(events, default=0), cursor, more=True)
-        if cursor == Place(last):
-            return Found((), (), 0, cursor, more=False)
+            return ExpiredRows(tuple(map(tuple, runs)), tuple(tasks), max(events, default=0), cursor, more=True)
+        if cursor == RetentionCursor(last):
+            return ExpiredRows((), (), 0, cursor, more=False)
         return await self._readers.run_long(lambda connection: self._find_surplus_runs(connection, cursor, last))
 
-    def _find_surplus_runs(self, connection: Link, cursor: Place, last: int) -> Found:
+    def _find_surplus_runs(self, connection: SqliteConnection, cursor: RetentionCursor, last: int) -> ExpiredRows:
         """Find the oldest runs of tasks that have more than `keep_runs`."""
         tasks, next_cursor = self._find_tasks_over_limit(connection, cursor, last)
         runs: list[Row] = []
@@ -86,39 +86,45 @@ class Search:
             surplus = connection.query(_SURPLUS_RUNS, {"task": task, "keep": self._keep_runs, "limit": remaining + 1})
             runs += surplus[:remaining]
             if len(surplus) > remaining:
-                return Found(tuple(runs), (), 0, cursor, more=True)
-        return Found(tuple(runs), (), 0, next_cursor, more=next_cursor != Place(last))
+                return ExpiredRows(tuple(runs), (), 0, cursor, more=True)
+        return ExpiredRows(tuple(runs), (), 0, next_cursor, more=next_cursor != RetentionCursor(last))
 
-    def _find_tasks_over_limit(self, connection: Link, cursor: Place, last: int) -> tuple[list[int], Place]:
+    def _find_tasks_over_limit(
+        self, connection: SqliteConnection, cursor: RetentionCursor, last: int
+    ) -> tuple[list[int], RetentionCursor]:
         """Return the next tasks with too many runs, and the cursor after them."""
         if cursor.task is None:
             until = connection.query(_EVENT_WINDOW_END, {"after": cursor.event, "most": _EVENT_BATCH, "last": last})[0][
                 0
             ]
             bindings = {"after": cursor.event, "until": until, "keep": self._keep_runs}
-            return [task for (task,) in connection.query(_RECENT_TASKS_OVER_RUN_LIMIT, bindings)], Place(until)
+            return [task for (task,) in connection.query(_RECENT_TASKS_OVER_RUN_LIMIT, bindings)], RetentionCursor(
+                until
+            )
         bindings = {"after": cursor.task, "keep": self._keep_runs, "limit": _TASK_BATCH}
         tasks = [task for (task,) in connection.query(_TASKS_OVER_RUN_LIMIT, bindings)]
-        return tasks, Place(cursor.event, tasks[-1] if len(tasks) == _TASK_BATCH else None)
+        return tasks, RetentionCursor(cursor.event, tasks[-1] if len(tasks) == _TASK_BATCH else None)
 
 
-def remove(connection: Link, expired: Found, before: datetime) -> Trimmed:
+def remove_rows(connection: SqliteConnection, expired: ExpiredRows, before: datetime) -> TrimResult:
     runs = 0
     if expired.runs:
-        connection.query(_DROP_LINES, (named([run_id for _, run_id in expired.runs]),))
+        connection.query(_DROP_LINES, (bind_names([run_id for _, run_id in expired.runs]),))
         for run in expired.runs:
             connection.query(_DROP_RUN, run)
             runs += connection.changed_rows
-    ended = connection.query(_ENDED_TASKS, (these(expired.tasks), microseconds(before))) if expired.tasks else []
+    ended = (
+        connection.query(_ENDED_TASKS, (bind_numbers(expired.tasks), to_microseconds(before))) if expired.tasks else []
+    )
     deltas: Counter[tuple[str, int, str]] = Counter()
     for task, state, owner in ended:
         connection.query(_DELETE_STATUS, (task,))
         connection.query(_DELETE_TASK, (task,))
-        deltas[owner, NO_HOUR, STATE + state] -= 1
-    write_counts(connection, deltas)
+        deltas[owner, NO_HOUR, STATE_PREFIX + state] -= 1
+    write_counters(connection, deltas)
     events = 0
     if expired.events:
         connection.query(_COUNT_REMOVED_EVENTS, (expired.events,))
         connection.query(_DROP_EVENTS, (expired.events,))
         events = connection.changed_rows
-    return Trimmed(runs, len(ended), events, expired.more, expired.cursor.encoded)
+    return TrimResult(runs, len(ended), events, expired.more, expired.cursor.encoded)

@@ -11,27 +11,27 @@ import apsw
 from ...clock import SystemClock
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
-from ...model.counts import EVERYBODY, KEPT_HOURS, hour_of
-from ...model.record import Writing
+from ...model.counts import ALL_OWNERS, RETAINED_HOURS, hour_of
+from ...model.record import RecordWrite
 from ...model.refusals import refuse
-from ...model.task import FRESH
-from ..codec.rows import entry_values, event_values, standing_values, task_values
-from ..counter_deltas import Counting
-from .attached_records import write_beside
-from .connection import Link, Row
-from .load_facts import one_by_id, one_by_key, these
-from .statements import Bulk, sql
+from ...model.task import NEW_TASK_STATUS
+from ..codec.rows import encode_entry, encode_event, encode_status, encode_task
+from ..counter_deltas import CounterDeltas
+from .attached_records import write_attached_records
+from .connection import Row, SqliteConnection
+from .load_facts import bind_numbers, find_task_by_id, find_task_by_key
+from .statements import BulkStatement, sql
 
-_INSERT_TASKS: Final = Bulk("insert_tasks", 14)
-_PUT_STATUSES: Final = Bulk("put_statuses", 15)
-_PUT_ENTRIES: Final = Bulk("put_entries", 20)
-_DROP_ENTRIES: Final = Bulk("drop_entries", 2)
-_INSERT_RUNS: Final = Bulk("insert_runs", 29)
-_INSERT_STARTED_RUNS: Final = Bulk("insert_started_runs", 13)
-_END_RUNS: Final = Bulk("end_runs", 8)
-_INSERT_LANE_SLOTS: Final = Bulk("insert_lane_slots", 2)
-_INSERT_EVENTS: Final = Bulk("insert_events", 6)
-_ADD_TO_COUNTERS: Final = Bulk("add_to_counters", 4)
+_INSERT_TASKS: Final = BulkStatement("insert_tasks", 14)
+_PUT_STATUSES: Final = BulkStatement("put_statuses", 15)
+_PUT_ENTRIES: Final = BulkStatement("put_entries", 20)
+_DROP_ENTRIES: Final = BulkStatement("drop_entries", 2)
+_INSERT_RUNS: Final = BulkStatement("insert_runs", 29)
+_INSERT_STARTED_RUNS: Final = BulkStatement("insert_started_runs", 13)
+_END_RUNS: Final = BulkStatement("end_runs", 8)
+_INSERT_LANE_SLOTS: Final = BulkStatement("insert_lane_slots", 2)
+_INSERT_EVENTS: Final = BulkStatement("insert_events", 6)
+_ADD_TO_COUNTERS: Final = BulkStatement("add_to_counters", 4)
 _DELETE_OLD_COUNTERS: Final = sql("delete_old_counters")
 _UPDATE_TASK: Final = sql("update_task")
 _DELETE_ENTRIES_OF_TASKS: Final = sql("delete_entries_of_tasks")
@@ -41,10 +41,10 @@ _REQUEST_CANCEL: Final = sql("request_cancel")
 _DELETE_TASK_STATEMENTS: Final = tuple(
     sql(name) for name in ("delete_lines", "delete_runs", "delete_status", "delete_task")
 )
-_FRESH_STATUS_VALUES: Final = standing_values(0, 1, FRESH)[2:]
+_FRESH_STATUS_VALUES: Final = encode_status(0, 1, NEW_TASK_STATUS)[2:]
 
 
-class Sheets(Counting):
+class RowBatches(CounterDeltas):
     """Rows of one request by kind of write, and the counter deltas that belong to them."""
 
     def __init__(self) -> None:
@@ -69,23 +69,23 @@ class Sheets(Counting):
         self.emptied_agendas: dict[int, None] = {}
         """Numbers of tasks whose entries are all deleted before `entries` and `put` are written."""
         self.deleted_tasks: list[int] = []
-        self.attached_records: list[Writing] = []
+        self.attached_records: list[RecordWrite] = []
 
     def add_task(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
         """Add a new task with its entries and events; `live` are the numbers of its live runs."""
         if change.task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
-        self.new_tasks += (number, *task_values(change.task))
-        if change.status is FRESH and not change.new_runs:
+        self.new_tasks += (number, *encode_task(change.task))
+        if change.status is NEW_TASK_STATUS and not change.new_runs:
             self.statuses += (number, 1, *_FRESH_STATUS_VALUES)
             self.count_new_task(change.task.owner)
         else:
-            self.statuses += standing_values(number, 1, change.status or FRESH, live)
-            self.count_change(change.task.owner, None, change._replace(status=change.status or FRESH))
+            self.statuses += encode_status(number, 1, change.status or NEW_TASK_STATUS, live)
+            self.count_change(change.task.owner, None, change._replace(status=change.status or NEW_TASK_STATUS))
         for entry in change.put:
-            self.new_entries += entry_values(number, entry)
+            self.new_entries += encode_entry(number, entry)
         for event in change.events:
-            self.events += event_values(event)
+            self.events += encode_event(event)
         self.attached_records += change.attached
 
     def renumber_tasks(self, first: int) -> None:
@@ -94,18 +94,18 @@ class Sheets(Counting):
         self.statuses[0::15] = range(first, first + len(self.statuses) // 15)
         self.new_entries[0::20] = [first - 1 + number for number in self.new_entries[0::20]]
 
-    def write(self, connection: Link) -> None:
+    def write(self, connection: SqliteConnection) -> None:
         self._write_tasks(connection)
         self._write_entries(connection)
         self._write_runs(connection)
         connection.write_rows(_INSERT_EVENTS, self.events)
-        write_counts(connection, self.total_deltas())
+        write_counters(connection, self.total_deltas())
         for number in self.deleted_tasks:
             for statement in _DELETE_TASK_STATEMENTS:
                 connection.query(statement, (number,))
-        write_beside(connection, self.attached_records)
+        write_attached_records(connection, self.attached_records)
 
-    def _write_tasks(self, connection: Link) -> None:
+    def _write_tasks(self, connection: SqliteConnection) -> None:
         try:
             connection.write_rows(_INSERT_TASKS, self.new_tasks)
             connection.write_each(_UPDATE_TASK, self.edited_tasks)
@@ -113,7 +113,7 @@ class Sheets(Counting):
             raise self._describe_conflict(connection) from error
         connection.write_rows(_PUT_STATUSES, self.statuses)
 
-    def _describe_conflict(self, connection: Link) -> HoraeError:
+    def _describe_conflict(self, connection: SqliteConnection) -> HoraeError:
         """Return the error for the first id or key that another task has or that appears twice in the batch."""
         values = self.new_tasks
         identities = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
@@ -121,17 +121,19 @@ class Sheets(Counting):
         ids: set[str] = set()
         keys: set[tuple[str, str]] = set()
         for number, task_id, owner, key in identities:
-            if task_id in ids or _is_other_task(one_by_id(connection, task_id), number):
+            if task_id in ids or _is_other_task(find_task_by_id(connection, task_id), number):
                 break
-            if key is not None and ((owner, key) in keys or _is_other_task(one_by_key(connection, owner, key), number)):
+            if key is not None and (
+                (owner, key) in keys or _is_other_task(find_task_by_key(connection, owner, key), number)
+            ):
                 return refuse("key_taken", key=key)
             ids.add(task_id)
             keys.add((owner, key))
         return StoreError("A task with this id is there already; nothing was written.")
 
-    def _write_entries(self, connection: Link) -> None:
+    def _write_entries(self, connection: SqliteConnection) -> None:
         if self.emptied_agendas:
-            connection.query(_DELETE_ENTRIES_OF_TASKS, (these(self.emptied_agendas),))
+            connection.query(_DELETE_ENTRIES_OF_TASKS, (bind_numbers(self.emptied_agendas),))
         if self.entries:
             dropped = [part for key, row in self.entries.items() if row is None for part in key]
             put = [value for row in self.entries.values() if row is not None for value in row]
@@ -139,7 +141,7 @@ class Sheets(Counting):
             connection.write_rows(_PUT_ENTRIES, put)
         connection.write_rows(_PUT_ENTRIES, self.new_entries)
 
-    def _write_runs(self, connection: Link) -> None:
+    def _write_runs(self, connection: SqliteConnection) -> None:
         connection.write_rows(_INSERT_STARTED_RUNS, self.started_runs)
         connection.write_rows(_INSERT_RUNS, self.new_runs)
         connection.write_rows(_END_RUNS, self.ended_runs)
@@ -149,13 +151,13 @@ class Sheets(Counting):
         connection.write_each(_REQUEST_CANCEL, self.cancel_requests)
 
 
-def write_counts(connection: Link, counts: Counter[tuple[str, int, str]]) -> None:
+def write_counters(connection: SqliteConnection, counts: Counter[tuple[str, int, str]]) -> None:
     """Add the deltas to the counters of each owner and to the totals of all owners."""
     if not counts:
         return
     totals: Counter[tuple[str, int, str]] = Counter()
     for (_, hour, name), number in counts.items():
-        totals[EVERYBODY, hour, name] += number
+        totals[ALL_OWNERS, hour, name] += number
     rows = [value for key, number in (*counts.items(), *totals.items()) if number for value in (*key, number)]
     connection.write_rows(_ADD_TO_COUNTERS, rows)
     newest = max(hour for _, hour, _ in counts)
@@ -163,13 +165,13 @@ def write_counts(connection: Link, counts: Counter[tuple[str, int, str]]) -> Non
         _delete_old_hours(connection, newest)
 
 
-def _delete_old_hours(connection: Link, newest: int) -> None:
-    """Delete counters older than `KEPT_HOURS`, counted from now at the latest: a row in the future must not delete
+def _delete_old_hours(connection: SqliteConnection, newest: int) -> None:
+    """Delete counters older than `RETAINED_HOURS`, counted from now at the latest: a row in the future must not delete
     the current counters."""
     hour = min(newest, hour_of(SystemClock().now()))
     if hour > connection.newest_hour:
         connection.newest_hour = hour
-        connection.query(_DELETE_OLD_COUNTERS, (hour - KEPT_HOURS,))
+        connection.query(_DELETE_OLD_COUNTERS, (hour - RETAINED_HOURS,))
 
 
 def _is_other_task(row: Row | None, number: int) -> bool:

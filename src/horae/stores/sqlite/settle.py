@@ -8,15 +8,15 @@ from typing import Any, Final, TypeAlias
 
 from ...errors import StoreError
 from ...model.change import Change, Facts, RunDecision, SettleDecision
-from ...model.ids import microseconds
+from ...model.ids import to_microseconds
 from ...model.outcome import Settlement
-from ...model.run import LIVE, Run
-from ..task_cache import Familiar
-from .connection import Link
-from .lane_state import named
-from .load_facts import Gathered, these
+from ...model.run import LIVE_STATES, Run
+from ..task_cache import TaskCache
+from .connection import SqliteConnection
+from .lane_state import bind_names
+from .load_facts import LoadedFacts, bind_numbers
 from .statements import sql
-from .unit_of_work import Pending
+from .unit_of_work import UnitOfWork
 
 _TASKS_OF_RUNS: Final = sql("tasks_of_runs")
 _VERSIONS: Final = sql("versions")
@@ -26,21 +26,27 @@ _NEXT_VERSION: Final = sql("next_version")
 _RENEWALS: Final = sql("renewals")
 _DROP_NODE: Final = sql("drop_node")
 
-Wish: TypeAlias = tuple[str, int | None, Any]
+RunUpdate: TypeAlias = tuple[str, int | None, Any]
 """A run id, the expected fencing token (None for any), and the argument of the decision."""
 
 
-class Carrier:
-    def __init__(self, cache: Familiar) -> None:
+class RunUpdater:
+    def __init__(self, cache: TaskCache) -> None:
         self._task_cache = cache
 
-    def settle(self, connection: Link, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+    def settle(
+        self, connection: SqliteConnection, batch: Sequence[Settlement], decide: SettleDecision
+    ) -> frozenset[str]:
         return self._apply(connection, [(each.run_id, each.token, each) for each in batch], decide)
 
-    def release(self, connection: Link, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
+    def release(
+        self, connection: SqliteConnection, claims: Sequence[tuple[str, int]], decide: RunDecision
+    ) -> frozenset[str]:
         return self._apply(connection, [(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
 
-    def recover(self, connection: Link, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+    def recover(
+        self, connection: SqliteConnection, node: str, renewals: int, decide: RunDecision, limit: int
+    ) -> int | None:
         if connection.query(_RENEWALS, (node,)) != [(renewals,)]:
             return None
         run_ids = [row[0] for row in connection.query(_LIVE_RUNS_OF_NODE, (node,))]
@@ -56,8 +62,8 @@ class Carrier:
             connection.query(_DROP_NODE, (node,))
         return min(len(run_ids), limit)
 
-    def start(self, connection: Link, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
-        now_microseconds = microseconds(now)
+    def start(self, connection: SqliteConnection, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
+        now_microseconds = to_microseconds(now)
         started = [
             row for run_id, token in claims for row in connection.query(_START, (now_microseconds, run_id, token))
         ]
@@ -65,13 +71,13 @@ class Carrier:
         return frozenset(run_id for run_id, _ in started)
 
     def _apply(
-        self, connection: Link, updates: Sequence[Wish], decide: Callable[[Facts, Run, Any], Change]
+        self, connection: SqliteConnection, updates: Sequence[RunUpdate], decide: Callable[[Facts, Run, Any], Change]
     ) -> frozenset[str]:
         """Decide and write the updates; return the ids of runs that are not live under the expected token."""
         stale: set[str] = set()
         tasks = self._find_task_numbers(connection, [update[0] for update in updates])
         loaded = self._load(connection, tasks)
-        unit_of_work = Pending(connection, self._task_cache)
+        unit_of_work = UnitOfWork(connection, self._task_cache)
         for run_id, token, argument in updates:
             cached = loaded.tasks.get(tasks.get(run_id, 0))
             run = None if cached is None else cached.find_run(run_id)[0]
@@ -88,21 +94,21 @@ class Carrier:
         unit_of_work.flush()
         return frozenset(stale)
 
-    def _find_task_numbers(self, connection: Link, run_ids: Sequence[str]) -> dict[str, int]:
+    def _find_task_numbers(self, connection: SqliteConnection, run_ids: Sequence[str]) -> dict[str, int]:
         """Return the task numbers of those runs that are live, from the cache or the index of live runs."""
         numbers = self._task_cache.task_numbers_of_runs(run_ids)
         if len(numbers) < len(run_ids):
             unknown = [run_id for run_id in run_ids if run_id not in numbers]
-            numbers.update(connection.query(_TASKS_OF_RUNS, (named(unknown),)) if unknown else ())
+            numbers.update(connection.query(_TASKS_OF_RUNS, (bind_names(unknown),)) if unknown else ())
         return numbers
 
-    def _load(self, connection: Link, tasks: dict[str, int]) -> Gathered:
+    def _load(self, connection: SqliteConnection, tasks: dict[str, int]) -> LoadedFacts:
         numbers = dict.fromkeys(tasks.values())
-        rows = connection.query(_VERSIONS, (these(numbers),)) if numbers else []
-        loaded = Gathered(connection, self._task_cache, {number: version for number, version, _ in rows})
+        rows = connection.query(_VERSIONS, (bind_numbers(numbers),)) if numbers else []
+        loaded = LoadedFacts(connection, self._task_cache, {number: version for number, version, _ in rows})
         loaded.read_entries([number for number, _, entries in rows if entries])
         return loaded
 
 
 def _is_released(moved: Run, run: Run, node: str) -> bool:
-    return moved.id == run.id and (moved.state not in LIVE or moved.node != node)
+    return moved.id == run.id and (moved.state not in LIVE_STATES or moved.node != node)

@@ -11,18 +11,18 @@ import apsw
 from ...errors import StoreError, StoreUnavailable
 from ...model.change import Change
 from ..shared_transaction_refusals import refuse
-from ..sqlalchemy_connection import driver_connection
-from ..task_cache import Familiar
-from .connection import Link
-from .errors import translated
-from .queries import add_all
+from ..sqlalchemy_connection import find_driver_connection
+from ..task_cache import TaskCache
+from .connection import SqliteConnection
+from .errors import translate_error
+from .queries import add_tasks
 from .writer import Writer
 
 _PROBE_SECONDS: Final = 0.25
 """Longest time that one probe occupies the writer, which could write nothing during it anyway."""
 
 
-class Watch:
+class TransactionWatcher:
     """Runs callbacks when the callers' transactions in which tasks were added have ended.
 
     Only one connection at a time can write to the file, and a caller that added tasks holds the write lock until its
@@ -49,7 +49,7 @@ class Watch:
             for callback in over:
                 callback()
 
-    def _probe(self, connection: Link) -> list[Callable[[], None]]:
+    def _probe(self, connection: SqliteConnection) -> list[Callable[[], None]]:
         """Try to get the write lock, on the writer's thread; returns no callbacks while another connection has it."""
         with connection.busy_timeout(_PROBE_SECONDS):
             try:
@@ -60,16 +60,16 @@ class Watch:
         connection.query("COMMIT")
         return over
 
-    def _take_callbacks(self, _connection: Link) -> list[Callable[[], None]]:
+    def _take_callbacks(self, _connection: SqliteConnection) -> list[Callable[[], None]]:
         """Return all waiting callbacks; the writer's transaction is open, so no caller's transaction is."""
         over, self._callbacks = self._callbacks, []
         return over
 
 
-class SQLiteUsing:
+class SQLiteSharedTransactions:
     _absolute_path: str
     """Path of the file that stays valid when the working directory changes."""
-    _watch: Watch
+    _watch: TransactionWatcher
     _opened: bool
     _closed: bool
 
@@ -81,18 +81,18 @@ class SQLiteUsing:
         """Add tasks in the transaction of `connection`, on the calling thread; `over` is called after it has ended."""
         if self._closed or not self._opened:
             raise StoreUnavailable("The store is closed.")
-        from .caller_connection import begin_if_needed, borrowed  # noqa: PLC0415 - it imports sqlite3, which is rarely needed
+        from .caller_connection import begin_if_needed, join_transaction  # noqa: PLC0415 - it imports sqlite3, which is rarely needed
 
-        driver = await driver_connection(connection)
+        driver = await find_driver_connection(connection)
         try:
             await begin_if_needed(driver)
-            with borrowed(driver.connection, self._absolute_path, driver.name) as joined:
+            with join_transaction(driver.connection, self._absolute_path, driver.name) as joined:
                 if not changes:
                     return
                 with joined.savepoint():
-                    add_all(joined, Familiar(), changes)
+                    add_tasks(joined, TaskCache(), changes)
         except apsw.BusyError as error:
             raise refuse("busy_transaction") from error
         except apsw.Error as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
         self._watch.on_end(on_end)

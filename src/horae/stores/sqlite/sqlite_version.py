@@ -14,7 +14,7 @@ OLDEST_SQLITE: Final = "3.51.3"
 """Earlier versions can corrupt a write-ahead log that several processes share."""
 
 
-def refuse_an_old_library() -> None:
+def require_supported_version() -> None:
     for name, installed, oldest in (
         ("apsw", apsw.apswversion(), OLDEST_APSW),
         ("SQLite", apsw.sqlite_lib_version(), OLDEST_SQLITE),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..named_sql import filled, read_blocks
+from ..named_sql import expand_columns, read_blocks
 
 STATEMENTS: Final = read_blocks(__package__)
 
 
 def sql(name: str) -> str:
     """Return a statement by name, with its shared column lists expanded."""
-    return filled(name, STATEMENTS)
+    return expand_columns(name, STATEMENTS)
 
 
-class Bulk:
+class BulkStatement:
     """A statement that writes many rows at once.
 
     Up to `EACH` rows there is a text for every size, so that one statement writes all rows: after each statement the

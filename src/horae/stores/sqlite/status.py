@@ -8,11 +8,11 @@ from typing import NamedTuple
 import apsw
 
 from ...errors import StoreDamaged
-from .connection import Link
-from .migrate import APPLICATION, steps
+from .connection import SqliteConnection
+from .migrate import APPLICATION_ID, migrations
 
 
-class Condition(NamedTuple):
+class FileStatus(NamedTuple):
     sqlite: str
     apsw: str
     schema: int
@@ -23,14 +23,14 @@ class Condition(NamedTuple):
     """Bytes, including the write-ahead log."""
 
 
-def versions() -> tuple[str, str]:
+def library_versions() -> tuple[str, str]:
     return apsw.sqlite_lib_version(), apsw.apswversion()
 
 
-def condition_of(path: str) -> Condition:
+def read_status(path: str) -> FileStatus:
     try:
         # A writable connection, although nothing is written: only such a one removes the log when it closes last.
-        connection = Link(path, cache_kilobytes=256)
+        connection = SqliteConnection(path, cache_kilobytes=256)
         try:
             application_id = connection.query("PRAGMA application_id")[0][0]
             schema = connection.query("PRAGMA user_version")[0][0]
@@ -39,10 +39,10 @@ def condition_of(path: str) -> Condition:
             connection.close()
     except apsw.Error as error:
         raise StoreDamaged(f"The file is not a store of Horae: {error}.") from error
-    if application_id != APPLICATION:
+    if application_id != APPLICATION_ID:
         raise StoreDamaged("The file is a database of another program, or of none.")
-    sqlite, apsw_version = versions()
-    return Condition(sqlite, apsw_version, schema, steps()[-1][0], journal, _total_size(path))
+    sqlite, apsw_version = library_versions()
+    return FileStatus(sqlite, apsw_version, schema, migrations()[-1][0], journal, _total_size(path))
 
 
 def _total_size(path: str) -> int:

@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import StoreUnavailable
-from ..task_cache import Familiar
+from ..task_cache import TaskCache
 from .agenda import SQLiteAgenda
 from .claim import Claimer
-from .connection import Link
+from .connection import SqliteConnection
 from .event_reader import SQLiteFeed
-from .file_lock import Turnstile
+from .file_lock import FileLock
 from .journal import SQLiteJournal
-from .migrate import bring_up_to_date, make_file
+from .migrate import create_file, migrate
 from .queries import SQLiteBook
 from .readers import Readers
 from .records import SQLiteRecords
-from .settle import Carrier
-from .shared_transactions import SQLiteUsing, Watch
-from .sqlite_version import refuse_an_old_library
-from .transfer import SQLiteMoving
+from .settle import RunUpdater
+from .shared_transactions import SQLiteSharedTransactions, TransactionWatcher
+from .sqlite_version import require_supported_version
+from .transfer import SQLiteTransfer
 from .upkeep import SQLiteUpkeep
 from .writer import Writer
 
@@ -31,7 +31,14 @@ _READER_CACHE_KILOBYTES: Final = 4_096
 
 
 class SQLiteStore(
-    SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteRecords, SQLiteJournal, SQLiteMoving, SQLiteUsing
+    SQLiteAgenda,
+    SQLiteBook,
+    SQLiteFeed,
+    SQLiteUpkeep,
+    SQLiteRecords,
+    SQLiteJournal,
+    SQLiteTransfer,
+    SQLiteSharedTransactions,
 ):
     """Store object of one process; several processes can share the file. A closed store cannot be opened again."""
 
@@ -39,13 +46,13 @@ class SQLiteStore(
         self.path: Final = fspath(path)
         self._absolute_path = str(Path(self.path).absolute())
         self._vfs = vfs
-        self._task_cache = Familiar()
-        self._read_cache = Familiar()
+        self._task_cache = TaskCache()
+        self._read_cache = TaskCache()
         self._claimer = Claimer(self._task_cache)
-        self._run_updater = Carrier(self._task_cache)
+        self._run_updater = RunUpdater(self._task_cache)
         self._writer = Writer(self._open_writer_connection, self._task_cache.clear)
         self._readers = Readers(self._open_reader_connection)
-        self._watch = Watch(self._writer)
+        self._watch = TransactionWatcher(self._writer)
         self._open_lock = asyncio.Lock()
         self._opened = self._closed = False
 
@@ -64,7 +71,7 @@ class SQLiteStore(
             if self._closed:
                 raise StoreUnavailable("The store is closed.")
             if not self._opened:
-                refuse_an_old_library()
+                require_supported_version()
                 await self._writer.start()
                 self._readers.start()
                 self._opened = True
@@ -75,15 +82,15 @@ class SQLiteStore(
             await self._readers.stop()
             await self._writer.stop()
 
-    def _open_writer_connection(self) -> Link:
+    def _open_writer_connection(self) -> SqliteConnection:
         try:
-            make_file(self._absolute_path)
-            file_lock = Turnstile(self._absolute_path)
-            connection = Link(
+            create_file(self._absolute_path)
+            file_lock = FileLock(self._absolute_path)
+            connection = SqliteConnection(
                 self._absolute_path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE_KILOBYTES, file_lock=file_lock
             )
             try:
-                bring_up_to_date(connection)
+                migrate(connection)
             except BaseException:
                 connection.close()
                 raise
@@ -91,5 +98,7 @@ class SQLiteStore(
             raise StoreUnavailable(f"The file {self.path} cannot be made: {error}.") from error
         return connection
 
-    def _open_reader_connection(self) -> Link:
-        return Link(self._absolute_path, vfs=self._vfs, cache_kilobytes=_READER_CACHE_KILOBYTES, read_only=True)
+    def _open_reader_connection(self) -> SqliteConnection:
+        return SqliteConnection(
+            self._absolute_path, vfs=self._vfs, cache_kilobytes=_READER_CACHE_KILOBYTES, read_only=True
+        )

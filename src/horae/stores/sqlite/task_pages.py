@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...model.page import LARGEST_PAGE
+from ...model.page import MAX_PAGE_SIZE
 from ...model.task import TaskState
 from ...ports.store import TaskFilter
 from ..codec.json_codecs import encode
-from .connection import Link, Row
+from .connection import Row, SqliteConnection
 from .statements import sql
 
 _PAGE: Final = sql("tasks_page")
@@ -29,11 +29,11 @@ _STATEMENT_OF_STATE: Final = {
     TaskState.CANCELLED: _COMPLETED_OR_CANCELLED,
 }
 
-_COUNT_LIMIT: Final = LARGEST_PAGE
+_COUNT_LIMIT: Final = MAX_PAGE_SIZE
 """Labels are counted up to this limit: a label with more tasks fills a page soon."""
 
 
-def task_rows(connection: Link, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
+def read_task_rows(connection: SqliteConnection, task_filter: TaskFilter, after: int, limit: int) -> list[Row]:
     """Read the numbers and versions of the next `limit` tasks after the number `after`."""
     bindings: dict[str, Any] = {
         "after": after,
@@ -63,7 +63,7 @@ def task_rows(connection: Link, task_filter: TaskFilter, after: int, limit: int)
     return connection.query(_PAGE if task_filter.owner is None else _OF_OWNER, bindings)
 
 
-def _find_rarest_label(connection: Link, task_filter: TaskFilter, *, must_count: bool) -> tuple[str, int]:
+def _find_rarest_label(connection: SqliteConnection, task_filter: TaskFilter, *, must_count: bool) -> tuple[str, int]:
     """Return the label with the fewest tasks and its count; a single label is counted only if `must_count`."""
     labels = [encode(label) for label in task_filter.labels]
     if len(labels) == 1 and not must_count:
@@ -77,7 +77,7 @@ def _find_rarest_label(connection: Link, task_filter: TaskFilter, *, must_count:
     return label, count
 
 
-def _should_read_by_state(connection: Link, task_filter: TaskFilter) -> bool:
+def _should_read_by_state(connection: SqliteConnection, task_filter: TaskFilter) -> bool:
     """Return whether all states of the filter have an index, and the owner has more tasks than there are in them."""
     if task_filter.states is None or not task_filter.states <= _STATEMENT_OF_STATE.keys():
         return False
@@ -88,7 +88,7 @@ def _should_read_by_state(connection: Link, task_filter: TaskFilter) -> bool:
     return bool(own > total)
 
 
-def _read_by_state(connection: Link, task_filter: TaskFilter, bindings: dict[str, Any]) -> list[Row]:
+def _read_by_state(connection: SqliteConnection, task_filter: TaskFilter, bindings: dict[str, Any]) -> list[Row]:
     """Read each state by its index and merge the rows in creation order."""
     states = task_filter.states or ()
     rows = [

@@ -7,17 +7,26 @@ from typing import Final
 from ...errors import StoreError
 from ...model.change import Change
 from ...model.entry import CLAIMABLE, Entry
-from ...model.ids import microseconds
+from ...model.ids import to_microseconds
 from ...model.lane import DEFAULT_LIMIT
-from ...model.run import LIVE, Run, RunState
+from ...model.run import LIVE_STATES, Run, RunState
 from ...model.task import TaskState
-from ..codec.json_codecs import numbers, printable
-from ..codec.rows import birth, entry_values, moved_values, new, plain_birth, plain_end, standing_values, task_values
-from ..run_deduplication import only_new
-from ..task_cache import Familiar, Known, after
-from .connection import Link
-from .load_facts import Gathered
-from .row_batches import Sheets
+from ..codec.json_codecs import microseconds_of, replace_lone_surrogates
+from ..codec.rows import (
+    encode_ended_run,
+    encode_entry,
+    encode_new_run,
+    encode_run_update,
+    encode_started_run,
+    encode_status,
+    encode_task,
+    new_tuple,
+)
+from ..run_deduplication import deduplicate_runs
+from ..task_cache import CachedTask, TaskCache, apply_change
+from .connection import SqliteConnection
+from .load_facts import LoadedFacts
+from .row_batches import RowBatches
 from .statements import sql
 
 _LAST_RUN: Final = sql("last_run")
@@ -25,11 +34,11 @@ _EXISTING_RUN: Final = sql("existing_run")
 _UNPARK: Final = sql("unpark")
 
 
-class Pending:
-    def __init__(self, connection: Link, cache: Familiar) -> None:
+class UnitOfWork:
+    def __init__(self, connection: SqliteConnection, cache: TaskCache) -> None:
         self._connection = connection
         self._task_cache = cache
-        self._batches = Sheets()
+        self._batches = RowBatches()
         self._freed_lanes: set[str] = set()
         self._new_run_ids: set[str] = set()
         """Ids of the new runs of this request; the ledger was checked not to have them."""
@@ -46,7 +55,7 @@ class Pending:
         """Return the change without new runs that exist already."""
         if not change.new_runs:
             return change
-        change = only_new(change, lambda run: self._run_exists(number, run))
+        change = deduplicate_runs(change, lambda run: self._run_exists(number, run))
         self._new_run_ids.update(run.id for run in change.new_runs)
         return change
 
@@ -54,17 +63,19 @@ class Pending:
         if run.id in self._new_run_ids:
             return True
         return bool(
-            self._connection.query(_EXISTING_RUN, (number, microseconds(run.planned), run.attempt, run.origin, run.id))
+            self._connection.query(
+                _EXISTING_RUN, (number, to_microseconds(run.planned), run.attempt, run.origin, run.id)
+            )
         )
 
     def add_task(self, number: int, change: Change) -> None:
         """Add a new task with its runs, entries and events."""
         change = self.deduplicate_runs(number, change)
         new_runs = [(self._add_run(number, run, None), run) for run in change.new_runs]
-        live = [each for each, run in sorted(new_runs, key=_run_id) if run.state in LIVE]
+        live = [each for each, run in sorted(new_runs, key=_run_id) if run.state in LIVE_STATES]
         self._batches.add_task(number, change, live)
 
-    def add_change(self, cached: Known, entries: tuple[Entry, ...], change: Change, loaded: Gathered) -> None:
+    def add_change(self, cached: CachedTask, entries: tuple[Entry, ...], change: Change, loaded: LoadedFacts) -> None:
         """Add a decided change of a loaded task, and update its loaded facts and the task cache."""
         is_ordinary = (
             self._add_ordinary_start(cached, entries, change)
@@ -78,9 +89,16 @@ class Pending:
             self._batches.attached_records += change[9]
         events = self._batches.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
-            events += (kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail))
+            events += (
+                kind,
+                microseconds_of[at],
+                owner,
+                task_id,
+                run_id,
+                None if detail is None else replace_lone_surrogates(detail),
+            )
 
-    def _add_ordinary_start(self, cached: Known, entries: tuple[Entry, ...], change: Change) -> bool:
+    def _add_ordinary_start(self, cached: CachedTask, entries: tuple[Entry, ...], change: Change) -> bool:
         """Fast path of a start: the only entry of a task without live runs has become a run. False for other changes."""
         task, status, new_runs, updated_runs, cancelled, put, dropped, _, deleted, _ = change
         number, version, cached_task, _, live, _ = cached
@@ -98,18 +116,18 @@ class Pending:
         ):
             return False
         run_number = self._next_run_number()
-        row = plain_birth(run_number, number, new_runs[0])
+        row = encode_started_run(run_number, number, new_runs[0])
         if row is None:
             self._last_run -= 1
             return False
         batches = self._batches
         batches.started_runs += row
-        batches.statuses += standing_values(number, version + 1, status, (run_number,))
+        batches.statuses += encode_status(number, version + 1, status, (run_number,))
         batches.emptied_agendas[number] = None
-        self._task_cache.put(new(Known, (number, version + 1, cached_task, status, new_runs, (run_number,))))
+        self._task_cache.put(new_tuple(CachedTask, (number, version + 1, cached_task, status, new_runs, (run_number,))))
         return True
 
-    def _add_ordinary_end(self, cached: Known, change: Change, loaded: Gathered) -> bool:
+    def _add_ordinary_end(self, cached: CachedTask, change: Change, loaded: LoadedFacts) -> bool:
         """Fast path of an end: the only live run of a task has ended, and its agenda is unchanged. False for others."""
         task, status, new_runs, updated_runs, cancelled, put, dropped, _, deleted, _ = change
         number, version, cached_task, _, live, run_numbers = cached
@@ -118,7 +136,7 @@ class Pending:
         before, run = live[0], updated_runs[0]
         if cancelled or deleted or task is not None or before[0] != run[0] or before[21]:
             return False
-        row = plain_end(run_numbers[0], before, run)
+        row = encode_ended_run(run_numbers[0], before, run)
         if row is None:
             return False
         batches = self._batches
@@ -126,15 +144,17 @@ class Pending:
         state = status[0]
         stayed_active = cached[3][0] is TaskState.ACTIVE and (state is TaskState.ACTIVE or state is TaskState.COMPLETED)
         if stayed_active and row[1] is RunState.SUCCEEDED and row[3] is not None:
-            batches.count_success(run[2], row, numbers[run[5]], cached[3], status)
+            batches.count_success(run[2], row, microseconds_of[run[5]], cached[3], status)
         else:
             batches.count_change(run[2], cached[3], change)
-        batches.statuses += standing_values(number, version + 1, status)
-        loaded.tasks[number] = updated = new(Known, (number, version + 1, cached_task, status, (), ()))
+        batches.statuses += encode_status(number, version + 1, status)
+        loaded.tasks[number] = updated = new_tuple(CachedTask, (number, version + 1, cached_task, status, (), ()))
         self._task_cache.put(updated)
         return True
 
-    def _add_general_change(self, cached: Known, entries: tuple[Entry, ...], change: Change, loaded: Gathered) -> None:
+    def _add_general_change(
+        self, cached: CachedTask, entries: tuple[Entry, ...], change: Change, loaded: LoadedFacts
+    ) -> None:
         number = cached.number
         if change.deleted:
             self._add_deletion(cached, entries)
@@ -147,15 +167,15 @@ class Pending:
             self._add_moved_run(cached, run, loaded)
         self._batches.cancel_requests += [(reason, run_id) for run_id, reason in change.cancelled]
         if change.status is not None or change.task is not None or new_runs or change.updated_runs or change.cancelled:
-            self._add_task_update(cached, after(cached, change, new_runs), loaded)
+            self._add_task_update(cached, apply_change(cached, change, new_runs), loaded)
 
-    def _add_task_update(self, before: Known, cached: Known, loaded: Gathered) -> None:
+    def _add_task_update(self, before: CachedTask, cached: CachedTask, loaded: LoadedFacts) -> None:
         number, version, task, status, _, live = cached
         if task is not before.task:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
-            self._batches.edited_tasks.append((*task_values(task), number))
-        self._batches.statuses += standing_values(number, version, status, live)
+            self._batches.edited_tasks.append((*encode_task(task), number))
+        self._batches.statuses += encode_status(number, version, status, live)
         loaded.tasks[number] = cached
         self._task_cache.put(cached)
 
@@ -165,22 +185,22 @@ class Pending:
         self._last_run += 1
         return self._last_run
 
-    def _add_run(self, number: int, run: Run, loaded: Gathered | None) -> int:
+    def _add_run(self, number: int, run: Run, loaded: LoadedFacts | None) -> int:
         run_number = self._next_run_number()
-        self._batches.new_runs += birth(run_number, number, run)
-        if run.lanes and run.state in LIVE:
+        self._batches.new_runs += encode_new_run(run_number, number, run)
+        if run.lanes and run.state in LIVE_STATES:
             for lane in run.lanes:
                 self._batches.taken_slots += (lane, run.id)
             if loaded is not None:
                 loaded.lane_state.add_taken(run.lanes, 1)
         return run_number
 
-    def _add_moved_run(self, cached: Known, run: Run, loaded: Gathered) -> None:
+    def _add_moved_run(self, cached: CachedTask, run: Run, loaded: LoadedFacts) -> None:
         before, run_number = cached.find_run(run.id)
         if before is None:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
-        self._batches.updated_runs.append(moved_values(run_number, run))
-        lanes_now = run.lanes if run.state in LIVE else ()
+        self._batches.updated_runs.append(encode_run_update(run_number, run))
+        lanes_now = run.lanes if run.state in LIVE_STATES else ()
         if before.lanes != lanes_now:
             self._batches.freed_slots += [(lane, run.id) for lane in before.lanes]
             for lane in lanes_now:
@@ -202,9 +222,9 @@ class Pending:
         for slot in change.dropped:
             entry_rows[number, slot] = None
         for entry in change.put:
-            entry_rows[number, entry.slot] = entry_values(number, entry)
+            entry_rows[number, entry.slot] = encode_entry(number, entry)
 
-    def _add_deletion(self, cached: Known, entries: tuple[Entry, ...]) -> None:
+    def _add_deletion(self, cached: CachedTask, entries: tuple[Entry, ...]) -> None:
         batches = self._batches
         batches.deleted_tasks.append(cached.number)
         batches.emptied_agendas[cached.number] = None

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from ...ports.store import Trimmed
-from .backup import copy_to
-from .integrity_check import doubts
+from ...ports.store import TrimResult
+from .backup import write_backup
+from .integrity_check import find_problems
 from .readers import Readers
-from .retention import Search, remove
+from .retention import RetentionScan, remove_rows
 from .statements import sql
 from .writer import Writer
 
@@ -22,17 +22,17 @@ class SQLiteUpkeep:
     _writer: Writer
     _readers: Readers
 
-    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        expired = await Search(self._readers, before, keep_runs, limit).find(after)
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> TrimResult:
+        expired = await RetentionScan(self._readers, before, keep_runs, limit).find(after)
         if not expired.has_rows:
-            return Trimmed(more=expired.more, after=expired.cursor.encoded)
-        return await self._writer.submit(lambda connection: remove(connection, expired, before), urgent=False)
+            return TrimResult(more=expired.more, after=expired.cursor.encoded)
+        return await self._writer.submit(lambda connection: remove_rows(connection, expired, before), urgent=False)
 
     async def check(self) -> tuple[str, ...]:
-        return await self._readers.run_long(lambda connection: tuple(doubts(connection)))
+        return await self._readers.run_long(lambda connection: tuple(find_problems(connection)))
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
-        await self._readers.run_long(lambda connection: copy_to(path, connection, progress))
+        await self._readers.run_long(lambda connection: write_backup(path, connection, progress))
 
     async def read_metadata(self, name: str) -> str | None:
         rows = await self._readers.query(_READ_METADATA, (name,))

@@ -22,7 +22,7 @@ _DATAGRAM: Final = b"\a"
 _BIND_ATTEMPTS: Final = 5
 
 
-class SocketRing:
+class SocketNotifier:
     """Each listening process binds a socket in the folder; a notification sends one byte to all other sockets."""
 
     def __init__(self, path: str) -> None:

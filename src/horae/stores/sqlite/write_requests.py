@@ -8,40 +8,40 @@ from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 
-from .connection import Link
-from .errors import translated
+from .connection import SqliteConnection
+from .errors import translate_error
 
 
-class Share(NamedTuple):
+class BatchableWrite(NamedTuple):
     """A write that can be merged with others of its kind into the same multi-row statements.
 
     `prepare` returns the function that writes the items; it runs before a transaction is open, so nothing waits for it.
     """
 
-    prepare: Callable[[Sequence[Any]], Callable[[Link], None]]
+    prepare: Callable[[Sequence[Any]], Callable[[SqliteConnection], None]]
     items: Sequence[Any]
 
-    def write_alone(self, connection: Link) -> None:
+    def write_alone(self, connection: SqliteConnection) -> None:
         self.prepare(self.items)(connection)
 
 
-class Request(NamedTuple):
+class WriteRequest(NamedTuple):
     """A request to the writer.
 
     `glance` may return the result without a transaction; `single` marks work of one statement, which commits itself.
     """
 
-    work: Callable[[Link], Any]
+    work: Callable[[SqliteConnection], Any]
     urgent: bool
-    peek: Callable[[Link], Any] | None
+    peek: Callable[[SqliteConnection], Any] | None
     autocommit: bool
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
-    batchable: Share | None = None
+    batchable: BatchableWrite | None = None
 
 
-class Answer(NamedTuple):
-    request: Request
+class WriteResult(NamedTuple):
+    request: WriteRequest
     value: Any = None
     error: BaseException | None = None
 
@@ -49,16 +49,16 @@ class Answer(NamedTuple):
 _Outcome: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 
-def deliver(results: list[Answer]) -> None:
+def deliver_results(results: list[WriteResult]) -> None:
     """Deliver results with one call per event loop, however many of its requests were executed."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
     for request, value, error in results:
         by_loop.setdefault(request.loop, []).append((request.future, value, error))
     for loop, outcomes in by_loop.items():
-        tell(loop, outcomes)
+        resolve_futures(loop, outcomes)
 
 
-def tell(loop: asyncio.AbstractEventLoop, outcomes: list[_Outcome]) -> None:
+def resolve_futures(loop: asyncio.AbstractEventLoop, outcomes: list[_Outcome]) -> None:
     """Resolve futures on their event loop, from any thread."""
     try:
         loop.call_soon_threadsafe(_set_outcomes, outcomes)
@@ -83,7 +83,7 @@ def _translate(error: BaseException) -> BaseException:
         # A future refuses StopIteration, and the requests after this one would never be resolved.
         translation: Exception = RuntimeError("a decision raised StopIteration")
     elif isinstance(error, apsw.Error):
-        translation = translated(error)
+        translation = translate_error(error)
     else:
         return error
     translation.__cause__ = error

@@ -15,9 +15,9 @@ from typing import Any, Final, TypeVar
 import apsw
 
 from ...errors import StoreUnavailable
-from .checkpoints import Checkpoints
-from .connection import Link
-from .write_requests import Answer, Request, Share, deliver, tell
+from .checkpoints import Checkpointer
+from .connection import SqliteConnection
+from .write_requests import BatchableWrite, WriteRequest, WriteResult, deliver_results, resolve_futures
 
 _T = TypeVar("_T")
 
@@ -32,12 +32,12 @@ _MAX_BATCHED: Final = 32
 class Writer:
     """`connect` is called on the writer thread, and `on_rollback` after every rollback."""
 
-    def __init__(self, connect: Callable[[], Link], on_rollback: Callable[[], None]) -> None:
+    def __init__(self, connect: Callable[[], SqliteConnection], on_rollback: Callable[[], None]) -> None:
         self._connect = connect
         self._on_rollback = on_rollback
-        self._inbox: SimpleQueue[Request | None] = SimpleQueue()
-        self._urgent: deque[Request] = deque()
-        self._deferrable: deque[Request] = deque()
+        self._inbox: SimpleQueue[WriteRequest | None] = SimpleQueue()
+        self._urgent: deque[WriteRequest] = deque()
+        self._deferrable: deque[WriteRequest] = deque()
         self._thread: Thread | None = None
         self._lock = Lock()
         self._closing = False
@@ -67,12 +67,12 @@ class Writer:
 
     async def submit(
         self,
-        work: Callable[[Link], _T],
+        work: Callable[[SqliteConnection], _T],
         *,
         urgent: bool = True,
-        peek: Callable[[Link], _T | None] | None = None,
+        peek: Callable[[SqliteConnection], _T | None] | None = None,
         autocommit: bool = False,
-        batchable: Share | None = None,
+        batchable: BatchableWrite | None = None,
     ) -> _T:
         """Run `work` in a transaction and return its result after the commit; can be called from any event loop.
 
@@ -84,7 +84,7 @@ class Writer:
         with self._lock:
             if self._closing or self._thread is None:
                 raise StoreUnavailable("The store is closed.")
-            self._inbox.put(Request(work, urgent, peek, autocommit, loop, future, batchable))
+            self._inbox.put(WriteRequest(work, urgent, peek, autocommit, loop, future, batchable))
         return await future
 
     async def stop(self) -> None:
@@ -104,21 +104,21 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 - every error is raised in `start`
             with self._lock:
                 self._thread = None
-            tell(loop, [(ready, None, error)])
+            resolve_futures(loop, [(ready, None, error)])
             return
-        tell(loop, [(ready, None, None)])
+        resolve_futures(loop, [(ready, None, None)])
         self._process_requests(connection)
         connection.close()
 
-    def _process_requests(self, connection: Link) -> None:
-        checkpoints = Checkpoints(connection)
+    def _process_requests(self, connection: SqliteConnection) -> None:
+        checkpoints = Checkpointer(connection)
         while self._accepts_requests or self._urgent or self._deferrable:
             if not self._urgent and not self._deferrable:
                 self._drain_inbox(checkpoints.idle_timeout)
             if self._urgent or self._deferrable:
                 results = self._commit_group(connection)
                 self.statements = connection.statements
-                deliver(results)
+                deliver_results(results)
                 if not self._urgent:
                     self._drain_inbox(0)
                 checkpoints.run_after_group(has_waiting=bool(self._urgent))
@@ -137,12 +137,12 @@ class Writer:
             return
         self._accepts_requests = False
 
-    def _commit_group(self, connection: Link) -> list[Answer]:
+    def _commit_group(self, connection: SqliteConnection) -> list[WriteResult]:
         """Execute waiting requests, and those that arrive meanwhile, in one transaction and commit it.
 
         Urgent requests go first, and a group with an urgent request takes no deferrable one after it.
         """
-        results: list[Answer] = []
+        results: list[WriteResult] = []
         has_urgent = False
         self._promote_deferrable()
         until = perf_counter() + _GROUP_SECONDS
@@ -154,7 +154,7 @@ class Writer:
                 has_urgent = has_urgent or request.urgent
                 is_alone = not (results or self._urgent or self._deferrable)
                 batch = self._take_batch(request)
-                results += [Answer(each) for each in batch]
+                results += [WriteResult(each) for each in batch]
                 results[-len(batch) :] = self._execute_batch(connection, batch, is_alone=is_alone)
                 if not connection.in_transaction:
                     # The request needed no transaction: its result must not depend on other requests.
@@ -173,7 +173,7 @@ class Writer:
             return self._fail_group(connection, results, error)
         return results
 
-    def _take_batch(self, request: Request) -> list[Request]:
+    def _take_batch(self, request: WriteRequest) -> list[WriteRequest]:
         """Return the request and those queued behind it that can be merged with it."""
         batch = [request]
         if request.batchable is not None:
@@ -192,20 +192,20 @@ class Writer:
             self._urgent.appendleft(self._deferrable.popleft())
             self._urgent_groups = 0
 
-    def _execute(self, connection: Link, request: Request, *, is_alone: bool) -> Answer:
+    def _execute(self, connection: SqliteConnection, request: WriteRequest, *, is_alone: bool) -> WriteResult:
         """Execute one request in a savepoint of the open transaction, or in a new transaction."""
         begins = not connection.in_transaction
         try:
             work = _prepare(request)
         except BaseException as error:  # noqa: BLE001 - raised in the caller
-            return Answer(request, error=error)
+            return WriteResult(request, error=error)
         try:
             if begins:
                 if request.peek is not None and (value := request.peek(connection)) is not None:
-                    return Answer(request, value)
+                    return WriteResult(request, value)
                 if is_alone and request.autocommit:
                     self.transactions += 1
-                    return Answer(request, work(connection))
+                    return WriteResult(request, work(connection))
             if begins:
                 connection.begin()
             else:
@@ -219,40 +219,48 @@ class Writer:
                 # SQLite has rolled back the whole transaction, with the writes of the other requests of the group.
                 raise
             _roll_back(connection, begins=begins)
-            return Answer(request, error=error)
-        return Answer(request, value)
+            return WriteResult(request, error=error)
+        return WriteResult(request, value)
 
-    def _execute_batch(self, connection: Link, requests: list[Request], *, is_alone: bool) -> list[Answer]:
+    def _execute_batch(
+        self, connection: SqliteConnection, requests: list[WriteRequest], *, is_alone: bool
+    ) -> list[WriteResult]:
         """Execute requests merged into one; if that fails, execute each on its own."""
         if len(requests) > 1 and self._execute(connection, _merge(requests), is_alone=False).error is None:
-            return [Answer(each) for each in requests]
+            return [WriteResult(each) for each in requests]
         return [self._execute(connection, each, is_alone=is_alone) for each in requests]
 
-    def _fail_group(self, connection: Link, results: list[Answer], error: BaseException) -> list[Answer]:
+    def _fail_group(
+        self, connection: SqliteConnection, results: list[WriteResult], error: BaseException
+    ) -> list[WriteResult]:
         self._on_rollback()
         # If the rollback fails too, the next BEGIN shows whether the connection still works.
         with suppress(apsw.Error):
             if connection.in_transaction:
                 connection.query("ROLLBACK")
-        return [Answer(each.request, error=each.error or error) for each in results]
+        return [WriteResult(each.request, error=each.error or error) for each in results]
 
 
-def _can_batch(request: Request, other: Request) -> bool:
-    return request.batchable is not None and other.batchable is not None and request.batchable.prepare == other.batchable.prepare
+def _can_batch(request: WriteRequest, other: WriteRequest) -> bool:
+    return (
+        request.batchable is not None
+        and other.batchable is not None
+        and request.batchable.prepare == other.batchable.prepare
+    )
 
 
-def _merge(requests: list[Request]) -> Request:
+def _merge(requests: list[WriteRequest]) -> WriteRequest:
     writes = [each.batchable for each in requests if each.batchable is not None]
     items = tuple(chain.from_iterable(batchable.items for batchable in writes))
     return requests[0]._replace(batchable=writes[0]._replace(items=items))
 
 
-def _prepare(request: Request) -> Callable[[Link], Any]:
+def _prepare(request: WriteRequest) -> Callable[[SqliteConnection], Any]:
     """Return the function that writes the request; encoding happens here, before a transaction is open."""
     return request.work if request.batchable is None else request.batchable.prepare(request.batchable.items)
 
 
-def _roll_back(connection: Link, *, begins: bool) -> None:
+def _roll_back(connection: SqliteConnection, *, begins: bool) -> None:
     """Roll back the writes of one request; does nothing if its transaction did not begin."""
     if not begins:
         connection.query("ROLLBACK TO request")

@@ -10,7 +10,7 @@ from ...ports.target import TargetKind, Tools
 from .programs import Programs
 from .refusals import refuse
 from .settings import read_settings
-from .spec import checked_spec
+from .spec import check_spec
 from .target import CommandTarget
 
 
@@ -25,7 +25,7 @@ class CommandKind:
     ) -> Mapping[str, Any]:
         _check_platform()
         command_settings = read_settings(settings)
-        return checked_spec(spec, command_settings, Programs(command_settings))
+        return check_spec(spec, command_settings, Programs(command_settings))
 
     def open(self, tools: Tools) -> CommandTarget:
         _check_platform()

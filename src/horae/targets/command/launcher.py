@@ -50,7 +50,7 @@ _LIBC.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
 _LIBC.signal.restype = ctypes.c_void_p
 
 
-class Order:
+class LaunchRequest:
     """The request of the node: NUL-separated `name=value` fields, since neither arguments nor variables hold a NUL."""
 
     def __init__(self, data: bytes) -> None:
@@ -73,7 +73,7 @@ def main() -> None:
     _LIBC.signal(_SIGTERM, _SIG_IGN)  # only the node stops the command, also at a shutdown of the machine
     if _IS_LINUX:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    order = Order(_read_all(request_file))
+    order = LaunchRequest(_read_all(request_file))
     try:
         if order.private:
             os.mkdir(order.directory, 0o700)
@@ -85,7 +85,7 @@ def main() -> None:
             _remove(order.directory)
 
 
-def _run_command(order: Order, channel: int, node: int) -> bytes:
+def _run_command(order: LaunchRequest, channel: int, node: int) -> bytes:
     """Start the command, watch it until it ended, kill what it left behind; return the message that says how it ended."""
     launcher = os.getpid()
     command = os.fork()
@@ -94,7 +94,7 @@ def _run_command(order: Order, channel: int, node: int) -> bytes:
     _send(channel, b"started %d" % command)
     _release_streams()
     try:
-        status = Watch(command, channel, node, order.grace).wait_for_end()
+        status = CommandWatcher(command, channel, node, order.grace).wait_for_end()
     finally:
         _kill_leftovers(command)
     if os.WIFSIGNALED(status):
@@ -102,7 +102,7 @@ def _run_command(order: Order, channel: int, node: int) -> bytes:
     return b"exit %d" % os.WEXITSTATUS(status)
 
 
-def _exec_command(order: Order, channel: int, parent: int) -> NoReturn:
+def _exec_command(order: LaunchRequest, channel: int, parent: int) -> NoReturn:
     """Replace the forked child by the command, or send the error that prevents it."""
     message = b"error"
     try:
@@ -137,7 +137,7 @@ def _limit(which: int, value: int) -> None:
     resource.setrlimit(which, (value, hard))
 
 
-class Watch:
+class CommandWatcher:
     """Waits for the end of the command: on a stop message sends SIGTERM, then SIGKILL after the grace period.
 
     Sends SIGKILL at once when the node is gone.

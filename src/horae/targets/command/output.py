@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
+from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shorten
 from ...ports.target import Invocation
-from .plain_text import Veil
+from .plain_text import OutputMask
 
 _TAIL_BYTES: Final = 32 * 1024
 _MAX_LINE_BYTES: Final = 4 * LOG_LINE_CHARACTERS + 4
 
 
-class Hearing:
+class OutputCollector:
     """Logs at most `max_bytes` bytes and `LOG_LINES` lines of both streams together; the rest is counted and dropped."""
 
-    def __init__(self, invocation: Invocation, mask: Veil, max_bytes: int) -> None:
+    def __init__(self, invocation: Invocation, mask: OutputMask, max_bytes: int) -> None:
         self._invocation = invocation
         self._mask = mask
         self._bytes_left = max_bytes
         self._lines_left = LOG_LINES
         self._bytes_read = 0
         self._bytes_logged = 0
-        self.output = Stream(self, mask, min(_TAIL_BYTES, max_bytes))
-        self.errors = Stream(self, mask, min(_TAIL_BYTES, max_bytes))
+        self.output = OutputStream(self, mask, min(_TAIL_BYTES, max_bytes))
+        self.errors = OutputStream(self, mask, min(_TAIL_BYTES, max_bytes))
 
     def accept(self, data: bytes) -> bytes:
         """Count the data, send a heartbeat, and return the part that still fits the limits."""
@@ -39,7 +39,7 @@ class Hearing:
             return
         self._lines_left -= 1
         self._bytes_logged += len(line) + ended
-        self._invocation.log(shortened(self._mask.line(line, cut=cut), LOG_LINE_CHARACTERS), "output")
+        self._invocation.log(shorten(self._mask.line(line, cut=cut), LOG_LINE_CHARACTERS), "output")
 
     def finish(self) -> None:
         for stream in (self.output, self.errors):
@@ -49,10 +49,10 @@ class Hearing:
             self._invocation.log(f"it wrote {dropped:,} bytes more than are kept", "warning")
 
 
-class Stream:
+class OutputStream:
     """Standard output or standard error. Its tail is kept as bytes, so that a flood costs no more than copying it."""
 
-    def __init__(self, collector: Hearing, mask: Veil, max_tail: int) -> None:
+    def __init__(self, collector: OutputCollector, mask: OutputMask, max_tail: int) -> None:
         self._collector = collector
         self._mask = mask
         self._max_tail = max_tail

@@ -25,13 +25,13 @@ _SPLIT_CHARACTER: Final = re.compile(r"\A\ufffd{1,3}")
 """Replacement characters left by a multi-byte character that was cut in two."""
 
 
-def plain(line: str) -> str:
+def strip_control_characters(line: str) -> str:
     """Return one line as a terminal would show it at last: text overwritten after a carriage return is dropped."""
     line = _ESCAPE_SEQUENCES.sub("", line).rstrip("\r").rpartition("\r")[2]
     return _CONTROL_CHARACTERS.sub("", line)
 
 
-class Veil:
+class OutputMask:
     """Masks the secrets of one run in its output, also multi-line ones and those quoted as JSON."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -45,7 +45,7 @@ class Veil:
         `torn` means that the start of the line is missing, `cut` that its end is: either cut may be inside a secret, so
         the fragment of one is removed.
         """
-        text = plain(raw.decode(errors="replace"))
+        text = strip_control_characters(raw.decode(errors="replace"))
         if torn:
             text = self._strip_secret_suffix(text)
         text = self._masks.mask(text)
@@ -72,7 +72,7 @@ def _overlap(left: str, right: str) -> int:
 
 def _forms(secret: str) -> Iterator[str]:
     yield secret
-    for line in (plain(each) for each in secret.split("\n")):
+    for line in (strip_control_characters(each) for each in secret.split("\n")):
         yield line
         yield json.dumps(line)[1:-1]
         yield json.dumps(line, ensure_ascii=False)[1:-1]

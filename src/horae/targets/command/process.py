@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final, NamedTuple, TypeAlias, cast
 
-from .output import Hearing
+from .output import OutputCollector
 
-Heard: TypeAlias = Callable[[bytes], None]
+DataHandler: TypeAlias = Callable[[bytes], None]
 
 _LAUNCHER: Final = str(Path(__file__).with_name("launcher.py"))
 _INTERPRETER_FLAGS: Final = ("-I", "-S")
@@ -29,7 +29,7 @@ _MAX_DRAIN_CHUNKS: Final = 64
 _ABANDON_SECONDS: Final = 5.0
 
 
-class Order(NamedTuple):
+class LaunchRequest(NamedTuple):
     """Instructions for the launcher: program, arguments, environment, directory, limits, grace period in seconds."""
 
     program: str
@@ -55,7 +55,7 @@ class Order(NamedTuple):
         return "\0".join(fields).encode(errors="surrogateescape")
 
 
-class Ending(NamedTuple):
+class ProcessEnd(NamedTuple):
     """How a command ended, by the launcher's last message.
 
     `kind` is `exit`, `signal`, `error` (the program could not be started), `place` (its directory could not be used), or
@@ -72,9 +72,9 @@ class Process:
     The launcher counts the grace period and kills the command: on a message from here, or when this node dies.
     """
 
-    def __init__(self, request: Order, output: Hearing) -> None:
+    def __init__(self, request: LaunchRequest, output: OutputCollector) -> None:
         self._loop = asyncio.get_running_loop()
-        self.ended: asyncio.Future[Ending] = self._loop.create_future()
+        self.ended: asyncio.Future[ProcessEnd] = self._loop.create_future()
         self.stopping = False
         self._output = output
         self._private_directory = request.directory if request.is_private else None
@@ -114,7 +114,7 @@ class Process:
         os.set_blocking(descriptor, False)
         return descriptor
 
-    def _read_stream(self, stream: int, handler: Heard) -> None:
+    def _read_stream(self, stream: int, handler: DataHandler) -> None:
         if not _read_chunk(stream, handler):
             self._loop.remove_reader(stream)
 
@@ -131,7 +131,9 @@ class Process:
     def _finish(self) -> None:
         """Collect the end of the command. The launcher has exited already, so waiting for it does not block."""
         messages = dict(_parse_messages(self._messages))
-        endings = [Ending(name, messages[name]) for name in ("place", "error", "exit", "signal") if name in messages]
+        endings = [
+            ProcessEnd(name, messages[name]) for name in ("place", "error", "exit", "signal") if name in messages
+        ]
         if not endings:
             self._clean_up_for_launcher(messages.get("started"))
         for stream, handler in self._streams.items():
@@ -141,7 +143,7 @@ class Process:
         self._close()
         self._output.finish()
         if not self.ended.done():
-            self.ended.set_result(endings[0] if endings else Ending("", 0))
+            self.ended.set_result(endings[0] if endings else ProcessEnd("", 0))
 
     def _clean_up_for_launcher(self, command: int | None) -> None:
         """Kill the command's group and remove its private directory: the launcher was killed before it could."""
@@ -161,7 +163,7 @@ class Process:
         self._channel.close()
 
 
-def _launch(order: Order) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _launch(order: LaunchRequest) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Start the launcher; return the node's end of its channel, and its process."""
     with ExitStack() as resources:
         channel, launcher_channel = socket.socketpair()
@@ -218,7 +220,7 @@ def _parse_messages(data: bytes) -> Iterator[tuple[str, int]]:
         yield name, int(number)
 
 
-def _read_chunk(stream: int, handler: Heard) -> bool:
+def _read_chunk(stream: int, handler: DataHandler) -> bool:
     """Pass available data to the handler; return False at the end of the stream."""
     try:
         data = os.read(stream, _CHUNK_BYTES)
@@ -229,7 +231,7 @@ def _read_chunk(stream: int, handler: Heard) -> bool:
     return bool(data)
 
 
-def _drain(stream: int, handler: Heard) -> None:
+def _drain(stream: int, handler: DataHandler) -> None:
     """Pass all data that is in the pipe now to the handler."""
     for _ in range(_MAX_DRAIN_CHUNKS):
         data = os.read(stream, _CHUNK_BYTES)

@@ -10,17 +10,17 @@ from typing import Final
 
 from ...model.reason import Reason
 from .refusals import refuse
-from .settings import EVERYTHING, Settings
+from .settings import ANY_PROGRAM, CommandSettings
 
-MISSING: Final = "there is no program {name!r} on this node"
-UNLISTED: Final = (
+MISSING_TEXT: Final = "there is no program {name!r} on this node"
+NOT_ALLOWED_TEXT: Final = (
     "the program {name!r} is not among those that this node allows, as they were when it started; where the node runs, "
     "add it to allow under [targets.command] in horae.toml or to HORAE_COMMAND_ALLOW, then restart the node"
 )
-MOVED: Final = "the program {name!r} is a link that now leads elsewhere; restart the node if that was meant"
+LINK_CHANGED_TEXT: Final = "the program {name!r} is a link that now leads elsewhere; restart the node if that was meant"
 
 
-class Unusable(Exception):  # noqa: N818 - it says what is wrong with a program
+class UnusableProgram(Exception):  # noqa: N818 - it says what is wrong with a program
     """A program that was allowed when the task was created cannot be started on this node now."""
 
     def __init__(self, message: str, reason: Reason) -> None:
@@ -35,30 +35,30 @@ class Programs:
     of its own.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: CommandSettings) -> None:
         self._path = settings.path
         self._allowed = frozenset(settings.allow)
-        located = (self._locate(name) for name in settings.allow if name != EVERYTHING)
+        located = (self._locate(name) for name in settings.allow if name != ANY_PROGRAM)
         self._real_paths = {path: os.path.realpath(path) for path in located if path is not None}
 
     def check(self, name: str) -> None:
         """Raise a refusal unless the program is allowed. Whether it is installed shows only when it runs."""
         if not self._allowed:
             raise refuse("command_none_allowed", program=name, toml=json.dumps([name]), variable=shlex.quote(name))
-        if not self._allowed & {EVERYTHING, name} and self._locate(name) not in self._real_paths:
+        if not self._allowed & {ANY_PROGRAM, name} and self._locate(name) not in self._real_paths:
             raise refuse("command_not_allowed", program=name)
 
     def find(self, name: str) -> str:
         """Return the path to execute. Raises `UnusableProgram`."""
         path = self._locate(name)
         if path is None:
-            raise Unusable(MISSING.format(name=name), Reason.TARGET_UNKNOWN)
-        if EVERYTHING in self._allowed:
+            raise UnusableProgram(MISSING_TEXT.format(name=name), Reason.TARGET_UNKNOWN)
+        if ANY_PROGRAM in self._allowed:
             return path
         if path not in self._real_paths:
-            raise Unusable(UNLISTED.format(name=name), Reason.TARGET_NOT_ALLOWED)
+            raise UnusableProgram(NOT_ALLOWED_TEXT.format(name=name), Reason.TARGET_NOT_ALLOWED)
         if os.path.realpath(path) != self._real_paths[path]:
-            raise Unusable(MOVED.format(name=name), Reason.TARGET_NOT_ALLOWED)
+            raise UnusableProgram(LINK_CHANGED_TEXT.format(name=name), Reason.TARGET_NOT_ALLOWED)
         return path
 
     def _locate(self, name: str) -> str | None:

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ...model.accounts.protected_variables import is_own
+from ...model.accounts.protected_variables import is_set_by_horae
 from ..setting_names import COMMAND
 from .refusals import refuse
 
-PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-EVERYTHING: Final = "*"
-VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-LIMITS: Final = {
+DEFAULT_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ANY_PROGRAM: Final = "*"
+VARIABLE_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+LIMIT_RANGES: Final = {
     "memory": (16 * 1024**2, 2**50),
     "cpu": (1, 30 * 24 * 60 * 60),
     "files": (8, 2**20),
@@ -26,11 +26,11 @@ _DEFAULT_GRACE: Final = 3.0
 _MAX_GRACE: Final = 60
 
 
-class Settings(NamedTuple):
+class CommandSettings(NamedTuple):
     """`limits` are the defaults of a command, and the greatest values that a task may choose."""
 
     allow: tuple[str, ...] = ()
-    path: str = PATH
+    path: str = DEFAULT_PATH
     directory: str | None = None
     grace: float = _DEFAULT_GRACE
     limits: Mapping[str, int] = {}
@@ -38,9 +38,9 @@ class Settings(NamedTuple):
     """Reserved environment variables that tasks may set all the same."""
 
 
-def read_settings(settings: Mapping[str, Any]) -> Settings:
+def read_settings(settings: Mapping[str, Any]) -> CommandSettings:
     """Check and convert the settings; None counts as not set. Raises a `Refusal`."""
-    return Settings(**{name: _reader(name)(value) for name, value in settings.items() if value is not None})
+    return CommandSettings(**{name: _reader(name)(value) for name, value in settings.items() if value is not None})
 
 
 def _reader(name: str) -> Any:
@@ -65,7 +65,7 @@ def _variables(value: Any) -> tuple[str, ...]:
 
 
 def _can_be_allowed(name: str) -> bool:
-    return VARIABLE.fullmatch(name) is not None and not is_own(name)
+    return VARIABLE_PATTERN.fullmatch(name) is not None and not is_set_by_horae(name)
 
 
 def _allow(value: Any) -> tuple[str, ...]:
@@ -106,18 +106,20 @@ def _grace(value: Any) -> float:
 
 def _limits(value: Any) -> dict[str, int]:
     if not isinstance(value, Mapping):
-        raise refuse("command_setting", name="limits", value=value, wanted=f"some of {', '.join(LIMITS)}, as numbers")
+        raise refuse(
+            "command_setting", name="limits", value=value, wanted=f"some of {', '.join(LIMIT_RANGES)}, as numbers"
+        )
     return read_limits(value, {})
 
 
 def read_limits(value: Mapping[str, Any], maximum: Mapping[str, int]) -> dict[str, int]:
     """Return the given limits, each checked against its sensible range and the operator's maximum."""
     for name in value:
-        if name not in LIMITS:
-            raise refuse("command_unknown_key", name=f"limits.{name}", allowed=", ".join(LIMITS))
+        if name not in LIMIT_RANGES:
+            raise refuse("command_unknown_key", name=f"limits.{name}", allowed=", ".join(LIMIT_RANGES))
     return {
         name: read_number(f"limits.{name}", value[name], least, min(greatest, maximum.get(name, greatest)))
-        for name, (least, greatest) in LIMITS.items()
+        for name, (least, greatest) in LIMIT_RANGES.items()
         if name in value
     }
 

@@ -13,7 +13,7 @@ from ...model.limits import PAYLOAD_BYTES
 from ..secret_references import secret_name
 from .programs import Programs
 from .refusals import refuse
-from .settings import VARIABLE, Settings, read_limits, read_number
+from .settings import VARIABLE_PATTERN, CommandSettings, read_limits, read_number
 
 KEYS: Final = ("argv", "directory", "environment", "stdin", "output", "limits", "success")
 PAYLOAD: Final = "payload"
@@ -27,7 +27,7 @@ _DEFAULT_OUTPUT_BYTES: Final = 65_536
 _MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
 
 
-def checked_spec(spec: Any, settings: Settings, programs: Programs) -> dict[str, Any]:
+def check_spec(spec: Any, settings: CommandSettings, programs: Programs) -> dict[str, Any]:
     """Return the complete, canonical spec. Raises a `Refusal`."""
     if not isinstance(spec, Mapping):
         raise refuse("command_spec", value=spec)
@@ -83,7 +83,7 @@ def _is_text(value: Any, most: int) -> bool:
         return False
 
 
-def _directory(value: Any, settings: Settings) -> str | None:
+def _directory(value: Any, settings: CommandSettings) -> str | None:
     if value is None:
         return None
     if not _is_text(value, 4_096) or not value or settings.directory is None:
@@ -93,7 +93,7 @@ def _directory(value: Any, settings: Settings) -> str | None:
     return str(value)
 
 
-def real_directory(value: str | None, settings: Settings) -> str | None:
+def resolve_directory(value: str | None, settings: CommandSettings) -> str | None:
     """Return the working directory; None for a private one. Links are resolved before the path is checked."""
     if settings.directory is None:
         return None
@@ -108,14 +108,14 @@ def _is_inside(path: str, folder: str) -> bool:
     return os.path.commonpath((path, folder)) == folder
 
 
-def _environment(value: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+def _environment(value: Mapping[str, Any], settings: CommandSettings) -> dict[str, Any]:
     if len(value) > _MAX_VARIABLES:
         raise refuse("command_number", name="environment", value=len(value), least=0, most=_MAX_VARIABLES)
     return {name: _variable(name, value[name], settings) for name in sorted(value, key=str)}
 
 
-def _variable(name: Any, value: Any, settings: Settings) -> Any:
-    if not isinstance(name, str) or not VARIABLE.fullmatch(name):
+def _variable(name: Any, value: Any, settings: CommandSettings) -> Any:
+    if not isinstance(name, str) or not VARIABLE_PATTERN.fullmatch(name):
         raise refuse("command_variable", name=name)
     if is_reserved(name) and name not in settings.variables:
         raise refuse("command_variable_reserved", name=name)

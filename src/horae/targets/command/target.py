@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ...errors import HoraeError, Refusal
-from ...model.limits import ERROR_CHARACTERS, shortened
+from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
 from ...model.task import Task
 from ...ports.secrets import Secrets
 from ...ports.target import Invocation
-from ..secret_references import SecretMissing, fill
-from .output import Hearing
-from .plain_text import Veil
-from .process import Ending, Order, Process
-from .programs import Programs, Unusable
+from ..secret_references import SecretMissing, resolve_secrets
+from .output import OutputCollector
+from .plain_text import OutputMask
+from .process import LaunchRequest, Process, ProcessEnd
+from .programs import Programs, UnusableProgram
 from .refusals import refuse
-from .settings import Settings
-from .spec import PAYLOAD, checked_spec, real_directory
-from .verdict import verdict
+from .settings import CommandSettings
+from .spec import PAYLOAD, check_spec, resolve_directory
+from .verdict import make_outcome
 
 _NOT_ALLOWED_CODES: Final = ("command_none_allowed", "command_not_allowed")
 
@@ -33,12 +33,12 @@ _NOT_ALLOWED_CODES: Final = ("command_none_allowed", "command_not_allowed")
 class _PreparedCommand(NamedTuple):
     """A command with its secrets inserted, and the mask that hides them in its output."""
 
-    request: Order
-    mask: Veil
+    request: LaunchRequest
+    mask: OutputMask
 
 
 class CommandTarget:
-    def __init__(self, settings: Settings, secrets: Secrets) -> None:
+    def __init__(self, settings: CommandSettings, secrets: Secrets) -> None:
         self._settings = settings
         self._programs = Programs(settings)
         self._secrets = secrets
@@ -46,11 +46,11 @@ class CommandTarget:
 
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
-            spec = checked_spec(json.loads(invocation.task.target.spec), self._settings, self._programs)
+            spec = check_spec(json.loads(invocation.task.target.spec), self._settings, self._programs)
             command = await self._prepare(spec, invocation)
         except SecretMissing as missing:
             return missing.outcome
-        except Unusable as problem:
+        except UnusableProgram as problem:
             return Failed(str(problem), permanent=True, reason=problem.reason)
         except Refusal as refusal:
             if refusal.code in _NOT_ALLOWED_CODES:
@@ -58,10 +58,10 @@ class CommandTarget:
                 return Failed(error, permanent=True, reason=Reason.TARGET_NOT_ALLOWED)
             return Failed(str(refusal), permanent=True, reason=Reason.NOT_CALLED)
         except (ValueError, RecursionError) as error:
-            unread = shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS)
+            unread = shorten(f"its spec cannot be read: {error}", ERROR_CHARACTERS)
             return Failed(unread, permanent=True, reason=Reason.NOT_CALLED)
         except HoraeError as error:
-            return Failed(shortened(f"its secrets cannot be read: {error}", ERROR_CHARACTERS), reason=Reason.NOT_CALLED)
+            return Failed(shorten(f"its secrets cannot be read: {error}", ERROR_CHARACTERS), reason=Reason.NOT_CALLED)
         return await self._run(spec, command, invocation)
 
     async def aclose(self) -> None:
@@ -75,10 +75,10 @@ class CommandTarget:
     async def _prepare(self, spec: Mapping[str, Any], invocation: Invocation) -> _PreparedCommand:
         program = self._programs.find(spec["argv"][0])
         secrets = _RecordingSecrets(self._secrets)
-        environment = await fill(spec["environment"], invocation.task.owner, secrets)
+        environment = await resolve_secrets(spec["environment"], invocation.task.owner, secrets)
         stdin = await _stdin(spec["stdin"], invocation.task, secrets)
-        directory = real_directory(spec["directory"], self._settings)
-        request = Order(
+        directory = resolve_directory(spec["directory"], self._settings)
+        request = LaunchRequest(
             program,
             spec["argv"],
             {**self._run_environment(invocation), **_check_environment(environment.value)},
@@ -88,7 +88,7 @@ class CommandTarget:
             self._settings.grace,
             stdin,
         )
-        return _PreparedCommand(request, Veil(secrets.values))
+        return _PreparedCommand(request, OutputMask(secrets.values))
 
     def _run_environment(self, invocation: Invocation) -> dict[str, str]:
         return {
@@ -103,7 +103,7 @@ class CommandTarget:
         }
 
     async def _run(self, spec: Mapping[str, Any], command: _PreparedCommand, invocation: Invocation) -> Outcome:
-        output = Hearing(invocation, command.mask, spec["output"])
+        output = OutputCollector(invocation, command.mask, spec["output"])
         try:
             process = Process(command.request, output)
         except OSError as error:
@@ -115,10 +115,10 @@ class CommandTarget:
         finally:
             process.abandon()
             self._processes.discard(process)
-        return verdict(ending, output, spec["success"], spec["argv"][0], stopped=process.stopping)
+        return make_outcome(ending, output, spec["success"], spec["argv"][0], stopped=process.stopping)
 
 
-async def _wait_for_end(process: Process) -> Ending:
+async def _wait_for_end(process: Process) -> ProcessEnd:
     """Wait for the process also when cancelled: the next run of the task must not start while it is alive."""
     cancelled: asyncio.CancelledError | None = None
     while not process.ended.done():
@@ -151,7 +151,7 @@ async def _stdin(stdin: Any, task: Task, secrets: Secrets) -> bytes | None:
     if stdin is None:
         return None
     is_payload = stdin == PAYLOAD
-    filled = await fill(json.loads(task.payload or "null") if is_payload else stdin, task.owner, secrets)
+    filled = await resolve_secrets(json.loads(task.payload or "null") if is_payload else stdin, task.owner, secrets)
     if isinstance(filled.value, str) and not is_payload:
         return filled.value.encode(errors="replace")
     return json.dumps(filled.value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"

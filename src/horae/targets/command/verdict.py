@@ -9,11 +9,11 @@ import signal
 from collections.abc import Sequence
 from typing import Final
 
-from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
+from ...model.limits import ERROR_CHARACTERS, RESULT_BYTES, shorten
 from ...model.outcome import Cancelled, Failed, Outcome, Succeeded
 from ...model.reason import Reason
-from .output import Hearing
-from .process import Ending
+from .output import OutputCollector
+from .process import ProcessEnd
 
 _LAST_LINES: Final = 20
 _ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
@@ -21,7 +21,9 @@ _TRANSIENT: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.E
 _LIMIT_SIGNALS: Final = {signal.SIGXCPU: "its limit of processor time", signal.SIGXFSZ: "its limit of file size"}
 
 
-def verdict(ending: Ending, output: Hearing, success: Sequence[int], program: str, *, stopped: bool) -> Outcome:
+def make_outcome(
+    ending: ProcessEnd, output: OutputCollector, success: Sequence[int], program: str, *, stopped: bool
+) -> Outcome:
     """Return the outcome; `success` lists the exit codes that count as success, `stopped` says that Horae ended it."""
     if ending.kind == "exit" and ending.number in success:
         return Succeeded(_result(ending.number, output.output.tail()))
@@ -49,13 +51,13 @@ def _result(code: int, output: str) -> str:
         output = "…" + output[len(output) // 4 + 2 :]
 
 
-def _failed(headline: str, hearing: Hearing) -> Failed:
+def _failed(headline: str, hearing: OutputCollector) -> Failed:
     output = hearing.errors.tail() or hearing.output.tail()
     lines = output.splitlines()[-_LAST_LINES:]
     available = ERROR_CHARACTERS - len(headline) - 1
     while len(lines) > 1 and sum(len(line) + 1 for line in lines) > available:
         del lines[0]
-    return Failed(shortened("\n".join((headline, *lines)), ERROR_CHARACTERS))
+    return Failed(shorten("\n".join((headline, *lines)), ERROR_CHARACTERS))
 
 
 def _describe_signal(number: int) -> str:
@@ -70,4 +72,4 @@ def _describe_signal(number: int) -> str:
 def _not_started(program: str, number: int) -> Failed:
     reason = Reason.TARGET_UNKNOWN if number in _ABSENT else Reason.TARGET_FAILED
     text = f"the program {program!r} could not be started: {os.strerror(number)}"
-    return Failed(shortened(text, ERROR_CHARACTERS), permanent=number not in _TRANSIENT, reason=reason)
+    return Failed(shorten(text, ERROR_CHARACTERS), permanent=number not in _TRANSIENT, reason=reason)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...ports.target import TargetKind, Tools
-from .spec import checked_spec
+from .spec import check_spec
 from .target import EventTarget
 
 
@@ -19,7 +19,7 @@ class EventKind:
         payload: Any,  # noqa: ARG002 - an event may have any payload
         settings: Mapping[str, Any],  # noqa: ARG002 - they choose the channels, not what a spec may hold
     ) -> Mapping[str, Any]:
-        return checked_spec(spec)
+        return check_spec(spec)
 
     def open(self, tools: Tools) -> EventTarget:
         return EventTarget(tools)

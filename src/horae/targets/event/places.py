@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from ...clock import Clock
-from ...model.limits import ERROR_CHARACTERS, shortened
+from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed
 from ...outgoing.client import Client
 from ...outgoing.exchange import Request, Unreachable
-from ...outgoing.signatures import signed
+from ...outgoing.signatures import sign_message
 from ..secret_references import Masks
 from .refusals import refuse
-from .settings import RedisPlace, Webhook
+from .settings import RedisSettings, WebhookSettings
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -24,7 +24,7 @@ _MAX_RESPONSE_BYTES: Final = 4_096
 _RETRYABLE: Final = frozenset({408, 425, 429})
 
 
-class Place(Protocol):
+class EventChannel(Protocol):
     @property
     def name(self) -> str: ...
 
@@ -39,7 +39,7 @@ class RedisChannel:
 
     name = "redis"
 
-    def __init__(self, place: RedisPlace) -> None:
+    def __init__(self, place: RedisSettings) -> None:
         if find_spec("redis") is None:
             raise refuse("event_redis_missing")
         self._place = place
@@ -53,7 +53,7 @@ class RedisChannel:
             return int(await self._connect().publish(self._place.channel, body))
         except (RedisError, OSError, ValueError) as error:
             text = self._masks.mask(f"publishing to Redis failed: {error}")
-            return Failed(shortened(text, ERROR_CHARACTERS))
+            return Failed(shorten(text, ERROR_CHARACTERS))
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -71,23 +71,25 @@ class RedisChannel:
         return self._client
 
 
-class WebhookPost:
+class WebhookChannel:
     """Posts JSON through the guarded client, signed where the operator has set a secret."""
 
     name = "webhook"
 
-    def __init__(self, webhook: Webhook, clock: Clock) -> None:
+    def __init__(self, webhook: WebhookSettings, clock: Clock) -> None:
         self._webhook = webhook
         self._clock = clock
         self._client = Client(webhook.allowed)
         if webhook.secret is not None:  # an invalid secret is refused now, not when a task is due
-            signed([webhook.secret], "", clock.now(), b"")
+            sign_message([webhook.secret], "", clock.now(), b"")
 
     async def deliver(self, event_id: str, body: bytes) -> Failed | int:
         secret, url = self._webhook.secret, self._webhook.url
-        signatures = () if secret is None else signed([secret], event_id, self._clock.now(), body)
+        signatures = () if secret is None else sign_message([secret], event_id, self._clock.now(), body)
         headers = (("Content-Type", "application/json"), ("Idempotency-Key", event_id), *signatures)
-        reply = await self._client.send(Request("POST", url, headers, body, _TIMEOUT_SECONDS, max_body_bytes=_MAX_RESPONSE_BYTES))
+        reply = await self._client.send(
+            Request("POST", url, headers, body, _TIMEOUT_SECONDS, max_body_bytes=_MAX_RESPONSE_BYTES)
+        )
         if isinstance(reply, Unreachable):
             return Failed(reply.message, permanent=reply.is_permanent)
         if 200 <= reply.status < 300:

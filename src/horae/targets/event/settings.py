@@ -14,20 +14,20 @@ from .refusals import refuse
 _SCHEMES: Final = ("redis", "rediss", "unix")
 
 
-class RedisPlace(NamedTuple):
+class RedisSettings(NamedTuple):
     url: str
     channel: str
 
 
-class Webhook(NamedTuple):
+class WebhookSettings(NamedTuple):
     url: CheckedUrl
     secret: str | None
     allowed: Networks
 
 
 class EventSettings(NamedTuple):
-    redis: RedisPlace | None = None
-    webhook: Webhook | None = None
+    redis: RedisSettings | None = None
+    webhook: WebhookSettings | None = None
 
 
 def read_settings(given: Mapping[str, Any]) -> EventSettings:
@@ -41,7 +41,7 @@ def read_settings(given: Mapping[str, Any]) -> EventSettings:
     return EventSettings(_redis(settings), _webhook(settings))
 
 
-def _redis(settings: Mapping[str, str]) -> RedisPlace | None:
+def _redis(settings: Mapping[str, str]) -> RedisSettings | None:
     if not settings.keys() & {"redis", "channel"}:
         return None
     for name in ("redis", "channel"):
@@ -53,14 +53,14 @@ def _redis(settings: Mapping[str, str]) -> RedisPlace | None:
         scheme = ""
     if scheme not in _SCHEMES:
         raise refuse("event_setting", name="redis", wanted="a URL such as redis://localhost:6379/0")
-    return RedisPlace(settings["redis"], settings["channel"])
+    return RedisSettings(settings["redis"], settings["channel"])
 
 
-def _webhook(settings: Mapping[str, Any]) -> Webhook | None:
+def _webhook(settings: Mapping[str, Any]) -> WebhookSettings | None:
     if "webhook" not in settings:
         return None
     allowed = _networks(settings.get("allow_networks", ()))
-    return Webhook(check_url(settings["webhook"], allowed), settings.get("webhook_secret"), allowed)
+    return WebhookSettings(check_url(settings["webhook"], allowed), settings.get("webhook_secret"), allowed)
 
 
 def _networks(value: Any) -> Networks:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from ...errors import Refusal
-from ...model.limits import ERROR_CHARACTERS, shortened
+from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome, Succeeded
 from ...ports.target import Invocation, Tools
 from .body import event_body
-from .places import Place, RedisChannel, WebhookPost
+from .places import EventChannel, RedisChannel, WebhookChannel
 from .settings import EventSettings, read_settings
-from .spec import checked_spec
+from .spec import check_spec
 
 
 class EventTarget:
@@ -28,13 +28,13 @@ class EventTarget:
 
     async def execute(self, invocation: Invocation) -> Outcome:
         try:
-            spec = checked_spec(json.loads(invocation.task.target.spec))
+            spec = check_spec(json.loads(invocation.task.target.spec))
             body = event_body(invocation, spec, self._clock.now())
             encoded = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
         except Refusal as refusal:
             return Failed(str(refusal), permanent=True)
         except (ValueError, RecursionError) as error:
-            return Failed(shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS), permanent=True)
+            return Failed(shorten(f"its spec cannot be read: {error}", ERROR_CHARACTERS), permanent=True)
         if spec["say"] is not None:
             invocation.log(spec["say"])
         delivered = {"process": self._publish(spec["topic"], body) or 0}
@@ -55,7 +55,7 @@ class EventTarget:
             await channel.close()
 
 
-def _make_channels(settings: EventSettings, tools: Tools) -> tuple[Place, ...]:
+def _make_channels(settings: EventSettings, tools: Tools) -> tuple[EventChannel, ...]:
     redis = () if settings.redis is None else (RedisChannel(settings.redis),)
-    webhook = () if settings.webhook is None else (WebhookPost(settings.webhook, tools.clock),)
+    webhook = () if settings.webhook is None else (WebhookChannel(settings.webhook, tools.clock),)
     return *redis, *webhook

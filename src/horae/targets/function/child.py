@@ -21,28 +21,28 @@ from typing import Any
 from ...model.limits import ERROR_CHARACTERS
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
-from .arguments.binding import told
+from .arguments.binding import describe_mismatch
 from .arguments.converter import Mismatch
 from .context import Context
 from .guard import die_with_parent
-from .origin import load
+from .origin import import_function
 from .registry import Function, describe_function
-from .storable_text import kept
-from .verdict import in_words, outcome_of
-from .wire import News, Order, line, messages, read_news, read_order, write_outcome
+from .storable_text import to_storable
+from .verdict import call_for_outcome, describe_error
+from .wire import CallRequest, RunUpdate, decode_request, decode_update, encode_message, encode_outcome, read_messages
 
 
 class Stopped(SystemExit):
     """Raised in the function on SIGTERM, so that it can clean up."""
 
 
-class Relay:
+class PipeReporter:
     """Reports to the node over a pipe and receives its updates; a broken pipe to a dead node is ignored."""
 
     def __init__(self, pipe: int, deadline: datetime) -> None:
         self._pipe = pipe
         self._lock = Lock()
-        self._update = News(deadline, cancelled=False, yield_requested=False)
+        self._update = RunUpdate(deadline, cancelled=False, yield_requested=False)
 
     @property
     def deadline(self) -> datetime:
@@ -66,23 +66,23 @@ class Relay:
         self.send({"heartbeat": True})
 
     def send(self, message: dict[str, Any]) -> None:
-        rest = memoryview(line(message))
+        rest = memoryview(encode_message(message))
         with self._lock, suppress(BrokenPipeError):
             while rest:
                 rest = rest[os.write(self._pipe, rest) :]
 
     def receive_updates(self, orders: Iterator[Any]) -> None:
         for message in orders:
-            self._update = read_news(message)
+            self._update = decode_update(message)
         os.killpg(0, signal.SIGKILL)  # the node is gone
 
 
 def main() -> None:
     orders, reports = _take_streams()
     die_with_parent(orders)
-    incoming = messages(orders)
-    order = read_order(next(incoming))
-    relay = Relay(reports, order.deadline)
+    incoming = read_messages(orders)
+    order = decode_request(next(incoming))
+    relay = PipeReporter(reports, order.deadline)
     Thread(target=relay.receive_updates, args=(incoming,), daemon=True).start()
     sys.path[:] = order.path
     sys.argv[:] = [order.origin.path or ""]
@@ -110,36 +110,40 @@ def _stop(number: int, _frame: object) -> None:
     raise Stopped(f"signal {number}")
 
 
-def _load_and_call(order: Order, relay: Relay) -> dict[str, Any]:
+def _load_and_call(order: CallRequest, relay: PipeReporter) -> dict[str, Any]:
     try:
-        function = describe_function(order.name, load(order.origin))
+        function = describe_function(order.name, import_function(order.origin))
     except BaseException as error:  # noqa: BLE001 - a module may raise anything while it is loaded
-        text = f"it cannot be loaded in a process of its own: {in_words(error)}"
-        return {"unloadable": kept(text, ERROR_CHARACTERS)}
-    return {"outcome": write_outcome(_call(function, order, relay))}
+        text = f"it cannot be loaded in a process of its own: {describe_error(error)}"
+        return {"unloadable": to_storable(text, ERROR_CHARACTERS)}
+    return {"outcome": encode_outcome(_call(function, order, relay))}
 
 
-def _call(function: Function, order: Order, relay: Relay) -> Outcome:
+def _call(function: Function, order: CallRequest, relay: PipeReporter) -> Outcome:
     binding = function.binding
     try:
         arguments = binding.read(order.occasion.payload)
     except Mismatch as mismatch:
-        return Failed(kept(told(mismatch, order.name), ERROR_CHARACTERS), permanent=True, reason=Reason.NOT_CALLED)
+        return Failed(
+            to_storable(describe_mismatch(mismatch, order.name), ERROR_CHARACTERS),
+            permanent=True,
+            reason=Reason.NOT_CALLED,
+        )
     if binding.context is not None:
         arguments[binding.context] = Context(order.occasion, relay)
     call = partial(function.call, **arguments)
-    return outcome_of(_with_event_loop(call) if function.is_async else call)
+    return call_for_outcome(_with_event_loop(call) if function.is_async else call)
 
 
 def _with_event_loop(call: Callable[[], Any]) -> Callable[[], Any]:
     import asyncio  # noqa: PLC0415 - slow to load, and most functions in a process are not async
 
-    from .loop_thread import OwnLoop  # noqa: PLC0415
+    from .loop_thread import LoopRunner  # noqa: PLC0415
 
-    def stop_on_sigterm(loop: OwnLoop) -> None:
+    def stop_on_sigterm(loop: LoopRunner) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, loop.stop)
 
-    return OwnLoop(call, stop_on_sigterm).run
+    return LoopRunner(call, stop_on_sigterm).run
 
 
 if __name__ == "__main__":

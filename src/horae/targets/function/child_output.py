@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES
 from ...model.outcome import Outcome
-from .context import Voice
-from .storable_text import kept
-from .wire import LONGEST_LINE, read_outcome
+from .context import RunReporter
+from .storable_text import to_storable
+from .wire import MAX_LINE_BYTES, decode_outcome
 
 _MAX_PRINTED_BYTES: Final = 4 * LOG_LINE_CHARACTERS + 4
 
 
-class Lines:
+class LineSplitter:
     """Splits a stream into lines; a line that is too long is cut, so that memory stays bounded."""
 
     def __init__(self, max_length: int, handler: Callable[[bytes], None]) -> None:
@@ -43,16 +43,16 @@ class Lines:
         self._handler(line)
 
 
-class Hearing:
+class ChildOutput:
     """Applies reports to the run (log, progress, heartbeat, outcome) and logs printed lines, up to `LOG_LINES` in all."""
 
-    def __init__(self, reporter: Voice) -> None:
+    def __init__(self, reporter: RunReporter) -> None:
         self.outcome: Outcome | None = None
         self.unloadable: str | None = None
         self._reporter = reporter
         self._lines_left = LOG_LINES
-        self._reports = Lines(LONGEST_LINE, self._handle_report)
-        self._printed = Lines(_MAX_PRINTED_BYTES, self._log_printed)
+        self._reports = LineSplitter(MAX_LINE_BYTES, self._handle_report)
+        self._printed = LineSplitter(_MAX_PRINTED_BYTES, self._log_printed)
 
     def report(self, data: bytes) -> None:
         self._reports.feed(data)
@@ -66,7 +66,7 @@ class Hearing:
         self._printed.finish()
 
     def _log_printed(self, line: bytes) -> None:
-        self._log(kept(line.decode(errors="replace").rstrip("\r"), LOG_LINE_CHARACTERS), "output")
+        self._log(to_storable(line.decode(errors="replace").rstrip("\r"), LOG_LINE_CHARACTERS), "output")
 
     def _log(self, text: str, level: str) -> None:
         if not self._lines_left:
@@ -91,7 +91,7 @@ class Hearing:
             case {"heartbeat": True}:
                 self._reporter.heartbeat()
             case {"outcome": dict(outcome)}:
-                self.outcome = read_outcome(outcome)
+                self.outcome = decode_outcome(outcome)
             case {"unloadable": str(text)}:
                 self.unloadable = text
             case _:

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...model.limits import LOG_LINE_CHARACTERS
-from .storable_text import kept
+from .storable_text import to_storable
 
 if TYPE_CHECKING:  # a child process loads this file, and the ports would import the whole schedule package
     from ...ports.target import Invocation
 
 
-class Occasion(NamedTuple):
+class RunFacts(NamedTuple):
     """The facts of one run, as plain values that can be sent to a child process."""
 
     task_id: str
@@ -32,7 +32,7 @@ class Occasion(NamedTuple):
     payload: str
 
 
-class Voice(Protocol):
+class RunReporter(Protocol):
     """Live connection of a function to its run: deadline and cancellation in, logs and heartbeats out. Thread-safe."""
 
     @property
@@ -46,10 +46,10 @@ class Voice(Protocol):
     def heartbeat(self) -> None: ...
 
 
-def occasion_of(invocation: Invocation) -> Occasion:
+def run_facts_of(invocation: Invocation) -> RunFacts:
     task, run = invocation.task, invocation.run
     span = run.span
-    return Occasion(
+    return RunFacts(
         task.id,
         run.id,
         task.name,
@@ -72,7 +72,7 @@ class RunLog:
 
     __slots__ = ("_reporter",)
 
-    def __init__(self, reporter: Voice) -> None:
+    def __init__(self, reporter: RunReporter) -> None:
         self._reporter = reporter
 
     def debug(self, text: object, *values: object) -> None:
@@ -88,7 +88,7 @@ class RunLog:
         self._write("error", text, values)
 
     def _write(self, level: str, text: object, values: tuple[object, ...]) -> None:
-        self._reporter.log(kept(_format(str(text), values), LOG_LINE_CHARACTERS), level)
+        self._reporter.log(to_storable(_format(str(text), values), LOG_LINE_CHARACTERS), level)
 
 
 def _format(text: str, values: tuple[object, ...]) -> str:
@@ -103,7 +103,7 @@ class Context:
 
     __slots__ = ("_facts", "_reporter")
 
-    def __init__(self, facts: Occasion, reporter: Voice) -> None:
+    def __init__(self, facts: RunFacts, reporter: RunReporter) -> None:
         self._facts = facts
         self._reporter = reporter
 
@@ -192,7 +192,7 @@ class Context:
 
     def progress(self, done: float, text: str = "") -> None:
         """Report visible progress, which is also a heartbeat; `done` is between 0 and 1."""
-        self._reporter.progress(min(1.0, max(0.0, float(done))), kept(str(text), LOG_LINE_CHARACTERS))
+        self._reporter.progress(min(1.0, max(0.0, float(done))), to_storable(str(text), LOG_LINE_CHARACTERS))
 
     def heartbeat(self) -> None:
         """Report that the run is still at work, which moves its deadline."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from threading import Lock, Timer
 from typing import IO, Final, Self, TypeAlias, cast
 
-Heard: TypeAlias = Callable[[bytes], None]
+DataHandler: TypeAlias = Callable[[bytes], None]
 
 _COMMAND: Final = ("-P", "-m", "horae.targets.function.child")
 _CHUNK_BYTES: Final = 65_536
@@ -20,7 +20,7 @@ _MAX_DRAIN_CHUNKS: Final = 64
 """More than a pipe can hold: a process that escaped from the group could otherwise write for ever."""
 
 
-class Group:
+class ProcessGroup:
     """Starts the child process and talks to it; methods may be called from any thread.
 
     The thread that created it must live as long as the process: the kernel's parent-death signal follows the thread.
@@ -58,7 +58,9 @@ class Group:
         except (BrokenPipeError, BlockingIOError):
             return False
 
-    def read_until_exit(self, report: Heard, output: Heard, tick: float, on_tick: Callable[[], None]) -> None:
+    def read_until_exit(
+        self, report: DataHandler, output: DataHandler, tick: float, on_tick: Callable[[], None]
+    ) -> None:
         """Pass data to the handlers until the process ends; call `on_tick` after data and every `tick` seconds of silence."""
         with selectors.DefaultSelector() as selector, _Pidfd(self._process.pid) as pidfd:
             selector.register(self._reports, selectors.EVENT_READ, report)
@@ -105,7 +107,7 @@ class Group:
                 if number is signal.SIGKILL:  # the function may have left its process group
                     os.kill(self._process.pid, number)
 
-    def reap(self, report: Heard, output: Heard) -> int:
+    def reap(self, report: DataHandler, output: DataHandler) -> int:
         """Kill what is left, drain the pipes, reap the child and return its exit code.
 
         No signal is sent after this: once reaped, the pid may be reused.
@@ -122,7 +124,7 @@ class Group:
         return self._process.returncode
 
 
-def _read_chunk(pipe: int, handler: Heard) -> bool:
+def _read_chunk(pipe: int, handler: DataHandler) -> bool:
     """Pass data to the handler; return False at the end of the pipe."""
     data = os.read(pipe, _CHUNK_BYTES)
     if data:
@@ -130,7 +132,7 @@ def _read_chunk(pipe: int, handler: Heard) -> bool:
     return bool(data)
 
 
-def _drain(pipe: int, handler: Heard) -> None:
+def _drain(pipe: int, handler: DataHandler) -> None:
     os.set_blocking(pipe, False)
     with suppress(BlockingIOError):
         for _ in range(_MAX_DRAIN_CHUNKS):

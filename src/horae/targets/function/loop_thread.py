@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 
-class OwnLoop:
+class LoopRunner:
     """Event loop of one call. `run` blocks until the function has ended; `stop` cancels it from any thread."""
 
-    def __init__(self, call: Callable[[], Awaitable[Any]], on_start: Callable[[OwnLoop], None] | None = None) -> None:
+    def __init__(
+        self, call: Callable[[], Awaitable[Any]], on_start: Callable[[LoopRunner], None] | None = None
+    ) -> None:
         self._call = call
         self._on_start = on_start
         self._stopping = False

@@ -18,7 +18,7 @@ _SCRIPT: Final = "__horae_script__"
 _loading: Final[list[Origin]] = []
 
 
-def being_loaded() -> bool:
+def is_loading() -> bool:
     """Whether a module is being imported only to find a function in it: an app in that module must not start."""
     return bool(_loading)
 
@@ -49,7 +49,7 @@ def origin_of(call: Callable[..., Any]) -> Origin | None:
     return None if absolute is None else Origin(_SCRIPT, qualname, absolute)
 
 
-def load(origin: Origin) -> Callable[..., Any]:
+def import_function(origin: Origin) -> Callable[..., Any]:
     """Import the function. Raises whatever its module raises."""
     _loading.append(origin)
     try:

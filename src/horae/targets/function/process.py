@@ -7,31 +7,31 @@ from typing import Final
 
 from ...model.outcome import Cancelled, Failed, Outcome, Succeeded
 from ...ports.target import Invocation
-from .child_output import Hearing
-from .group import Group
-from .wire import News, write_news
+from .child_output import ChildOutput
+from .group import ProcessGroup
+from .wire import RunUpdate, encode_update
 
 _UPDATE_SECONDS: Final = 1.0
 """Interval at which a silent child is sent changes of its deadline and cancellation flag."""
 
 
-class Child:
+class ChildProcess:
     """One child process. `run` blocks its thread until the process is gone; other threads may call `stop` and `kill`."""
 
     def __init__(self, request: bytes, invocation: Invocation, grace: float) -> None:
         self._order = request
         self._invocation = invocation
         self._grace = grace
-        self._output = Hearing(invocation)
-        self._group: Group | None = None
+        self._output = ChildOutput(invocation)
+        self._group: ProcessGroup | None = None
         self._stopping = False
-        self._last_sent: News | None = None
+        self._last_sent: RunUpdate | None = None
 
     def run(self) -> Outcome:
         if self._stopping:
             return Cancelled("it was stopped before its process began")
         try:
-            self._group = group = Group()
+            self._group = group = ProcessGroup()
         except OSError as error:
             return Failed(f"no process could be started: {error}")
         try:
@@ -60,8 +60,8 @@ class Child:
             self.stop()
         if self._output.outcome is not None:  # the function has returned; its leftover threads are not waited for
             self._group.kill_after(self._grace)
-        update = News(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
-        if update != self._last_sent and self._group.try_send(write_news(update)):
+        update = RunUpdate(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
+        if update != self._last_sent and self._group.try_send(encode_update(update)):
             self._last_sent = update
 
     def _outcome(self, code: int) -> Outcome:

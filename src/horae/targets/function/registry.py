@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ...model.field_checks import check_text
 from ...model.limits import NAME_CHARACTERS
 from ...model.refusals import refuse
-from .arguments.binding import Binding, bind, shown
+from .arguments.binding import Binding, bind, describe_value
 from .arguments.converter import Mismatch, UnknownArgument
 from .origin import Origin, origin_of
 
@@ -112,6 +112,6 @@ def check_payload(function: Function, payload: str) -> None:
             "bad_arguments",
             function=function.name,
             argument=mismatch.path,
-            came=shown(mismatch.value),
+            came=describe_value(mismatch.value),
             wanted=mismatch.expected,
         ) from None

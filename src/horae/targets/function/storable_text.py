@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...model.limits import shortened
+from ...model.limits import shorten
 
 
-def kept(text: str, max_length: int) -> str:
+def to_storable(text: str, max_length: int) -> str:
     """Cut the text and replace lone surrogates and NUL, which come from file names and binary output."""
-    text = shortened(text, max_length)
+    text = shorten(text, max_length)
     if not text.isascii():
         text = text.encode(errors="replace").decode()
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

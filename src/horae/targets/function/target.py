@@ -16,15 +16,15 @@ from ...model.limits import ERROR_CHARACTERS
 from ...model.outcome import Failed, Outcome, Succeeded
 from ...model.reason import Reason
 from ...ports.target import Invocation
-from .arguments.binding import told
+from .arguments.binding import describe_mismatch
 from .arguments.converter import Mismatch
-from .context import Context, occasion_of
-from .loop_thread import OwnLoop
-from .process import Child
+from .context import Context, run_facts_of
+from .loop_thread import LoopRunner
+from .process import ChildProcess
 from .registry import Function, Registry
-from .storable_text import kept
-from .verdict import outcome_of, raised, returned
-from .wire import Order, write_order
+from .storable_text import to_storable
+from .verdict import call_for_outcome, outcome_of_error, outcome_of_value
+from .wire import CallRequest, encode_request
 
 _NO_RESULT: Final = Succeeded()
 _MAX_CACHED_SPECS: Final = 4_096
@@ -51,7 +51,7 @@ class FunctionTarget:
         self._by_spec: dict[str, Function] = {}
         self._threads = _Pool(threads, "horae-function")
         self._processes = _Pool(processes, "horae-child")
-        self._children: set[Child] = set()
+        self._children: set[ChildProcess] = set()
         self._grace = grace.total_seconds()
 
     async def execute(self, invocation: Invocation) -> Outcome:
@@ -72,8 +72,8 @@ class FunctionTarget:
         except BaseException as error:  # SystemExit in a function must not end its node
             if _is_being_cancelled(error, invocation):
                 raise
-            return raised(error)
-        return _NO_RESULT if value is None else returned(value)
+            return outcome_of_error(error)
+        return _NO_RESULT if value is None else outcome_of_value(value)
 
     def leaves_the_loop(self, invocation: Invocation) -> bool:
         """Whether the run uses a thread or process, which virtual time must wait for."""
@@ -105,17 +105,20 @@ class FunctionTarget:
         except Mismatch as mismatch:
             return _mismatch_outcome(function, mismatch)
         if not function.is_async:
-            return await _wait_for_end(self._threads.submit(partial(outcome_of, call)), _do_not_stop)
-        loop = OwnLoop(call)
-        return await _wait_for_end(self._threads.submit(partial(outcome_of, loop.run)), loop.stop)
+            return await _wait_for_end(self._threads.submit(partial(call_for_outcome, call)), _do_not_stop)
+        loop = LoopRunner(call)
+        return await _wait_for_end(self._threads.submit(partial(call_for_outcome, loop.run)), loop.stop)
 
     async def _run_in_process(self, function: Function, invocation: Invocation) -> Outcome:
         if function.origin is None:
             return Failed(
-                f"{function.name} cannot run in a process of its own: no other process could find it", died_isolated=True
+                f"{function.name} cannot run in a process of its own: no other process could find it",
+                died_isolated=True,
             )
-        order = Order(function.name, function.origin, list(sys.path), occasion_of(invocation), invocation.deadline)
-        child = Child(write_order(order), invocation, self._grace)
+        order = CallRequest(
+            function.name, function.origin, list(sys.path), run_facts_of(invocation), invocation.deadline
+        )
+        child = ChildProcess(encode_request(order), invocation, self._grace)
         self._children.add(child)
         try:
             work = self._processes.submit(child.run)
@@ -171,12 +174,16 @@ def _arguments(function: Function, invocation: Invocation) -> dict[str, Any]:
     binding = function.binding
     arguments = binding.read(invocation.task.payload)
     if binding.context is not None:
-        arguments[binding.context] = Context(occasion_of(invocation), invocation)
+        arguments[binding.context] = Context(run_facts_of(invocation), invocation)
     return arguments
 
 
 def _mismatch_outcome(function: Function, mismatch: Mismatch) -> Failed:
-    return Failed(kept(told(mismatch, function.name), ERROR_CHARACTERS), permanent=True, reason=Reason.NOT_CALLED)
+    return Failed(
+        to_storable(describe_mismatch(mismatch, function.name), ERROR_CHARACTERS),
+        permanent=True,
+        reason=Reason.NOT_CALLED,
+    )
 
 
 def _is_being_cancelled(error: BaseException, invocation: Invocation) -> bool:

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from ...model.limits import ERROR_CHARACTERS, NOTE_CHARACTERS, shortened
+from ...model.limits import ERROR_CHARACTERS, NOTE_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome, Skipped, Succeeded
 from .arguments.encode import encode_result
 from .signals import Fail, Retry, Skip
-from .storable_text import kept
+from .storable_text import to_storable
 
 _OWN_FOLDER: Final = str(Path(__file__).parent) + os.sep
 _STDLIB: Final = sysconfig.get_path("stdlib") + os.sep
@@ -26,15 +26,15 @@ _MAX_CAUSES: Final = 3
 _NO_RESULT: Final = Succeeded()
 
 
-def outcome_of(call: Callable[[], Any]) -> Outcome:
+def call_for_outcome(call: Callable[[], Any]) -> Outcome:
     """Call the function and return an outcome whatever it raises: for threads and child processes."""
     try:
-        return returned(call())
+        return outcome_of_value(call())
     except BaseException as error:  # noqa: BLE001 - SystemExit in a function must not end its node
-        return raised(error)
+        return outcome_of_error(error)
 
 
-def returned(value: Any) -> Outcome:
+def outcome_of_value(value: Any) -> Outcome:
     if value is None:
         return _NO_RESULT
     if iscoroutine(value):
@@ -44,7 +44,7 @@ def returned(value: Any) -> Outcome:
     return Succeeded(encode_result(value))
 
 
-def raised(error: BaseException) -> Outcome:
+def outcome_of_error(error: BaseException) -> Outcome:
     try:
         return _outcome_of_error(error)
     except BaseException as second:  # noqa: BLE001 - formatting a foreign exception may raise anything
@@ -54,11 +54,11 @@ def raised(error: BaseException) -> Outcome:
 def _outcome_of_error(error: BaseException) -> Outcome:
     leaves = list(_leaves(error))
     if all(isinstance(each, Skip) for each in leaves):
-        return Skipped(kept("; ".join(filter(None, (in_words(each) for each in leaves))), NOTE_CHARACTERS))
+        return Skipped(to_storable("; ".join(filter(None, (describe_error(each) for each in leaves))), NOTE_CHARACTERS))
     permanent = any(isinstance(each, Fail) for each in leaves)
     waits = [each.after for each in leaves if isinstance(each, Retry) and each.after is not None]
     return Failed(
-        kept(_error_text(error, leaves), ERROR_CHARACTERS),
+        to_storable(_error_text(error, leaves), ERROR_CHARACTERS),
         permanent=permanent,
         retry_after=max(waits) if waits and not permanent else None,
     )
@@ -76,14 +76,16 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def _error_text(error: BaseException, leaves: list[BaseException]) -> str:
     """Format the exception, with stack frames unless the function raised `Retry` or `Fail` itself."""
     headline = (
-        in_words(error) if leaves == [error] else "; ".join([in_words(error), *(in_words(each) for each in leaves)])
+        describe_error(error)
+        if leaves == [error]
+        else "; ".join([describe_error(error), *(describe_error(each) for each in leaves)])
     )
     if all(isinstance(each, Retry | Fail) for each in leaves):
         return headline
     return "\n".join([headline, *_frames(leaves[0].__traceback__)])
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Format an exception as `ValueError: text` with its causes; `Retry`, `Skip` and `Fail` as their reason alone."""
     parts = [_describe_one(error)]
     cause = error.__cause__
@@ -103,13 +105,13 @@ def _describe_one(error: BaseException) -> str:
             return _reason_text(error.reason) or "it gave up"
         case _:
             # Cut first, so that a huge message is not copied again.
-            return shortened("".join(traceback.format_exception_only(error)), ERROR_CHARACTERS).strip()
+            return shorten("".join(traceback.format_exception_only(error)), ERROR_CHARACTERS).strip()
 
 
 def _reason_text(reason: object) -> str:
     """Return the reason as text; a verdict counts also when its reason cannot be formatted."""
     try:
-        return shortened(str(reason), ERROR_CHARACTERS)
+        return shorten(str(reason), ERROR_CHARACTERS)
     except BaseException as error:  # noqa: BLE001 - it may be any object, and raise anything
         return f"<{type(reason).__name__} that cannot be shown: {type(error).__name__}>"
 

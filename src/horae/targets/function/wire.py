@@ -10,25 +10,25 @@ from typing import Any, Final, NamedTuple
 
 from ...model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut
 from .arguments.build import converter_for
-from .arguments.encode import compact, plain
-from .context import Occasion
+from .arguments.encode import dump_compact, to_jsonable
+from .context import RunFacts
 from .origin import Origin
 
-LONGEST_LINE: Final = 2 * 1024 * 1024
+MAX_LINE_BYTES: Final = 2 * 1024 * 1024
 _CHUNK_BYTES: Final = 65_536
 
 
-class Order(NamedTuple):
+class CallRequest(NamedTuple):
     """The first message to a child. The payload is sent here, not in its arguments or environment."""
 
     name: str
     origin: Origin
     path: list[str]
-    occasion: Occasion
+    occasion: RunFacts
     deadline: datetime
 
 
-class News(NamedTuple):
+class RunUpdate(NamedTuple):
     """A later message to a child: the current deadline and the cancellation and yield flags."""
 
     deadline: datetime
@@ -37,38 +37,38 @@ class News(NamedTuple):
 
 
 _OUTCOMES: Final = {kind.__name__: kind for kind in (Succeeded, Failed, TimedOut, Cancelled, Skipped)}
-_READERS: Final = {kind: converter_for(kind).read for kind in (Order, News, *_OUTCOMES.values())}
+_READERS: Final = {kind: converter_for(kind).read for kind in (CallRequest, RunUpdate, *_OUTCOMES.values())}
 
 
-def line(message: Mapping[str, Any]) -> bytes:
-    return compact(message).encode() + b"\n"
+def encode_message(message: Mapping[str, Any]) -> bytes:
+    return dump_compact(message).encode() + b"\n"
 
 
-def write_order(order: Order) -> bytes:
-    return line(plain(order))
+def encode_request(order: CallRequest) -> bytes:
+    return encode_message(to_jsonable(order))
 
 
-def read_order(message: Any) -> Order:
-    return _READERS[Order](message)  # type: ignore[no-any-return]
+def decode_request(message: Any) -> CallRequest:
+    return _READERS[CallRequest](message)  # type: ignore[no-any-return]
 
 
-def write_news(news: News) -> bytes:
-    return line(plain(news))
+def encode_update(news: RunUpdate) -> bytes:
+    return encode_message(to_jsonable(news))
 
 
-def read_news(message: Any) -> News:
-    return _READERS[News](message)  # type: ignore[no-any-return]
+def decode_update(message: Any) -> RunUpdate:
+    return _READERS[RunUpdate](message)  # type: ignore[no-any-return]
 
 
-def write_outcome(outcome: Outcome) -> dict[str, Any]:
-    return {"kind": type(outcome).__name__, "values": plain(outcome)}
+def encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    return {"kind": type(outcome).__name__, "values": to_jsonable(outcome)}
 
 
-def read_outcome(message: Mapping[str, Any]) -> Outcome:
+def decode_outcome(message: Mapping[str, Any]) -> Outcome:
     return _READERS[_OUTCOMES[message["kind"]]](message["values"])  # type: ignore[no-any-return]
 
 
-def messages(pipe: int) -> Iterator[Any]:
+def read_messages(pipe: int) -> Iterator[Any]:
     """Yield every message until the other side closes the pipe; blocks between them."""
     rest = b""
     while data := os.read(pipe, _CHUNK_BYTES):

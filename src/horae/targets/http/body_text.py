@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from ...model.limits import RESULT_BYTES
-from ...outgoing.exchange import Answer
+from ...outgoing.exchange import Response
 from .refusals import refuse
 
-Hide: TypeAlias = Callable[[str], str]
+Masker: TypeAlias = Callable[[str], str]
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 """Created once: `json.dumps` creates a new encoder for every call."""
@@ -23,7 +23,7 @@ _CHARSETS: Final = frozenset(
 )
 
 
-def dumped(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """Dump JSON compactly; a lone surrogate, which cannot be sent or stored, stays an escape."""
     text = _encode(value)
     try:
@@ -33,7 +33,7 @@ def dumped(value: Any) -> str:
     return text
 
 
-def stored(text: str, what: str) -> Any:
+def parse_stored_json(text: str, what: str) -> Any:
     """Parse JSON stored in a task; raises a refusal if it is invalid (an older version, or an edit of the database)."""
     try:
         return json.loads(text or "null")
@@ -41,7 +41,7 @@ def stored(text: str, what: str) -> Any:
         raise refuse("http_unreadable", what=what) from None
 
 
-def body_of(answer: Answer) -> Any:
+def parse_body(answer: Response) -> Any:
     """Return the body as parsed JSON, else as text; None when it is empty."""
     if not answer.body:
         return None
@@ -55,7 +55,7 @@ def body_of(answer: Answer) -> Any:
         return text
 
 
-def _decode(answer: Answer) -> str:
+def _decode(answer: Response) -> str:
     match = _CHARSET.search(answer.headers.get("content-type", "").lower())
     charset = match[1] if match is not None and match[1] in _CHARSETS else "utf-8"
     # Some stores refuse NUL.
@@ -66,7 +66,7 @@ def _raise_on_constant(constant: str) -> Any:
     raise ValueError(constant)
 
 
-def masked(value: Any, hide: Hide) -> Any:
+def mask_body(value: Any, hide: Masker) -> Any:
     """Mask secrets in a JSON value, also in numbers; a value nested too deeply is replaced by an ellipsis."""
     try:
         return _mask(value, hide)
@@ -74,7 +74,7 @@ def masked(value: Any, hide: Hide) -> Any:
         return "…"
 
 
-def _mask(value: Any, hide: Hide) -> Any:
+def _mask(value: Any, hide: Masker) -> Any:
     match value:
         case str():
             return hide(value)
@@ -88,20 +88,20 @@ def _mask(value: Any, hide: Hide) -> Any:
             return value
 
 
-def shown(body: Any) -> str:
+def body_to_text(body: Any) -> str:
     """Return a masked body as text."""
-    return body if isinstance(body, str) else "" if body is None else dumped(body)
+    return body if isinstance(body, str) else "" if body is None else dump_json(body)
 
 
-def result_of(answer: Answer, hide: Hide) -> str:
+def encode_result(answer: Response, hide: Masker) -> str:
     """Encode `{"status": 200, "body": …}` within the size limit; `truncated` marks a body that was cut."""
-    body = masked(body_of(answer), hide)
-    result = dumped({"status": answer.status, "body": body})
+    body = mask_body(parse_body(answer), hide)
+    result = dump_json({"status": answer.status, "body": body})
     if not answer.truncated and len(result.encode()) <= RESULT_BYTES:
         return result
-    text = shown(body)[:RESULT_BYTES]
+    text = body_to_text(body)[:RESULT_BYTES]
     while True:
-        result = dumped({"status": answer.status, "body": text, "truncated": True})
+        result = dump_json({"status": answer.status, "body": text, "truncated": True})
         size = len(result.encode())
         if size <= RESULT_BYTES:
             return result

@@ -10,7 +10,7 @@ from ...model.refusals import refuse as refuse_task
 from ...outgoing.client import check_library
 from ...ports.target import TargetKind, Tools
 from . import orchestrator
-from .body_text import dumped
+from .body_text import dump_json
 from .settings import HttpSettings, read_settings
 from .spec import ORCHESTRATOR, read_spec
 from .target import HttpTarget
@@ -29,7 +29,7 @@ class HttpKind:
             orchestrator.check_payload(payload)
         canonical = parsed.to_json()
         try:
-            size = len(dumped(canonical).encode())
+            size = len(dump_json(canonical).encode())
         except (ValueError, TypeError, RecursionError) as error:
             raise refuse_task("bad_payload", value=type(error).__name__) from None
         if size > PAYLOAD_BYTES:

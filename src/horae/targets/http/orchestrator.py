@@ -17,7 +17,7 @@ def check_payload(payload: Any) -> None:
     _context(payload)
 
 
-def dispatch(payload: Any, task: Task, settings: HttpSettings) -> dict[str, Any]:
+def build_body(payload: Any, task: Task, settings: HttpSettings) -> dict[str, Any]:
     """Return the body of the request."""
     return {
         "text": _text(payload),

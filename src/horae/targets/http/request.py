@@ -9,42 +9,42 @@ from ...model.policy import Policies
 from ...outgoing.callbacks import callback_path, callback_token
 from ...outgoing.exchange import Request
 from ...outgoing.headers import Headers, check_headers
-from ...outgoing.signatures import signed
+from ...outgoing.signatures import sign_message
 from ...ports.secrets import Secrets
 from ...ports.target import Invocation
-from ..secret_references import Masks, fill
+from ..secret_references import Masks, resolve_secrets
 from . import orchestrator
-from .body_text import Hide, dumped, stored
+from .body_text import Masker, dump_json, parse_stored_json
 from .refusals import refuse
 from .settings import HttpSettings
 from .spec import ORCHESTRATOR, Spec
 
-MOST_BODY_BYTES: Final = 1024 * 1024
+MAX_BODY_BYTES: Final = 1024 * 1024
 
 
-class Composed(NamedTuple):
+class ComposedRequest(NamedTuple):
     """A request, and `mask`, which masks its secrets and callback token in a text."""
 
     request: Request
-    mask: Hide
+    mask: Masker
 
 
-async def compose(
+async def build_request(
     invocation: Invocation, spec: Spec, settings: HttpSettings, secrets: Secrets, now: datetime
-) -> Composed:
+) -> ComposedRequest:
     """Build the request. Raises `SecretMissing`, or a `Refusal` where a secret's value cannot be sent."""
     sign = None if spec.sign is None else {"secret": spec.sign}
     template = {"headers": spec.headers, "body": _content(invocation, spec, settings), "sign": sign}
-    filled, masks = await fill(template, invocation.task.owner, secrets)
+    filled, masks = await resolve_secrets(template, invocation.task.owner, secrets)
     body = _encode_body(filled["body"])
     callback = _callback_headers(invocation, settings)
     headers = (
         *_merge_headers(_own_headers(invocation, spec, settings, body), _task_headers(filled["headers"])),
         *callback,
-        *(() if sign is None else signed([filled["sign"]], invocation.key, now, body or b"")),
+        *(() if sign is None else sign_message([filled["sign"]], invocation.key, now, body or b"")),
     )
     tokens = Masks(value for _, value in callback[1:])
-    return Composed(
+    return ComposedRequest(
         Request(
             method=spec.method,
             url=spec.url,
@@ -61,18 +61,18 @@ async def compose(
 
 def _content(invocation: Invocation, spec: Spec, settings: HttpSettings) -> Any:
     """Return the JSON to send, before secrets are resolved; None when there is no body."""
-    payload = stored(invocation.task.payload, "payload")
+    payload = parse_stored_json(invocation.task.payload, "payload")
     if spec.preset == ORCHESTRATOR:
-        return orchestrator.dispatch(payload, invocation.task, settings)
+        return orchestrator.build_body(payload, invocation.task, settings)
     return payload if spec.sends_payload else spec.body
 
 
 def _encode_body(content: Any) -> bytes | None:
     if content is None:
         return None
-    body = dumped(content).encode()
-    if len(body) > MOST_BODY_BYTES:
-        raise refuse("http_body_too_large", size=len(body), most=MOST_BODY_BYTES)
+    body = dump_json(content).encode()
+    if len(body) > MAX_BODY_BYTES:
+        raise refuse("http_body_too_large", size=len(body), most=MAX_BODY_BYTES)
     return body
 
 

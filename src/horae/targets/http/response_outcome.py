@@ -8,73 +8,73 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
 from ...errors import Refusal
-from ...model.limits import ERROR_CHARACTERS, shortened
+from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome, Succeeded, TimedOut, Waiting
 from ...model.reason import Reason
-from ...outgoing.exchange import Answer, Reply, Trouble, Unreachable
+from ...outgoing.exchange import FailureKind, Reply, Response, Unreachable
 from ...outgoing.guard import parse_url
-from .body_text import Hide, body_of, masked, result_of, shown
-from .retry_after import retry_after
+from .body_text import Masker, body_to_text, encode_result, mask_body, parse_body
+from .retry_after import parse_retry_after
 from .spec import ORCHESTRATOR, Spec
-from .statuses import are_among
+from .statuses import is_success
 
 _ACCEPTED: Final = 202
 _RETRYABLE: Final = frozenset({408, 425, 429})
 _SNIPPET_CHARACTERS: Final = 500
 
 
-class Terms(NamedTuple):
+class ResponseContext(NamedTuple):
     """Context of a response. `timeout` bounds how long an endpoint that answered 202 may be silent before it calls back."""
 
     spec: Spec
-    mask: Hide
+    mask: Masker
     timeout: timedelta
     takes_callbacks: bool
 
 
-def outcome_of(reply: Reply, terms: Terms, now: datetime) -> Outcome:
+def outcome_of(reply: Reply, terms: ResponseContext, now: datetime) -> Outcome:
     if isinstance(reply, Unreachable):
         return _outcome_without_response(reply, terms)
-    if not are_among(reply.status, terms.spec.success):
+    if not is_success(reply.status, terms.spec.success):
         return _failed(reply, terms, now)
     if reply.status == _ACCEPTED and terms.takes_callbacks:
-        delay = retry_after(reply.headers.get("retry-after"), now)
+        delay = parse_retry_after(reply.headers.get("retry-after"), now)
         return Waiting(now + max(terms.timeout, delay or timedelta(0)))
-    if terms.spec.preset == ORCHESTRATOR and not _is_filled_object(body_of(reply)):
+    if terms.spec.preset == ORCHESTRATOR and not _is_filled_object(parse_body(reply)):
         place = reply.url.host_and_port
         return Failed(f"{place} answered {reply.status} with nothing that can be used", reason=Reason.NO_ANSWER)
-    return Succeeded(result_of(reply, terms.mask))
+    return Succeeded(encode_result(reply, terms.mask))
 
 
 def _is_filled_object(body: Any) -> bool:
     return isinstance(body, dict) and bool(body)
 
 
-def _outcome_without_response(reply: Unreachable, terms: Terms) -> Outcome:
+def _outcome_without_response(reply: Unreachable, terms: ResponseContext) -> Outcome:
     message = terms.mask(reply.message)
-    if reply.kind is Trouble.TIMEOUT:
+    if reply.kind is FailureKind.TIMEOUT:
         return TimedOut(message)
     reason = Reason.TARGET_FAILED if reply.is_permanent and terms.spec.preset is None else Reason.NO_ANSWER
-    if reply.kind is Trouble.FORBIDDEN:
+    if reply.kind is FailureKind.FORBIDDEN:
         reason = Reason.TARGET_NOT_ALLOWED
     return Failed(message, permanent=reply.is_permanent, reason=reason)
 
 
-def _failed(answer: Answer, terms: Terms, now: datetime) -> Failed:
+def _failed(answer: Response, terms: ResponseContext, now: datetime) -> Failed:
     retryable = answer.status in _RETRYABLE or answer.status >= 500
     return Failed(
-        shortened(_describe_response(answer, terms.mask), ERROR_CHARACTERS),
+        shorten(_describe_response(answer, terms.mask), ERROR_CHARACTERS),
         permanent=not retryable,
-        retry_after=retry_after(answer.headers.get("retry-after"), now) if retryable else None,
+        retry_after=parse_retry_after(answer.headers.get("retry-after"), now) if retryable else None,
         reason=Reason.TARGET_FAILED if terms.spec.preset is None else Reason.NO_ANSWER,
     )
 
 
-def _describe_response(answer: Answer, hide: Hide) -> str:
+def _describe_response(answer: Response, hide: Masker) -> str:
     status_text = f"{answer.url.host_and_port} answered {answer.status}{_phrase(answer.status)}"
     if 300 <= answer.status < 400:
         return f"{status_text}, a redirect to {_redirect_host(answer)} that is not followed"
-    snippet = shortened(" ".join(shown(masked(body_of(answer), hide)).split()), _SNIPPET_CHARACTERS)
+    snippet = shorten(" ".join(body_to_text(mask_body(parse_body(answer), hide)).split()), _SNIPPET_CHARACTERS)
     return f"{status_text}: {snippet}" if snippet else status_text
 
 
@@ -86,7 +86,7 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _redirect_host(answer: Answer) -> str:
+def _redirect_host(answer: Response) -> str:
     """Return the host of the redirect alone: the rest of the URL may hold a token."""
     try:
         return parse_url(urljoin(answer.url.text, answer.headers.get("location", ""))).host_and_port

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ...outgoing.addresses import Networks, read_networks
-from ...outgoing.client import CONNECT_WITHIN
+from ...outgoing.client import CONNECT_TIMEOUT
 from ...outgoing.guard import parse_url
 from ...outgoing.headers import check_headers
 from ...version import __version__
@@ -29,7 +29,7 @@ class HttpSettings(NamedTuple):
 
     allowed_networks: Networks = ()
     callback: Callback | None = None
-    connect_timeout: float = CONNECT_WITHIN
+    connect_timeout: float = CONNECT_TIMEOUT
     default_agent: str = "attendance"
     mode: str = "hybrid"
     user_agent: str = f"Horae/{__version__}"

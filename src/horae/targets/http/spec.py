@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...outgoing.addresses import Networks
-from ...outgoing.exchange import ANSWER_BYTES, MOST_REDIRECTS
+from ...outgoing.exchange import DEFAULT_RESPONSE_BYTES, MAX_REDIRECTS
 from ...outgoing.guard import CheckedUrl, check_url
-from ...outgoing.headers import MOST_HEADERS, check_headers, check_name
+from ...outgoing.headers import MAX_HEADERS, check_headers, check_name
 from ...outgoing.refusals import refuse as refuse_outgoing
-from ..secret_references import REFERENCE, secret_name
+from ..secret_references import REFERENCE_KEY, secret_name
 from .refusals import refuse
-from .statuses import USUAL, Statuses, check_statuses
+from .statuses import DEFAULT_STATUSES, Statuses, check_statuses
 
 HeaderValue: TypeAlias = str | dict[str, str] | list[str | dict[str, str]]
 """Text, a secret reference, or a list of both that is joined: `["Bearer ", {"secret": "token"}]`."""
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 ORCHESTRATOR: Final = "orchestrator"
-MOST_ANSWER_BYTES: Final = 16 * ANSWER_BYTES
+MAX_RESPONSE_BYTES: Final = 16 * DEFAULT_RESPONSE_BYTES
 _PAYLOAD_METHODS: Final = frozenset({"POST", "PUT", "PATCH"})
 _RESERVED_PREFIXES: Final = ("horae-", "webhook-")
 _RESERVED_NAMES: Final = frozenset({"idempotency-key", "traceparent"})
@@ -53,7 +53,7 @@ class Spec(NamedTuple):
             "headers": self.headers,
             "success": list(self.success),
             "redirects": self.redirects,
-            "sign": None if self.sign is None else {REFERENCE: self.sign},
+            "sign": None if self.sign is None else {REFERENCE_KEY: self.sign},
             "preset": self.preset,
             "answer_limit": self.answer_limit,
         }
@@ -78,11 +78,11 @@ def read_spec(given: Mapping[str, Any], allowed: Networks) -> Spec:
         headers=_headers(given.get("headers") or {}),
         has_body="body" in given,
         body=given.get("body"),
-        success=check_statuses(given.get("success", USUAL)),
-        redirects=_number("redirects", given.get("redirects", 0), 0, MOST_REDIRECTS),
+        success=check_statuses(given.get("success", DEFAULT_STATUSES)),
+        redirects=_number("redirects", given.get("redirects", 0), 0, MAX_REDIRECTS),
         sign=_sign(given.get("sign")),
         preset=preset,
-        answer_limit=_number("answer_limit", given.get("answer_limit", ANSWER_BYTES), 1, MOST_ANSWER_BYTES),
+        answer_limit=_number("answer_limit", given.get("answer_limit", DEFAULT_RESPONSE_BYTES), 1, MAX_RESPONSE_BYTES),
     )
 
 
@@ -100,7 +100,7 @@ def _url(given: Any, allowed: Networks) -> CheckedUrl:
 
 
 def _headers(given: Any) -> dict[str, HeaderValue]:
-    if not isinstance(given, dict) or len(given) > MOST_HEADERS:
+    if not isinstance(given, dict) or len(given) > MAX_HEADERS:
         raise refuse("http_bad_value", name="headers", value=type(given).__name__, wanted="an object of texts")
     # A secret's value is checked when it is known; a placeholder stands for it here.
     check_headers({check_name(name): _with_placeholders(name, value) for name, value in given.items()})
@@ -113,7 +113,7 @@ def _headers(given: Any) -> dict[str, HeaderValue]:
 def _with_placeholders(name: str, value: Any) -> str:
     parts = value if isinstance(value, list) and len(value) <= _MAX_PARTS else [value]
     if not all(isinstance(part, str) or secret_name(part) is not None for part in parts):
-        wanted = f'a text, {{"{REFERENCE}": "name"}}, or a list of both'
+        wanted = f'a text, {{"{REFERENCE_KEY}": "name"}}, or a list of both'
         raise refuse("http_bad_value", name=f"headers.{name}", value=type(value).__name__, wanted=wanted)
     return "".join(part if isinstance(part, str) else "x" for part in parts)
 
@@ -122,7 +122,7 @@ def _sign(given: Any) -> str | None:
     name = secret_name(given)
     if given is not None and name is None:
         raise refuse(
-            "http_bad_value", name="sign", value=type(given).__name__, wanted=f'null or {{"{REFERENCE}": "name"}}'
+            "http_bad_value", name="sign", value=type(given).__name__, wanted=f'null or {{"{REFERENCE_KEY}": "name"}}'
         )
     return name
 

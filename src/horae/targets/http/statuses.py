@@ -9,7 +9,7 @@ from .refusals import refuse
 
 Statuses: TypeAlias = tuple[int | str, ...]
 
-USUAL: Final[Statuses] = ("2xx",)
+DEFAULT_STATUSES: Final[Statuses] = ("2xx",)
 _MAX_ITEMS: Final = 32
 _CLASS: Final = re.compile(r"([1-5])[xX]{2}")
 _RANGE: Final = re.compile(r"([1-5][0-9]{2})-([1-5][0-9]{2})")
@@ -22,7 +22,7 @@ def check_statuses(given: Any) -> Statuses:
     return tuple(_check_item(each) for each in given)
 
 
-def are_among(status: int, statuses: Statuses) -> bool:
+def is_success(status: int, statuses: Statuses) -> bool:
     return any(status in _code_range(each) for each in statuses)
 
 

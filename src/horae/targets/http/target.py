@@ -10,9 +10,9 @@ from ...model.reason import Reason
 from ...outgoing.client import Client, check_library
 from ...ports.target import Invocation, Tools
 from ..secret_references import SecretMissing
-from .body_text import stored
-from .request import compose
-from .response_outcome import Terms, outcome_of
+from .body_text import parse_stored_json
+from .request import build_request
+from .response_outcome import ResponseContext, outcome_of
 from .settings import read_settings
 from .spec import read_spec
 
@@ -49,8 +49,8 @@ class HttpTarget:
     async def _call(self, invocation: Invocation) -> Outcome:
         task, settings = invocation.task, self._settings
         # Checked again: the allowed networks may have changed since the task was created.
-        spec = read_spec(stored(task.target.spec, "target"), settings.allowed_networks)
-        request, hide = await compose(invocation, spec, settings, self._secrets, self._clock.now())
+        spec = read_spec(parse_stored_json(task.target.spec, "target"), settings.allowed_networks)
+        request, hide = await build_request(invocation, spec, settings, self._secrets, self._clock.now())
         reply = await self._client.send(request)
-        terms = Terms(spec, hide, task.policies.timeout, takes_callbacks=settings.callback is not None)
+        terms = ResponseContext(spec, hide, task.policies.timeout, takes_callbacks=settings.callback is not None)
         return outcome_of(reply, terms, self._clock.now())

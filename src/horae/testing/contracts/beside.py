@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from ...errors import Conflict
 from ...model.change import Change, Facts
 from ...model.reason import Reason
-from ...model.record import Record, Writing
+from ...model.record import Record, RecordWrite
 from ...model.run import Run
 from ...model.task import Task
 from ..decisions import fail, lose, saying, start_everything, succeed
@@ -29,12 +29,12 @@ class _Stage(NamedTuple):
     runs: tuple[Run, ...]
 
 
-_Beside = tuple[Writing, ...]
+_Beside = tuple[RecordWrite, ...]
 _Way = Callable[[WholeStore, _Stage, _Beside], Awaitable[None]]
 
 
-def _new(key: str, body: str = "{}") -> Writing:
-    return Writing(Record(_KIND, key, "ada", body))
+def _new(key: str, body: str = "{}") -> RecordWrite:
+    return RecordWrite(Record(_KIND, key, "ada", body))
 
 
 async def _set_the_stage(store: WholeStore) -> _Stage:
@@ -170,7 +170,7 @@ class BesideContract(Contract):
         await store.put_record(_new("taken", "1").record, replacing=None)
         before, notes = await _state(store), await _notes(store)
         for way in _WAYS:
-            for late in (_new("taken", "2"), Writing(_new("taken").record, 2), Writing(_new("none").record, 1)):
+            for late in (_new("taken", "2"), RecordWrite(_new("taken").record, 2), RecordWrite(_new("none").record, 1)):
                 refused = await _refused(way(store, stage, (_new("fresh"), late)))
                 assert (refused.code, refused.facts["key"]) == ("record_changed", late.record.key), way.__name__
                 assert await _state(store) == before, way.__name__
@@ -187,13 +187,13 @@ class BesideContract(Contract):
         for key in ("replaced", "dropped"):
             await store.put_record(_new(key, "1").record, replacing=None)
         beside = (
-            Writing(_new("replaced", "2").record._replace(owner="bob", expires=NOON), 1),
-            Writing(_new("dropped").record, 1, dropped=True),
+            RecordWrite(_new("replaced", "2").record._replace(owner="bob", expires=NOON), 1),
+            RecordWrite(_new("dropped").record, 1, dropped=True),
         )
         await _change(store, stage, beside)
         assert await _notes(store) == (Record(_KIND, "replaced", "bob", "2", 2, NOON),)
-        await _refused(_change(store, stage, (Writing(_new("dropped").record, 1, dropped=True),)))
-        await _refused(_change(store, stage, (Writing(_new("dropped").record, dropped=True),)))
+        await _refused(_change(store, stage, (RecordWrite(_new("dropped").record, 1, dropped=True),)))
+        await _refused(_change(store, stage, (RecordWrite(_new("dropped").record, dropped=True),)))
 
     async def test_records_alone_are_a_change_too(self, store: WholeStore) -> None:
         stage = await _set_the_stage(store)
@@ -204,7 +204,7 @@ class BesideContract(Contract):
 
     async def test_one_record_may_be_written_twice_by_one_request(self, store: WholeStore) -> None:
         first = a_new_task(a_task())._replace(attached=(_new("counter", "1"),))
-        second = a_new_task(a_task())._replace(attached=(Writing(_new("counter", "2").record, 1),))
+        second = a_new_task(a_task())._replace(attached=(RecordWrite(_new("counter", "2").record, 1),))
         third = a_new_task(a_task())._replace(attached=(_new("counter", "3"),))
         await store.add([first, second])
         assert await _notes(store) == (_new("counter", "2").record._replace(version=2),)
@@ -236,7 +236,7 @@ class BesideContract(Contract):
         await store.put_record(_new("head").record, replacing=None)
 
         def wish(task: Task) -> Change:
-            head = Writing(_new("head", f'"{task.id}"').record, 1)
+            head = RecordWrite(_new("head", f'"{task.id}"').record, 1)
             return Change(task=task._replace(name="won"), events=(an_event(task, detail="won"),), attached=(head,))
 
         async with self.another(store) as other:

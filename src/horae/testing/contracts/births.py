@@ -9,7 +9,7 @@ from ...model.events.event import Event, EventKind
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...model.run import Run, RunState
-from ...model.task import Standing, Task, TaskState
+from ...model.task import Task, TaskState, TaskStatus
 from ..decisions import lose, saying, start_everything, succeed
 from ..factories import (
     HOUR,
@@ -27,7 +27,7 @@ from ..factories import (
 from .contract import Contract, WholeStore
 from .scenes import a_running, claim_all, facts_of, run_of
 
-_COMPLETED = Standing(TaskState.COMPLETED, ended=NOON)
+_COMPLETED = TaskStatus(TaskState.COMPLETED, ended=NOON)
 
 
 def _skipped(task: Task, **fields: object) -> Run:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...model.change import Change
-from ...model.entry import Stand
+from ...model.entry import EntryState
 from ...model.lane import owner_lane
 from ...model.reason import Reason
 from ...model.run import RunState, Span
-from ...model.task import Pause, Standing, TaskState
+from ...model.task import Pause, TaskState, TaskStatus
 from ...ports.journal import Line
 from ...ports.records import Record
 from ..decisions import seating
@@ -52,8 +52,10 @@ def _odd_ones() -> list[Change]:
     """What a plain day does not bring about."""
     paused = a_task(owner="bob", labels=(("source", "import"), ("b", "ü")), version=7, priority=-5)
     pause = Pause(NOON, note="旧", until=NOON + DAY)
-    standing = Standing(TaskState.PAUSED, 3, 2, 1, NOON, '"last"', pause, Reason.PAUSED)
-    asleep = an_entry(paused, due=NOON + HOUR, stand=Stand.ASLEEP, span=Span(NOON, NOON + HOUR, 2), through=NOON + DAY)
+    standing = TaskStatus(TaskState.PAUSED, 3, 2, 1, NOON, '"last"', pause, Reason.PAUSED)
+    asleep = an_entry(
+        paused, due=NOON + HOUR, stand=EntryState.ASLEEP, span=Span(NOON, NOON + HOUR, 2), through=NOON + DAY
+    )
     ended = an_ended_run(
         paused, planned=NOON - HOUR, result_json='"漢"', deadline=NOON, forgiven=1, deaths=1, alone=True
     )

@@ -7,7 +7,7 @@ import asyncio
 from itertools import pairwise
 
 from ...model.change import Change, Facts
-from ...model.entry import Entry, Stand
+from ...model.entry import Entry, EntryState
 from ..decisions import drop, postpone, saying, skip, start_everything, starting
 from ..factories import (
     HOUR,
@@ -171,9 +171,9 @@ class ClaimingContract(Contract):
 
     async def test_what_sleeps_is_held_or_parked_is_never_claimed(self, store: WholeStore) -> None:
         await store.join(a_node())
-        for stand in (Stand.ASLEEP, Stand.HELD, Stand.PARKED):
+        for stand in (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED):
             task = a_task()
-            lane = "press" if stand is Stand.PARKED else None
+            lane = "press" if stand is EntryState.PARKED else None
             await store.add([a_new_task(task, entries=[an_entry(task, stand=stand, lane=lane)])])
         slice_ = await claim(store, NOON + HOUR)
         assert (slice_.decided, slice_.more, slice_.next_due) == (0, False, None)

@@ -9,7 +9,7 @@ from ...model.lane import DEFAULT_LIMIT, LaneUse, agent_lane, owner_lane
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...model.run import Run
-from ...model.task import Standing, Task
+from ...model.task import Task, TaskStatus
 from ..decisions import lose, saying, seating, start_everything, succeed
 from ..factories import HOUR, NOON, a_new_task, a_node, a_settlement, a_task, an_entry, an_extra_entry
 from .contract import Contract, WholeStore
@@ -37,7 +37,7 @@ class _Notes:
 
 class DecidingContract(Contract):
     async def test_a_claim_is_told_task_standing_and_all_entries(self, store: WholeStore) -> None:
-        task, standing = a_task(), Standing(counted=7, failures=2, last_end=NOON - HOUR)
+        task, standing = a_task(), TaskStatus(counted=7, failures=2, last_end=NOON - HOUR)
         entries = [an_entry(task), an_extra_entry(task, due=NOON + HOUR)]
         await store.join(a_node())
         await store.add([a_new_task(task, entries=entries, standing=standing)])

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from ...lifecycle.start import Claimant
-from ...lifecycle.unroutable_entry import stranded
+from ...lifecycle.start import ClaimContext
+from ...lifecycle.unroutable_entry import park_unroutable
 from ...model.change import Change, Facts, FireDecision
-from ...model.entry import Entry, Stand
+from ...model.entry import Entry, EntryState
 from ...model.route import function_route, kind_route
 from ...model.task import Target, Task
-from ...ports.store import STANDARD_TERMS, Waiting
+from ...ports.store import DEFAULT_TERMS, WaitingCounts
 from ..decisions import seating, start_everything
 from ..factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry, an_extra_entry
 from .contract import Contract, WholeStore
@@ -26,10 +26,10 @@ def _calling(url: str = "https://example.org") -> Task:
 
 def _able(*routes: str) -> FireDecision:
     """Starts what it can run, and leaves the rest at its door."""
-    claimant = Claimant(NODE, NOON, STANDARD_TERMS.poll_ceiling, frozenset(routes))
+    claimant = ClaimContext(NODE, NOON, DEFAULT_TERMS.poll_ceiling, frozenset(routes))
 
     def decide(facts: Facts, entry: Entry, token: int) -> Change:
-        return stranded(facts, entry, claimant) or start_everything(facts, entry, token)
+        return park_unroutable(facts, entry, claimant) or start_everything(facts, entry, token)
 
     return decide
 
@@ -54,7 +54,7 @@ class DoorsContract(Contract):
         left = await claim(store, decide=_able())
         assert (left.runs, left.more, left.next_due) == ((), False, None)
         assert (await claim(store, NOON + HOUR)).runs == ()
-        assert (await facts_of(store, task)).entries == (an_entry(task, stand=Stand.PARKED, lane=WATER),)
+        assert (await facts_of(store, task)).entries == (an_entry(task, stand=EntryState.PARKED, lane=WATER),)
 
     async def test_a_door_that_opens_lets_in_what_waits_there_and_nobody_else(self, store: WholeStore) -> None:
         water, http = [a_task() for _ in range(3)], [_calling() for _ in range(2)]
@@ -132,8 +132,8 @@ class DoorsContract(Contract):
         await claim_all(store, decide=_able())
         await keep(store, a_task(), a_task(), due=NOON)
         await keep(store, a_task(), due=NOON + HOUR)
-        assert await store.waiting(None, NOON) == Waiting(overdue=2, parked=3, stranded=2)
-        assert await store.waiting(None, NOON + HOUR) == Waiting(overdue=3, parked=3, stranded=2)
+        assert await store.waiting(None, NOON) == WaitingCounts(overdue=2, parked=3, stranded=2)
+        assert await store.waiting(None, NOON + HOUR) == WaitingCounts(overdue=3, parked=3, stranded=2)
 
     async def test_everybody_sees_what_waits_of_their_own(self, store: WholeStore) -> None:
         await store.join(a_node())
@@ -141,18 +141,18 @@ class DoorsContract(Contract):
         await claim_all(store, decide=_able())
         await fill(store, "press", a_task(owner="bob"), a_task(owner="bob"))
         await keep(store, a_task(owner="ada"))
-        assert await store.waiting("ada", NOON) == Waiting(overdue=1, stranded=1)
-        assert await store.waiting("bob", NOON) == Waiting(parked=1, stranded=1)
-        assert await store.waiting("cyd", NOON) == Waiting()
+        assert await store.waiting("ada", NOON) == WaitingCounts(overdue=1, stranded=1)
+        assert await store.waiting("bob", NOON) == WaitingCounts(parked=1, stranded=1)
+        assert await store.waiting("cyd", NOON) == WaitingCounts()
 
     async def test_what_sleeps_or_is_held_is_not_said_to_wait(self, store: WholeStore) -> None:
         tasks = [a_task(), a_task()]
-        stands = (Stand.ASLEEP, Stand.HELD)
+        stands = (EntryState.ASLEEP, EntryState.HELD)
         changes = [
             a_new_task(task, entries=[an_entry(task, stand=stand)]) for task, stand in zip(tasks, stands, strict=True)
         ]
         await store.add(changes)
-        assert await store.waiting(None, NOON + HOUR) == Waiting()
+        assert await store.waiting(None, NOON + HOUR) == WaitingCounts()
 
     async def test_in_doubt_who_holds_a_seat_parks_as_ever(self, store: WholeStore) -> None:
         """A door is no lane: whoever was let in still needs a seat."""
@@ -162,6 +162,6 @@ class DoorsContract(Contract):
         await claim_all(store, decide=_able())
         await store.admit([WATER])
         assert await claim_all(store, decide=seating()) == []
-        assert await store.waiting(None, NOON) == Waiting(parked=1)
+        assert await store.waiting(None, NOON) == WaitingCounts(parked=1)
         await settle(store, run)
         assert [each.task.id for each in await claim_all(store, decide=seating())] == [task.id]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 
 from ...model.change import Change
-from ...model.events.event import Event, EventKind, Numbered
+from ...model.events.event import Event, EventKind, NumberedEvent
 from ...model.task import Task
 from ..decisions import PlannedFailure, fail, saying
 from ..factories import NOON, a_task, an_event
@@ -19,9 +19,9 @@ async def _tell(store: WholeStore, task: Task, *details: str) -> None:
     await store.change(task.id, None, saying(Change(events=events)))
 
 
-async def _read(store: WholeStore, size: int, owner: str | None = None) -> list[Numbered]:
+async def _read(store: WholeStore, size: int, owner: str | None = None) -> list[NumberedEvent]:
     """From the beginning, a few at a time, as a reader does who resumes again and again."""
-    found: list[Numbered] = []
+    found: list[NumberedEvent] = []
     while page := await store.events(found[-1].number if found else 0, size, owner):
         found.extend(page)
     return found

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...model.change import Change
-from ...model.entry import Stand
+from ...model.entry import EntryState
 from ...model.lane import LaneUse
 from ...model.reason import Reason
 from ...model.run import Origin, RunState, Span
@@ -72,10 +72,12 @@ class GlancesContract(Contract):
         assert await _coming(store, limit=1) == _ids(busy)
 
     async def test_what_sleeps_waits_or_is_over_does_not_come(self, store: WholeStore) -> None:
-        stands = (Stand.ASLEEP, Stand.HELD, Stand.PARKED)
+        stands = (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED)
         tasks = [a_task() for _ in stands]
         changes = [
-            a_new_task(task, entries=[an_entry(task, stand=stand, lane="press" if stand is Stand.PARKED else None)])
+            a_new_task(
+                task, entries=[an_entry(task, stand=stand, lane="press" if stand is EntryState.PARKED else None)]
+            )
             for task, stand in zip(tasks, stands, strict=True)
         ]
         over, coming = a_task(), a_task()

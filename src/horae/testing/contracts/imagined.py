@@ -12,7 +12,7 @@ from ...model.lane import owner_lane
 from ...model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
 from ...model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
 from ...model.reason import Reason
-from ...model.record import Record, Writing
+from ...model.record import Record, RecordWrite
 from ...model.route import route_of
 from ...model.task import Target
 from ...schedule import Cron, Every, Now, Once, Schedule
@@ -32,12 +32,14 @@ several: Final = st.lists(numbers, min_size=1, max_size=4)
 
 
 @st.composite
-def writings(draw: st.DrawFn) -> Writing:
+def writings(draw: st.DrawFn) -> RecordWrite:
     """Now and then what is there, now and then what is not; most of it goes by itself some day."""
     expires = draw(st.sampled_from((None, NOON, NOON + MINUTE, NOON + DAY)))
     body = f'"{draw(numbers)}"'
     record = Record("token", draw(st.sampled_from(KEYS)), draw(st.sampled_from(OWNERS)), body, expires=expires)
-    return Writing(record, draw(st.sampled_from((None, None, 1, 1, 2, 3))), draw(st.sampled_from((False, False, True))))
+    return RecordWrite(
+        record, draw(st.sampled_from((None, None, 1, 1, 2, 3))), draw(st.sampled_from((False, False, True)))
+    )
 
 
 notes: Final = st.lists(writings(), min_size=1, max_size=3).map(tuple)

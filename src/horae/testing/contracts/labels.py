@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ...model.change import Change, Facts
-from ...model.task import Standing, Task, TaskState
+from ...model.task import Task, TaskState, TaskStatus
 from ...ports.store import TaskFilter
 from ...ports.transfer import Part
 from ..decisions import fail, saying
@@ -107,7 +107,7 @@ class LabelsContract(Contract):
 
     async def test_what_retention_forgets_is_found_by_no_label(self, store: WholeStore) -> None:
         over, stays = a_task(labels=(_ROOM,)), a_task(labels=(_ROOM,))
-        ended = Standing(TaskState.COMPLETED, ended=NOON - 9 * DAY)
+        ended = TaskStatus(TaskState.COMPLETED, ended=NOON - 9 * DAY)
         await store.add([a_new_task(over, entries=[], standing=ended), a_new_task(stays)])
         assert (await store.trim(NOON - DAY, 100, 100)).tasks == 1
         assert await _found(store, _ROOM) == _ids(stays)
@@ -130,7 +130,7 @@ class LabelsContract(Contract):
         ]
         states = [list(TaskState)[place % len(TaskState)] for place in range(30)]
         pairs = list(zip(tasks, states, strict=True))
-        await store.add([a_new_task(task, standing=Standing(state, ended=NOON)) for task, state in pairs])
+        await store.add([a_new_task(task, standing=TaskStatus(state, ended=NOON)) for task, state in pairs])
         for wanted in ({TaskState.FAILED}, {TaskState.COMPLETED, TaskState.CANCELLED}, set(TaskState), set()):
             for owner in (None, "ada", "bob"):
                 mine = [(task, state) for task, state in pairs if owner in (None, task.owner) and state in wanted]

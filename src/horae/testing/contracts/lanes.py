@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 
 from ...model.change import Change
-from ...model.entry import Stand
+from ...model.entry import EntryState
 from ...model.lane import owner_lane
 from ...model.run import RunState
 from ..decisions import drop, lose, park_on, saying, seating, skip
@@ -94,11 +94,11 @@ class LanesContract(Contract):
         first, second = a_task(), a_task()
         (run,) = await fill(store, "press", first, second)
         (parked,) = (await facts_of(store, second)).entries
-        assert (parked.state, parked.lane, parked.waited) == (Stand.PARKED, "press", True)
+        assert (parked.state, parked.lane, parked.waited) == (EntryState.PARKED, "press", True)
         assert await store.next_due() is None
         await settle(store, run)
         (called,) = (await facts_of(store, second)).entries
-        assert called == parked._replace(state=Stand.TIMED)
+        assert called == parked._replace(state=EntryState.TIMED)
         assert await store.next_due() == NOON
 
     async def test_a_higher_limit_calls_those_who_wait(self, store: WholeStore) -> None:
@@ -154,7 +154,7 @@ class LanesContract(Contract):
         (run,) = await fill(store, "press", first, second, third)
         await settle(store, run)
         (called,) = (await facts_of(store, second)).entries
-        asleep = called._replace(state=Stand.ASLEEP, lane=None)
+        asleep = called._replace(state=EntryState.ASLEEP, lane=None)
         await store.change(second.id, None, saying(Change(put=(asleep,))))
         assert await _seated(store) == [third.id]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from ...model.change import Change
 from ...model.reason import Reason
-from ...model.run import LIVE, Origin, Run, RunState, Span
+from ...model.run import LIVE_STATES, Origin, Run, RunState, Span
 from ...model.task import Task
 from ...ports.store import RunFilter
 from ..decisions import saying
@@ -90,7 +90,7 @@ class LedgerContract(Contract):
         tasks = [a_task(), a_task(owner="bob"), a_task()]
         runs = [
             a_run(task, planned=NOON + (7 * place + turn) * MINUTE, state=state)._replace(
-                ended=None if state in LIVE else NOON + DAY
+                ended=None if state in LIVE_STATES else NOON + DAY
             )
             for place, task in enumerate(tasks)
             for turn, state in enumerate(RunState)
@@ -98,7 +98,13 @@ class LedgerContract(Contract):
         await store.add([a_new_task(task, runs=[run for run in runs if run.task_id == task.id]) for task in tasks])
         newest = sorted(runs, key=lambda run: (run.planned, run.attempt, run.id), reverse=True)
         troubled = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
-        for states in (LIVE, frozenset({RunState.WAITING}), troubled, frozenset({RunState.LOST}), troubled | LIVE):
+        for states in (
+            LIVE_STATES,
+            frozenset({RunState.WAITING}),
+            troubled,
+            frozenset({RunState.LOST}),
+            troubled | LIVE_STATES,
+        ):
             for owner in (None, "ada", "bob"):
                 for task_id in (None, tasks[0].id):
                     for since in (None, NOON + 5 * MINUTE):

@@ -24,22 +24,22 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 from ...errors import Refusal
 from ...lifecycle import control, edit
 from ...lifecycle.fire import fire
-from ...lifecycle.plan import Draft, drafted, plan
+from ...lifecycle.plan import Draft, build_task, plan
 from ...lifecycle.recover import recover, release
 from ...lifecycle.settle import settle
-from ...lifecycle.start import Claimant
+from ...lifecycle.start import ClaimContext
 from ...model.change import Change, ControlDecision, Facts
 from ...model.entry import Entry
-from ...model.ids import ENTROPY, named
+from ...model.ids import ENTROPY_BYTES, make_id
 from ...model.lane import DEFAULT_LIMIT
 from ...model.outcome import Outcome, Settlement
 from ...model.policy import MISSED_MODES, MissedMode
 from ...model.reason import Reason
-from ...model.record import Writing
+from ...model.record import RecordWrite
 from ...model.run import Run, RunState
 from ...model.task import TaskState
 from ...ports.journal import Line
-from ...ports.store import STANDARD_TERMS, RunFilter, TaskFilter
+from ...ports.store import DEFAULT_TERMS, RunFilter, TaskFilter
 from ...stores.memory import MemoryStore
 from ..decisions import PlannedFailure, fail
 from ..factories import DAY, HOUR, NOON, a_node
@@ -150,7 +150,7 @@ class StoreMachine(RecordRules):
     def _new_id(self) -> str:
         """Names rise in order of creation, wherever the clock stands."""
         self._made += 1
-        task_id = named("tsk", NOON, self._made.to_bytes(ENTROPY))
+        task_id = make_id("tsk", NOON, self._made.to_bytes(ENTROPY_BYTES))
         self._task_ids.append(task_id)
         return task_id
 
@@ -159,7 +159,7 @@ class StoreMachine(RecordRules):
 
     @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
     @rule(wanted=st.lists(drafts, min_size=1, max_size=2), beside=perhaps_notes)
-    def add(self, wanted: list[Draft], beside: tuple[Writing, ...] = ()) -> None:
+    def add(self, wanted: list[Draft], beside: tuple[RecordWrite, ...] = ()) -> None:
         changes: list[Change] = []
         for draft in wanted:
             try:
@@ -170,13 +170,13 @@ class StoreMachine(RecordRules):
 
     @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
     @rule(draft=drafts, owner=st.sampled_from(OWNERS), key=st.sampled_from(KEYS), beside=perhaps_notes)
-    def upsert(self, draft: Draft, owner: str, key: str, beside: tuple[Writing, ...]) -> None:
+    def upsert(self, draft: Draft, owner: str, key: str, beside: tuple[RecordWrite, ...]) -> None:
         wish, task_id, now = draft._replace(owner=owner, key=key), self._new_id(), self._now
 
         def decide(facts: Facts | None) -> Change:
             if facts is None:
                 return plan(wish, task_id, now)._replace(attached=beside)
-            return edit.edit(facts, drafted(wish, facts.task.id, now), now)._replace(attached=beside)
+            return edit.edit(facts, build_task(wish, facts.task.id, now), now)._replace(attached=beside)
 
         self._ask(lambda side: side.store.upsert(owner, key, decide))
         self._ask(lambda side: side.store.find(owner, key))
@@ -203,14 +203,14 @@ class StoreMachine(RecordRules):
         self._change(number, partial(control.resume, now=self._now, missed=missed))
 
     @rule(number=numbers, wish=st.sampled_from(_WISHES), beside=perhaps_notes)
-    def wish(self, number: int, wish: Callable[[Facts, datetime], Change], beside: tuple[Writing, ...]) -> None:
+    def wish(self, number: int, wish: Callable[[Facts, datetime], Change], beside: tuple[RecordWrite, ...]) -> None:
         now = self._now
         self._change(number, lambda facts: wish(facts, now)._replace(attached=beside))
 
     @rule(number=numbers, draft=drafts)
     def edit(self, number: int, draft: Draft) -> None:
         now = self._now
-        self._change(number, lambda facts: edit.edit(facts, drafted(draft, facts.task.id, now), now))
+        self._change(number, lambda facts: edit.edit(facts, build_task(draft, facts.task.id, now), now))
 
     @rule(number=numbers, back=backward_steps)
     def history_repeats(self, number: int, back: timedelta) -> None:
@@ -281,7 +281,7 @@ class StoreMachine(RecordRules):
 
     def _claim(self, node: str, room: int, fail_at: int | None = None, routes: frozenset[str] | None = None) -> None:
         self._claims += 1
-        claimant = Claimant(node, self._now, STANDARD_TERMS.poll_ceiling, routes)
+        claimant = ClaimContext(node, self._now, DEFAULT_TERMS.poll_ceiling, routes)
         number = self._claims
 
         def call(side: Side) -> Coroutine[Any, Any, Any]:

@@ -6,32 +6,32 @@ from __future__ import annotations
 from ...clock import SystemClock
 from ...errors import StoreError
 from ...model.change import Change, Facts
-from ...model.entry import Stand
+from ...model.entry import EntryState
 from ...model.lane import LaneUse
 from ...model.run import RunState
 from ...ports.store import TaskFilter
-from ...ports.transfer import Parcel, Part
+from ...ports.transfer import Part, TransferItem
 from ...stores.memory import MemoryStore
-from ...transfer import Side, move
-from ...transfer.digest import encoded
-from ...transfer.idle_check import Watching
+from ...transfer import NamedStore, move_store
+from ...transfer.digest import encode_canonical
+from ...transfer.idle_check import LivenessCheck
 from ..decisions import lose, saying, seating, starting
 from ..factories import DAY, HOUR, NODE, NOON, SECOND, a_node, a_task, an_ended_run, an_event
 from .busy_day import a_busy_day
 from .contract import Contract, WholeStore
 from .scenes import claim, claim_all, everything, facts_of, keep, settle
 
-NOBODY_WORKS = Watching(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
+NOBODY_WORKS = LivenessCheck(SystemClock(), is_gone=lambda _: True, is_running_here=lambda _: False)
 HOURS = range(int(NOON.timestamp()) // 3600 - 1, int(NOON.timestamp()) // 3600 + 2)
 
 
 async def moved(source: WholeStore, target: WholeStore) -> None:
-    await move(Side("source", source), Side("target", target), NOBODY_WORKS)
+    await move_store(NamedStore("source", source), NamedStore("target", target), NOBODY_WORKS)
 
 
-async def parcels_of(store: WholeStore, part: Part, size: int = 100) -> list[Parcel]:
+async def parcels_of(store: WholeStore, part: Part, size: int = 100) -> list[TransferItem]:
     """A few at a time; tasks in their order, all else in any."""
-    found: list[Parcel] = []
+    found: list[TransferItem] = []
     after: str | None = None
     while True:
         page = await store.export_page(part, after, size)
@@ -39,10 +39,10 @@ async def parcels_of(store: WholeStore, part: Part, size: int = 100) -> list[Par
         found += (each for each in page.items if each[0] != "move")
         after = page.after
         if after is None:
-            return found if part is Part.TASKS else sorted(found, key=encoded)
+            return found if part is Part.TASKS else sorted(found, key=encode_canonical)
 
 
-async def all_parcels(store: WholeStore, size: int = 100) -> dict[Part, list[Parcel]]:
+async def all_parcels(store: WholeStore, size: int = 100) -> dict[Part, list[TransferItem]]:
     return {part: await parcels_of(store, part, size) for part in Part}
 
 
@@ -183,7 +183,7 @@ class MovingContract(Contract):
         await keep(store, *(a_task(owner="bob" if place % 2 else "ada") for place in range(150)))
         await claim(store, room=1)
         carried = [each for each in await parcels_of(store, Part.TASKS) if isinstance(each, Facts)]
-        assert {entry.state for facts in carried for entry in facts.entries} == {Stand.TIMED}
+        assert {entry.state for facts in carried for entry in facts.entries} == {EntryState.TIMED}
         async with self.make() as target:
             await moved(store, target)
             assert len(await claim_all(target)) == 149

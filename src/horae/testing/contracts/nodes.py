@@ -8,7 +8,7 @@ import asyncio
 from ...model.change import Change
 from ...model.reason import Reason
 from ...model.run import RunState
-from ...ports.store import Order
+from ...ports.store import CancelRequest
 from ..decisions import cancelling, fail, lose, starting
 from ..factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
 from .contract import Contract, WholeStore
@@ -102,8 +102,8 @@ class NodesContract(Contract):
         await store.change(run.task_id, None, cancelling([run], Reason.REPLACED))
         assert (await run_of(store, run)).cancel is Reason.REPLACED
         assert (await run_of(store, other)).cancel is None
-        assert (await store.extend(NODE, NOON)).cancel_requests == (Order(run.id, Reason.REPLACED),)
-        assert (await store.extend(NODE, NOON)).cancel_requests == (Order(run.id, Reason.REPLACED),)
+        assert (await store.extend(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
+        assert (await store.extend(NODE, NOON)).cancel_requests == (CancelRequest(run.id, Reason.REPLACED),)
         assert (await store.extend(_WATCHER, NOON)).cancel_requests == ()
         await settle(store, run)
         assert (await store.extend(NODE, NOON)).cancel_requests == ()

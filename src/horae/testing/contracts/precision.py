@@ -6,12 +6,12 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 
 from ...model.change import Change
-from ...model.entry import Entry, EntryKind, Stand
+from ...model.entry import Entry, EntryKind, EntryState
 from ...model.events.event import Event, EventKind
 from ...model.policy import Missed, Policies, Retry
 from ...model.reason import Reason
 from ...model.run import Origin, Run, RunState, Span
-from ...model.task import Pause, PauseCause, Standing, Target, Task, TaskState
+from ...model.task import Pause, PauseCause, Target, Task, TaskState, TaskStatus
 from ...schedule import Calendar, Cron, Every, Now, Once, RRule, Schedule
 from ..decisions import saying
 from ..factories import HOUR, MICROSECOND, NOON, a_new_task, a_run, a_task, an_ended_run, an_entry
@@ -85,10 +85,10 @@ class PrecisionContract(Contract):
     async def test_every_field_of_a_standing_comes_back(self, store: WholeStore) -> None:
         pauses = [Pause(NOON + MICROSECOND, cause, _TEXT, NOON + HOUR + MICROSECOND) for cause in PauseCause]
         standings = [
-            Standing(TaskState.PAUSED, 5, 4, 3, NOON - MICROSECOND, _TEXT, pause, Reason.PAUSED) for pause in pauses
+            TaskStatus(TaskState.PAUSED, 5, 4, 3, NOON - MICROSECOND, _TEXT, pause, Reason.PAUSED) for pause in pauses
         ]
-        standings += [Standing(state, reason=Reason.QUARANTINED, ended=NOON + MICROSECOND) for state in TaskState]
-        standings += [Standing(TaskState.PAUSED, last_result="", pause=Pause(NOON))]
+        standings += [TaskStatus(state, reason=Reason.QUARANTINED, ended=NOON + MICROSECOND) for state in TaskState]
+        standings += [TaskStatus(TaskState.PAUSED, last_result="", pause=Pause(NOON))]
         task = a_task()
         await store.add([a_new_task(task)])
         for standing in standings:
@@ -108,7 +108,7 @@ class PrecisionContract(Contract):
                 planned=NOON - MICROSECOND,
                 owner=task.owner,
                 priority=-7,
-                state=Stand.HELD,
+                state=EntryState.HELD,
                 origin=Origin.BACKFILL,
                 attempt=3,
                 forgiven=2,
@@ -122,7 +122,9 @@ class PrecisionContract(Contract):
             )
             for kind in EntryKind
         ]
-        stands = [an_entry(task, slot=f"stand/{stand}", stand=stand) for stand in Stand if stand is not Stand.READY]
+        stands = [
+            an_entry(task, slot=f"stand/{stand}", stand=stand) for stand in EntryState if stand is not EntryState.READY
+        ]
         await store.add([a_new_task(task, entries=[*entries, *stands])])
         assert sorted((await facts_of(store, task)).entries) == sorted([*entries, *stands])
 
@@ -174,7 +176,7 @@ class PrecisionContract(Contract):
     async def test_instants_are_exact_near_and_far(self, store: WholeStore) -> None:
         task = a_task()
         entries = [
-            an_entry(task, due=each, slot=f"far/{place}", stand=Stand.HELD) for place, each in enumerate(_INSTANTS)
+            an_entry(task, due=each, slot=f"far/{place}", stand=EntryState.HELD) for place, each in enumerate(_INSTANTS)
         ]
         await store.add([a_new_task(task, entries=entries)])
         assert sorted((await facts_of(store, task)).entries) == sorted(entries)

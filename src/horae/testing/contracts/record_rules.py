@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ...model.reason import Reason
-from ...ports.records import Record, Writing
+from ...ports.records import Record, RecordWrite
 from .imagined import KEYS, LANES, NODES, OWNERS, notes
 from .twins import Side, all_pages
 
@@ -42,12 +42,12 @@ class RecordRules(RuleBasedStateMachine):
         self._ask(lambda side: side.store.write_metadata("zones", key))
 
     @rule(written=notes, limit=st.integers(1, 2))
-    def keep_several_records(self, written: tuple[Writing, ...], limit: int) -> None:
+    def keep_several_records(self, written: tuple[RecordWrite, ...], limit: int) -> None:
         self._ask(lambda side: side.store.write_records(written))
         self._ask(lambda side: side.store.drop_expired(self._now, limit))
 
     @rule(written=notes, lane=st.sampled_from(LANES), owner=st.sampled_from(OWNERS), node=st.sampled_from(NODES))
-    def keep_records_beside_all_else(self, written: tuple[Writing, ...], lane: str, owner: str, node: str) -> None:
+    def keep_records_beside_all_else(self, written: tuple[RecordWrite, ...], lane: str, owner: str, node: str) -> None:
         """Whichever is refused must not have happened: the first of them may well leave the others no room."""
         limited = self._ask(lambda side: side.store.set_lane(lane, 2, attached_records=written))
         if limited is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ...ports.records import Record, Writing
+from ...ports.records import Record, RecordWrite
 from ..factories import HOUR, MICROSECOND, NOON, SECOND
 from .contract import Contract, WholeStore
 
@@ -108,9 +108,9 @@ class RecordsContract(Contract):
         for key in ("replaced", "dropped"):
             await store.put_record(_a_record(key), replacing=None)
         together = (
-            Writing(_a_record("made", body="1")),
-            Writing(_a_record("replaced", body="2"), 1),
-            Writing(_a_record("dropped"), 1, dropped=True),
+            RecordWrite(_a_record("made", body="1")),
+            RecordWrite(_a_record("replaced", body="2"), 1),
+            RecordWrite(_a_record("dropped"), 1, dropped=True),
         )
         assert await store.write_records(together)
         found = (await store.records("token")).items
@@ -121,23 +121,25 @@ class RecordsContract(Contract):
         await store.put_record(_a_record("there"), replacing=None)
         before = (await store.records("token")).items
         for late in (
-            Writing(_a_record("there", body="2")),
-            Writing(_a_record("there", body="2"), 2),
-            Writing(_a_record("there"), 2, dropped=True),
-            Writing(_a_record("there"), dropped=True),
-            Writing(_a_record("gone"), 1),
-            Writing(_a_record("gone"), 1, dropped=True),
-            Writing(_a_record("gone"), dropped=True),
+            RecordWrite(_a_record("there", body="2")),
+            RecordWrite(_a_record("there", body="2"), 2),
+            RecordWrite(_a_record("there"), 2, dropped=True),
+            RecordWrite(_a_record("there"), dropped=True),
+            RecordWrite(_a_record("gone"), 1),
+            RecordWrite(_a_record("gone"), 1, dropped=True),
+            RecordWrite(_a_record("gone"), dropped=True),
         ):
-            assert not await store.write_records([Writing(_a_record("first")), late, Writing(_a_record("last"))])
+            assert not await store.write_records(
+                [RecordWrite(_a_record("first")), late, RecordWrite(_a_record("last"))]
+            )
             assert not await store.write_records([late])
             assert (await store.records("token")).items == before
 
     async def test_later_ones_see_what_earlier_ones_have_written(self, store: WholeStore) -> None:
         made, replaced, dropped = (
-            Writing(_a_record(body="1")),
-            Writing(_a_record(body="2"), 1),
-            Writing(_a_record(), 2, dropped=True),
+            RecordWrite(_a_record(body="1")),
+            RecordWrite(_a_record(body="2"), 1),
+            RecordWrite(_a_record(), 2, dropped=True),
         )
         assert await store.write_records([made, replaced])
         assert await store.get_record("token", "first") == _a_record(body="2")._replace(version=2)
@@ -153,8 +155,8 @@ class RecordsContract(Contract):
             while True:
                 head = await handle.get_record("head", "head")
                 assert head is not None
-                row = Writing(_a_record(f"{int(head.body):04}", body=f"{number}"))
-                after = Writing(head._replace(body=f"{int(head.body) + 1}"), head.version)
+                row = RecordWrite(_a_record(f"{int(head.body):04}", body=f"{number}"))
+                after = RecordWrite(head._replace(body=f"{int(head.body) + 1}"), head.version)
                 if await handle.write_records([row, after]):
                     return
 
@@ -170,7 +172,7 @@ class RecordsContract(Contract):
             await store.put_record(_a_record(key), replacing=None)
         async with self.another(store) as other:
             for version in range(1, 6):
-                wishes = [Writing(_a_record(key), version) for key in keys]
+                wishes = [RecordWrite(_a_record(key), version) for key in keys]
                 won = await asyncio.gather(store.write_records(wishes), other.write_records(wishes[::-1]))
                 assert sorted(won) == [False, True]
         assert {record.version for record in (await store.records("token")).items} == {6}
@@ -193,7 +195,7 @@ class RecordsContract(Contract):
             _a_record("b")._replace(expires=NOON),
             _a_record("c", kind="answer", owner="bob")._replace(expires=NOON - HOUR),
         ]
-        assert await store.write_records([Writing(record) for record in (*kept, *gone)])
+        assert await store.write_records([RecordWrite(record) for record in (*kept, *gone)])
         assert await store.get_record("token", "b") == gone[0], "until somebody looks for it, it is there"
         assert await store.drop_expired(NOON, 10) == 2
         assert await store.drop_expired(NOON, 10) == 0

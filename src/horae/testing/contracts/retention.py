@@ -8,9 +8,9 @@ from datetime import datetime
 from ...model.change import Change
 from ...model.events.event import Event, EventKind
 from ...model.run import Origin, Run, RunState
-from ...model.task import Standing, Task, TaskState
+from ...model.task import Task, TaskState, TaskStatus
 from ...ports.journal import Line
-from ...ports.store import RunFilter, TaskFilter, Trimmed
+from ...ports.store import RunFilter, TaskFilter, TrimResult
 from ..decisions import saying
 from ..factories import DAY, HOUR, NOON, a_new_task, a_run, a_task, an_ended_run, an_entry, an_event
 from .contract import Contract, WholeStore
@@ -21,16 +21,16 @@ _MANY = 1_000_000
 
 async def _trim(
     store: WholeStore, before: datetime = NOON, keep_runs: int = _MANY, limit: int = 1_000, since: str | None = None
-) -> list[Trimmed]:
+) -> list[TrimResult]:
     """Batch after batch, until there is nothing left to remove."""
-    batches: list[Trimmed] = []
+    batches: list[TrimResult] = []
     while not batches or batches[-1].more:
         after = batches[-1].after if batches else since
         batches.append(await store.trim(before, keep_runs, limit, after))
     return batches
 
 
-def _removed(batches: list[Trimmed]) -> tuple[int, int, int]:
+def _removed(batches: list[TrimResult]) -> tuple[int, int, int]:
     return sum(each.runs for each in batches), sum(each.tasks for each in batches), sum(each.events for each in batches)
 
 
@@ -38,8 +38,8 @@ def _daily(task: Task, first: datetime, count: int) -> list[Run]:
     return [an_ended_run(task, planned=first + place * DAY) for place in range(count)]
 
 
-def _over(at: datetime, state: TaskState = TaskState.COMPLETED) -> Standing:
-    return Standing(state, ended=at)
+def _over(at: datetime, state: TaskState = TaskState.COMPLETED) -> TaskStatus:
+    return TaskStatus(state, ended=at)
 
 
 def _told(run: Run) -> Event:
@@ -99,7 +99,7 @@ class RetentionContract(Contract):
         await store.add(
             [
                 a_new_task(active),
-                a_new_task(paused, standing=Standing(TaskState.PAUSED)),
+                a_new_task(paused, standing=TaskStatus(TaskState.PAUSED)),
                 a_new_task(recent, standing=_over(NOON), entries=[]),
                 a_new_task(queued, standing=_over(_LONG_AGO), entries=[an_entry(queued, due=NOON + DAY)]),
             ]
@@ -202,7 +202,7 @@ class RetentionContract(Contract):
 
     async def test_a_store_with_nothing_to_forget_is_looked_at_once(self, store: WholeStore) -> None:
         (looked,) = await _trim(store)
-        assert looked._replace(after=None) == Trimmed()
+        assert looked._replace(after=None) == TrimResult()
 
 
 _LIVE = (RunState.CLAIMED, RunState.RUNNING, RunState.WAITING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ...model.change import Facts, FireDecision, SettleDecision
-from ...model.entry import Stand
+from ...model.entry import EntryState
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import Claim, Claimed, RunFilter, TaskFilter
@@ -95,5 +95,5 @@ def _in_order(facts: Facts) -> Facts:
     )
 
 
-def _shown(stand: Stand) -> Stand:
-    return Stand.TIMED if stand is Stand.READY else stand
+def _shown(stand: EntryState) -> EntryState:
+    return EntryState.TIMED if stand is EntryState.READY else stand

@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 
 from ...model.change import NOTHING, Change, Facts
-from ...model.entry import Stand
+from ...model.entry import EntryState
 from ...model.lane import LaneUse
 from ...model.limits import BULK_TASKS, PAYLOAD_BYTES
-from ...model.task import FRESH, Standing, Target, Task, TaskState
+from ...model.task import NEW_TASK_STATUS, Target, Task, TaskState, TaskStatus
 from ...ports.store import TaskFilter
 from ..decisions import fail, saying
 from ..factories import HOUR, NOON, a_new_task, a_task, an_entry, an_event, an_extra_entry
@@ -40,7 +40,7 @@ class TasksContract(Contract):
         entries = [an_entry(task), an_extra_entry(task, due=NOON + HOUR)]
         await store.add([a_new_task(task, entries=entries)])
         facts = await facts_of(store, task)
-        assert (facts.task, facts.status, facts.live) == (task, FRESH, ())
+        assert (facts.task, facts.status, facts.live) == (task, NEW_TASK_STATUS, ())
         assert sorted(facts.entries) == sorted(entries)
 
     async def test_an_added_task_is_seen_by_other_handles(self, store: WholeStore) -> None:
@@ -68,7 +68,7 @@ class TasksContract(Contract):
 
     async def test_a_task_may_have_no_entries(self, store: WholeStore) -> None:
         task = a_task()
-        await store.add([a_new_task(task, entries=[], standing=Standing(TaskState.COMPLETED, ended=NOON))])
+        await store.add([a_new_task(task, entries=[], standing=TaskStatus(TaskState.COMPLETED, ended=NOON))])
         assert (await facts_of(store, task)).entries == ()
         assert await store.next_due() is None
 
@@ -76,8 +76,8 @@ class TasksContract(Contract):
         task = a_task(lane="press")
         await keep(store, task)
         edited = task._replace(name="edited", labels=(("source", "test"),), version=2)
-        paused = Standing(TaskState.PAUSED)
-        entry = an_entry(task, stand=Stand.ASLEEP)
+        paused = TaskStatus(TaskState.PAUSED)
+        entry = an_entry(task, stand=EntryState.ASLEEP)
         facts = await store.change(task.id, "ada", saying(Change(task=edited, status=paused, put=(entry,))))
         assert facts == Facts(edited, paused, (entry,), (), (LaneUse("press", 1, 0),), None)
         assert await store.facts(task.id, "ada") == facts
@@ -135,7 +135,7 @@ class TasksContract(Contract):
         foreign = a_task(owner="bob", name="water", labels=(("source", "test"),))
         paused = a_task(name="water")
         await keep(store, plain, named, laned, foreign)
-        await store.add([a_new_task(paused, standing=Standing(TaskState.PAUSED))])
+        await store.add([a_new_task(paused, standing=TaskStatus(TaskState.PAUSED))])
         assert await _listed(store, TaskFilter(owner="bob")) == _ids(foreign)
         assert await _listed(store, TaskFilter(name="water")) == _ids(named, foreign, paused)
         assert await _listed(store, TaskFilter(lane="press")) == _ids(laned)
@@ -198,7 +198,9 @@ class TasksContract(Contract):
     async def test_tasks_in_trouble_are_listed_in_the_same_order(self, store: WholeStore) -> None:
         states = [TaskState.FAILED, TaskState.ACTIVE, TaskState.PAUSED, TaskState.COMPLETED, TaskState.FAILED] * 3
         tasks = [a_task(owner="bob" if place % 4 == 0 else "ada") for place in range(len(states))]
-        await store.add([a_new_task(each, standing=Standing(state)) for each, state in zip(tasks, states, strict=True)])
+        await store.add(
+            [a_new_task(each, standing=TaskStatus(state)) for each, state in zip(tasks, states, strict=True)]
+        )
         for wanted in (frozenset({TaskState.FAILED}), frozenset({TaskState.FAILED, TaskState.PAUSED})):
             for owner in (None, "ada"):
                 found = await _listed(store, TaskFilter(owner, wanted), size=2)

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...errors import Refusal
-from ...lifecycle.start import Claimant
+from ...lifecycle.start import ClaimContext
 from ...model.change import Change, Facts, FireDecision, RunDecision, SettleDecision
-from ...model.counts import KEPT_HOURS, NO_HOUR, hour_of
-from ...model.entry import Entry, Stand
+from ...model.counts import NO_HOUR, RETAINED_HOURS, hour_of
+from ...model.entry import Entry, EntryState
 from ...model.events.event import Event
 from ...model.outcome import Settlement
 from ...model.page import Page
@@ -23,7 +23,7 @@ from .contract import WholeStore
 from .imagined import OWNERS
 
 _PAGE: Final = 1_000
-_HOURS: Final = KEPT_HOURS - 2
+_HOURS: Final = RETAINED_HOURS - 2
 """When exactly the oldest hours are forgotten is up to the store."""
 _NEVER_GIVEN: Final = 1_000_000_000
 
@@ -55,7 +55,7 @@ class Side:
         """What fences the runs of a claim; for a claim that never was, what no run bears."""
         return self._tokens.get(claim, _NEVER_GIVEN + claim)
 
-    async def claim(self, claimant: Claimant, room: int, decide: FireDecision, *, number: int) -> Claim:
+    async def claim(self, claimant: ClaimContext, room: int, decide: FireDecision, *, number: int) -> Claim:
         given: list[int] = []
 
         def fire(facts: Facts, entry: Entry, token: int) -> Change:
@@ -90,7 +90,7 @@ class Side:
             return value._replace(token=self._claims[value.token])
         if isinstance(value, Entry):
             # Where a claimable entry stands is the store's own business.
-            return value._replace(state=Stand.TIMED) if value.state is Stand.READY else value
+            return value._replace(state=EntryState.TIMED) if value.state is EntryState.READY else value
         if isinstance(value, dict):
             return {key: self.shown(each) for key, each in value.items()}
         if isinstance(value, list) or (isinstance(value, tuple) and not isinstance(value, Task | Event)):

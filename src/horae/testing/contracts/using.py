@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from ...errors import Refusal, StoreError
 from ...model.change import Change
 from ...model.counts import NO_HOUR
-from ...model.record import Record, Writing
+from ...model.record import Record, RecordWrite
 from ...model.task import Task
 from ...ports.store import TaskFilter
 from ..factories import NOON, a_new_task, a_node, a_task, an_entry
@@ -157,7 +157,7 @@ class UsingContract(Contract):
 
     async def test_records_beside_it_come_and_go_with_the_transaction(self, store: WholeStore) -> None:
         note = Record("note", "audit", "ada", '"order 7"')
-        change = a_new_task(a_task())._replace(attached=(Writing(note),))
+        change = a_new_task(a_task())._replace(attached=(RecordWrite(note),))
         async with self.guest(store) as guest:
             for end, kept in (("ROLLBACK", None), ("COMMIT", note)):
                 await guest.run("BEGIN")
@@ -169,14 +169,14 @@ class UsingContract(Contract):
     async def test_a_record_that_is_taken_is_refused_and_the_transaction_goes_on(self, store: WholeStore) -> None:
         note, after = Record("note", "audit", "ada", "{}"), a_task()
         await store.put_record(note, replacing=None)
-        late = [a_new_task(a_task()), a_new_task(a_task())._replace(attached=(Writing(note),))]
+        late = [a_new_task(a_task()), a_new_task(a_task())._replace(attached=(RecordWrite(note),))]
         async with self.guest(store) as guest:
             await guest.run("BEGIN")
             await guest.run("INSERT INTO notes VALUES ('before')")
             assert await _refusal(store, guest.connection, late) == "record_changed"
             await guest.run("INSERT INTO notes VALUES ('after')")
             await store.add_using(
-                guest.connection, [a_new_task(after)._replace(attached=(Writing(note, 1),))], nobody_hears
+                guest.connection, [a_new_task(after)._replace(attached=(RecordWrite(note, 1),))], nobody_hears
             )
             await guest.run("COMMIT")
             assert await guest.notes() == ["before", "after"]

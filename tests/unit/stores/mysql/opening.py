@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from horae.stores.mysql import MySQLStore
-from horae.stores.mysql.connection import MySQLLink
-from horae.stores.mysql.connection_factory import MySQLDoor
-from horae.stores.mysql.server_version import one_row
+from horae.stores.mysql.connection import MySQLConnection
+from horae.stores.mysql.connection_factory import MySQLConnectionFactory
+from horae.stores.mysql.server_version import fetch_row
 from tests.servers.mariadb import MariaDBServer
 
 PATIENCE: Final = 60
@@ -38,11 +38,11 @@ async def opened(url: str) -> AsyncIterator[MySQLStore]:
 
 
 @asynccontextmanager
-async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) -> AsyncIterator[MySQLLink]:
+async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) -> AsyncIterator[MySQLConnection]:
     """A connection such as the store has, for this test alone."""
-    door = MySQLDoor(store.address)
+    door = MySQLConnectionFactory(store.address)
     connection = await door.open_raw()
-    link = MySQLLink(connection, door._statements, packet, idle)
+    link = MySQLConnection(connection, door._statements, packet, idle)
     try:
         yield link
     finally:
@@ -51,9 +51,9 @@ async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) ->
 
 async def asked(store: MySQLStore, text: str) -> tuple[Any, ...]:
     """Past the store; `@tasks` is the store's own table."""
-    connection = await MySQLDoor(store.address).open_raw()
+    connection = await MySQLConnectionFactory(store.address).open_raw()
     try:
-        return await one_row(connection, text.replace("@", store.address.prefix))
+        return await fetch_row(connection, text.replace("@", store.address.prefix))
     finally:
         connection.close()
 

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from horae.errors import StoreError, StoreUnavailable
-from horae.stores.mysql.errors import translated
-from horae.stores.mysql.server_version import one_row
-from horae.stores.sql.connection import AlreadyMadeError
+from horae.stores.mysql.errors import translate_error
+from horae.stores.mysql.server_version import fetch_row
+from horae.stores.sql.connection import DuplicateRunError
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import asked, linked, new_prefix, opened, until, waiting_for_locks
@@ -99,14 +99,14 @@ async def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServ
             await link.write_rows("insert_started_runs", 12, run)
             await link.commit()
             await link.begin()
-            with pytest.raises(AlreadyMadeError):
+            with pytest.raises(DuplicateRunError):
                 await link.write_rows("insert_started_runs", 12, run)
             await link.rollback()
             await link.begin()
             await link.write_rows("end_runs", 8, ["run_1", "succeeded", None, 1, 2, None, None, None])
             await link.commit()
             await link.begin()
-            with pytest.raises(AlreadyMadeError):
+            with pytest.raises(DuplicateRunError):
                 await link.write_rows("insert_started_runs", 12, run)
             await link.rollback()
             assert link.is_usable
@@ -184,7 +184,7 @@ async def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_se
             await other.commit()
             with pytest.raises(Exception) as error:  # noqa: PT011 - what it means is looked at below
                 await frozen.commit()
-            assert isinstance(translated(error.value), StoreUnavailable)
+            assert isinstance(translate_error(error.value), StoreUnavailable)
             assert not frozen.is_usable
 
 
@@ -202,5 +202,5 @@ async def test_only_a_transaction_is_watched(mariadb_server: MariaDBServer) -> N
 
 
 async def _patience(connection: object) -> int:
-    (found,) = await one_row(connection, "SELECT @@wait_timeout")
+    (found,) = await fetch_row(connection, "SELECT @@wait_timeout")
     return int(found)

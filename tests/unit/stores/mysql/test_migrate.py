@@ -14,7 +14,7 @@ from horae.ports.store import TaskFilter
 from horae.ports.transfer import Part
 from horae.stores.mysql import MySQLStore, migrate
 from horae.stores.mysql.address import Address
-from horae.stores.named_sql import read_steps
+from horae.stores.named_sql import read_migrations
 from horae.testing.contracts.scenes import facts_of
 from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
@@ -42,7 +42,7 @@ async def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) ->
         await store.close()
     prefix = Address.parse(url).prefix
     taken = mariadb_server.ask(f"SELECT number FROM {prefix}migrations ORDER BY number", database=DATABASE)  # noqa: S608
-    assert [int(number) for number in taken.split()] == [number for number, _ in read_steps(ROOM)]
+    assert [int(number) for number in taken.split()] == [number for number, _ in read_migrations(ROOM)]
 
 
 async def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBServer) -> None:
@@ -50,7 +50,7 @@ async def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBS
     async with opened(whole):
         pass
     expected = tables(mariadb_server, whole)
-    scripts = "".join(text for _, text in read_steps(ROOM))
+    scripts = "".join(text for _, text in read_migrations(ROOM))
     assert set(re.findall(r"EXISTS @(\w+)", scripts)) == set(expected) - {"migrations"}
     for lost in (expected[-1], expected[len(expected) // 2], expected[0]):
         url = new_prefix(mariadb_server)
@@ -72,7 +72,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     prefix, task = Address.parse(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
     label = "label VARCHAR(420), task BIGINT, owner VARCHAR(255)"
     old = Record("token", "old", "ada", '"kept"', 3)
-    steps = read_steps(ROOM)
+    steps = read_migrations(ROOM)
     with monkeypatch.context() as as_it_was:
         as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
         async with opened(url) as store:
@@ -98,7 +98,7 @@ async def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server
     url = new_prefix(mariadb_server)
     async with opened(url):
         pass
-    for number, _ in read_steps(ROOM)[1:]:
+    for number, _ in read_migrations(ROOM)[1:]:
         order = f"DELETE FROM {Address.parse(url).prefix}migrations WHERE number >= {number}"  # noqa: S608
         mariadb_server.ask(order, database=DATABASE)
         async with opened(url) as store:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from horae.stores import named_sql
 from horae.stores.mysql import MySQLStore
-from horae.stores.mysql.connection_factory import MySQLDoor, qualified
-from horae.stores.mysql.templates import templates
+from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
+from horae.stores.mysql.templates import parse_templates
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened
 from tests.unit.stores.mysql.test_statements import KNOWN, SAID_BY_THE_SERVER, STATEMENTS, given_to
@@ -67,16 +67,16 @@ ANALYZE TABLE @tasks, @standings, @agenda, @runs, @events, @lines, @records, @re
 
 async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, list[str]]:
     """Every look at a growing table that does not begin at a place of an index, or does not end at a limit."""
-    door = MySQLDoor(store.address)
+    door = MySQLConnectionFactory(store.address)
     connection = await door.open_raw()
     server = await door.read_server_version(connection)
     found: dict[str, list[str]] = {}
     async with connection.cursor() as cursor:
-        for order in qualified(FILL, store.address, server).split(";"):
+        for order in qualify_tables(FILL, store.address, server).split(";"):
             await cursor.execute(order)
         for name in names:
-            text = named_sql.filled(name, KNOWN)
-            for template in templates(qualified(text, store.address, server)):
+            text = named_sql.expand_columns(name, KNOWN)
+            for template in parse_templates(qualify_tables(text, store.address, server)):
                 for each in template.render(given_to(text)).split("; "):
                     if EXPLAINED.match(each) and not SAID_BY_THE_SERVER.fullmatch(each):
                         await cursor.execute(f"EXPLAIN {each}")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
-from horae.model.record import Record, Writing
-from horae.stores.mysql.connection import MySQLLink
+from horae.model.record import Record, RecordWrite
+from horae.stores.mysql.connection import MySQLConnection
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
@@ -16,21 +16,21 @@ from tests.unit.stores.mysql.opening import linked, new_prefix, opened
 from tests.unit.stores.mysql.test_link import HOSTILE
 
 
-def note(key: str, body: str = "{}") -> Writing:
-    return Writing(Record("note", key, "ada", body))
+def note(key: str, body: str = "{}") -> RecordWrite:
+    return RecordWrite(Record("note", key, "ada", body))
 
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What went to the server, packet by packet."""
     texts: list[str] = []
-    results = MySQLLink._results
+    results = MySQLConnection._results
 
-    async def told(link: MySQLLink, text: str) -> list[Any]:
+    async def told(link: MySQLConnection, text: str) -> list[Any]:
         texts.append(text)
         return await results(link, text)
 
-    monkeypatch.setattr(MySQLLink, "_results", told)
+    monkeypatch.setattr(MySQLConnection, "_results", told)
     return texts
 
 
@@ -70,10 +70,10 @@ async def test_whatever_stands_in_a_record_stays_in_it(mariadb_server: MariaDBSe
     async with opened(new_prefix(mariadb_server)) as store:
         record = Record(text, text, text, text)
         assert await store.put_record(record, replacing=None)
-        first = a_new_task(a_task())._replace(attached=(note("first"), Writing(record, 1), note("last")))
+        first = a_new_task(a_task())._replace(attached=(note("first"), RecordWrite(record, 1), note("last")))
         await store.add([first])
         assert await store.get_record(text, text, text) == record._replace(version=2)
         with pytest.raises(Conflict):
-            await store.add([a_new_task(a_task())._replace(attached=(Writing(record, 1),))])
+            await store.add([a_new_task(a_task())._replace(attached=(RecordWrite(record, 1),))])
         assert await store.drop_record(text, text, 2)
         assert [each.key for each in (await store.records("note")).items] == ["first", "last"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from horae.ports.store import Claim
-from horae.stores.mysql.connection import MySQLLink
+from horae.stores.mysql.connection import MySQLConnection
 from horae.testing.contracts.scenes import claim, keep
 from horae.testing.decisions import starting
 from horae.testing.factories import HOUR, NOON, a_node, a_task
@@ -19,7 +19,7 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One node has looked; before it holds what it saw, another one has run it, and put the next occurrence in its place."""
-    really_query = MySQLLink.query
+    really_query = MySQLConnection.query
     claims: list[Claim] = []
 
     url = new_prefix(mariadb_server)
@@ -28,12 +28,12 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
         await quick.join(a_node("quick"))
         await keep(slow, a_task())
 
-        async def query(link: MySQLLink, name: str, *values: Any) -> list[Any]:
+        async def query(link: MySQLConnection, name: str, *values: Any) -> list[Any]:
             if name == "lock_entries":
-                monkeypatch.setattr(MySQLLink, "query", really_query)
+                monkeypatch.setattr(MySQLConnection, "query", really_query)
                 claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
             return await really_query(link, name, *values)
 
-        monkeypatch.setattr(MySQLLink, "query", query)
+        monkeypatch.setattr(MySQLConnection, "query", query)
         claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
     assert [[each.run.planned for each in claimed.runs] for claimed in claims] == [[NOON], []]

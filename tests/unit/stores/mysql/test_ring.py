@@ -17,7 +17,7 @@ import pytest
 from horae import Horae
 from horae.runtime import make_wakeup
 from horae.stores.mysql import wakeup as ring_module
-from horae.stores.mysql.wakeup import LockRing
+from horae.stores.mysql.wakeup import MySQLNotifier
 from tests.servers.mariadb import MariaDBServer
 
 PATIENCE: Final = 60
@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).parents[4]
 
 class Listener:
     def __init__(self, url: str) -> None:
-        self.ring = LockRing(url)
+        self.ring = MySQLNotifier(url)
         self.heard = 0
         self._news = asyncio.Event()
 
@@ -71,7 +71,7 @@ async def test_every_other_process_hears_a_ring(mariadb_url: str) -> None:
 async def _another_store_hears_nothing(url: str) -> None:
     separator = "&" if "?" in url else "?"
     async with listener(url) as mine, listener(f"{url}{separator}prefix=other_") as other:
-        ringer = LockRing(url)
+        ringer = MySQLNotifier(url)
         ringer.notify()
         await mine.next()
         await ringer.finish()
@@ -86,7 +86,7 @@ async def _killed_connection_is_replaced(url: str, server: MariaDBServer) -> Non
     async with listener(url) as mine:
         server.ask(f"KILL {mine.ring._listener}")
         await mine.next()
-        ringer = LockRing(url)
+        ringer = MySQLNotifier(url)
         ringer.notify()
         await mine.next()
         await ringer.finish()
@@ -100,7 +100,7 @@ async def test_a_lost_connection_is_replaced_and_hears_again(
 
 
 async def _proxied_ring_is_off(url: str) -> None:
-    ring = LockRing(url)
+    ring = MySQLNotifier(url)
     ring.listen(lambda: None)
     assert ring._listen_task is not None
     await asyncio.wait_for(ring._listen_task, PATIENCE)
@@ -140,5 +140,5 @@ async def test_a_task_that_another_process_adds_starts_without_a_look(mariadb_ur
 
 
 def test_polling_has_no_ring_and_precise_has_one(mariadb_url: str) -> None:
-    assert isinstance(make_wakeup(mariadb_url, precise=True), LockRing)
-    assert not isinstance(make_wakeup(mariadb_url, precise=False), LockRing)
+    assert isinstance(make_wakeup(mariadb_url, precise=True), MySQLNotifier)
+    assert not isinstance(make_wakeup(mariadb_url, precise=False), MySQLNotifier)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.stores.mysql.server_version import Server
+from horae.stores.mysql.server_version import ServerVersion
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from horae.stores.mysql.server_version import Server
     ],
 )
 def test_those_that_will_do(version: str, kind: str, numbers: tuple[int, ...]) -> None:
-    server = Server.parse(version)
+    server = ServerVersion.parse(version)
     assert (server.kind, server.numbers, server.is_supported) == (kind, numbers, True)
 
 
@@ -27,10 +27,10 @@ def test_those_that_will_do(version: str, kind: str, numbers: tuple[int, ...]) -
     "version", ["5.5.5-10.5.21-MariaDB", "10.3.39-MariaDB", "5.7.44-log", "8.0.16", "8.0.11-TiDB-v7.5.0", "", "unknown"]
 )
 def test_those_that_will_not(version: str) -> None:
-    assert not Server.parse(version).is_supported
+    assert not ServerVersion.parse(version).is_supported
 
 
 def test_each_kind_tells_texts_apart_in_its_own_words() -> None:
     """Byte by byte, and with their last blanks; what the one has, the other has not."""
-    assert Server.parse("10.11.6-MariaDB").collation == "utf8mb4_nopad_bin"
-    assert Server.parse("8.4.0").collation == "utf8mb4_0900_bin"
+    assert ServerVersion.parse("10.11.6-MariaDB").collation == "utf8mb4_nopad_bin"
+    assert ServerVersion.parse("8.4.0").collation == "utf8mb4_0900_bin"

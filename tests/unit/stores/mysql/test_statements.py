@@ -10,9 +10,9 @@ from typing import Final
 from asyncmy.errors import MySQLError
 
 from horae.stores import named_sql
-from horae.stores.mysql.connection_factory import MySQLDoor, qualified
-from horae.stores.mysql.literals import literal
-from horae.stores.mysql.templates import Given, templates
+from horae.stores.mysql.connection_factory import MySQLConnectionFactory, qualify_tables
+from horae.stores.mysql.literals import render_literal
+from horae.stores.mysql.templates import TemplateArguments, parse_templates
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened
 
@@ -38,7 +38,7 @@ def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
     assert called <= set(KNOWN)
 
 
-def given_to(text: str) -> Given:
+def given_to(text: str) -> TemplateArguments:
     """Something for every place: a list of one where lists are wanted, and rows as wide as the statement says.
 
     Texts are read as numbers where numbers are kept, and not the other way round.
@@ -55,23 +55,23 @@ def given_to(text: str) -> Given:
         columns = re.search(r"INSERT INTO @\w+ \((.*?)\)", text)
         assert columns
         width = 8 if "{selects}" in text else columns[1].count(",") + 1
-        return Given(["1"] * width, [("1", "1")], width)
-    return Given(values, [("1", "1"), ("2", "2")])
+        return TemplateArguments(["1"] * width, [("1", "1")], width)
+    return TemplateArguments(values, [("1", "1"), ("2", "2")])
 
 
 async def test_the_server_understands_every_statement(mariadb_server: MariaDBServer) -> None:
     async with opened(new_prefix(mariadb_server)) as store:
         refused: dict[str, str] = {}
-        door = MySQLDoor(store.address)
+        door = MySQLConnectionFactory(store.address)
         connection = await door.open_raw()
         server = await door.read_server_version(connection)
         for name in STATEMENTS:
-            text = named_sql.filled(name, KNOWN)
-            for template in templates(qualified(text, store.address, server)):
+            text = named_sql.expand_columns(name, KNOWN)
+            for template in parse_templates(qualify_tables(text, store.address, server)):
                 for each in template.render(given_to(text)).split("; "):
                     if not SAID_BY_THE_SERVER.fullmatch(each):
                         try:
-                            await connection.query(f"PREPARE this FROM {literal(each)}")
+                            await connection.query(f"PREPARE this FROM {render_literal(each)}")
                         except MySQLError as error:
                             refused[name] = str(error)
         connection.close()

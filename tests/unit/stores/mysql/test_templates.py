@@ -6,8 +6,8 @@ from enum import StrEnum
 
 import pytest
 
-from horae.stores.mysql.literals import literal
-from horae.stores.mysql.templates import Given, Template, templates
+from horae.stores.mysql.literals import render_literal
+from horae.stores.mysql.templates import Template, TemplateArguments, parse_templates
 
 
 class Word(StrEnum):
@@ -15,7 +15,7 @@ class Word(StrEnum):
 
 
 def filled(text: str, *values: object) -> str:
-    return Template(text).render(Given(values))
+    return Template(text).render(TemplateArguments(values))
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def filled(text: str, *values: object) -> str:
     ],
 )
 def test_values_are_written_as_the_server_reads_them(value: object, written: str) -> None:
-    assert literal(value) == written
+    assert render_literal(value) == written
 
 
 @pytest.mark.parametrize("value", [1.5, b"bytes", object()])
 def test_what_cannot_be_written_is_refused(value: object) -> None:
     with pytest.raises(TypeError):
-        literal(value)
+        render_literal(value)
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,17 @@ def test_places_are_filled(text: str, values: tuple[object, ...], whole: str) ->
 
 
 def test_what_was_found_is_filled_in_by_those_who_come_after() -> None:
-    first, second = templates("SELECT a, b;; UPDATE WHERE (a, b) IN ($found)")
-    assert first.render(Given()) == "SELECT a, b"
-    assert second.render(Given(previous_rows=[(1, "x"), (2, "y")])) == "UPDATE WHERE (a, b) IN ((1,'x'),(2,'y'))"
-    assert Template("a IN ($found_1)").render(Given(previous_rows=[(1, "x"), (2, "y")])) == "a IN (1,2)"
+    first, second = parse_templates("SELECT a, b;; UPDATE WHERE (a, b) IN ($found)")
+    assert first.render(TemplateArguments()) == "SELECT a, b"
+    assert (
+        second.render(TemplateArguments(previous_rows=[(1, "x"), (2, "y")]))
+        == "UPDATE WHERE (a, b) IN ((1,'x'),(2,'y'))"
+    )
+    assert Template("a IN ($found_1)").render(TemplateArguments(previous_rows=[(1, "x"), (2, "y")])) == "a IN (1,2)"
 
 
 def test_rows_are_written_at_once() -> None:
-    given = Given([1, "x", 1, "y"], width=2)
+    given = TemplateArguments([1, "x", 1, "y"], width=2)
     assert Template("VALUES {rows}").render(given) == "VALUES (1,'x'),(1,'y')"
     assert Template("FROM ({selects})").render(given) == "FROM (SELECT 1 AS c1,'x' AS c2 UNION ALL SELECT 1,'y')"
     assert Template("a IN ({column_1}), b IN ({column_2})").render(given) == "a IN (1), b IN ('x','y')"
@@ -86,5 +89,7 @@ def test_rows_are_written_at_once() -> None:
 )
 def test_what_a_value_says_is_not_read(hostile: str) -> None:
     assert filled("a = $1, b = $2", hostile, "other") == f"a = '{hostile}', b = 'other'"
-    assert Template("{rows} {column_1}").render(Given([hostile, 2], width=2)) == f"('{hostile}',2) '{hostile}'"
-    assert Template("[[ $each ]]").render(Given(([hostile],))) == f" '{hostile}' "
+    assert (
+        Template("{rows} {column_1}").render(TemplateArguments([hostile, 2], width=2)) == f"('{hostile}',2) '{hostile}'"
+    )
+    assert Template("[[ $each ]]").render(TemplateArguments(([hostile],))) == f" '{hostile}' "

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from horae.errors import UnknownStore
-from horae.stores.masked_url import masked
+from horae.stores.masked_url import mask_url
 from horae.stores.postgres.address import DEFAULT_CONNECTIONS, DEFAULT_SCHEMA, Address
 from tests.servers.postgres import AWKWARD_PASSWORD, PostgresServer
 
@@ -120,7 +120,7 @@ def test_what_is_no_address_is_refused_and_its_password_is_not_repeated(url: str
 
 @pytest.mark.parametrize("url", [*BAD.values(), PLAIN, f"{PLAIN}?direct={quote(PLAIN, safe='')}"])
 def test_a_masked_address_tells_no_password(url: str) -> None:
-    assert SECRET not in masked(url)
+    assert SECRET not in mask_url(url)
 
 
 async def test_the_driver_reads_the_same_password_and_finds_the_socket() -> None:

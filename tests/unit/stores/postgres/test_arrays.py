@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from horae.stores.postgres.arrays import array_text
+from horae.stores.postgres.arrays import encode_array
 from tests.servers.postgres import PostgresServer
 
 AWKWARD = ["", " ", "NULL", "null", '"', '""', "\\", '\\"', ",", "{", "}", "{}", "\n", "\t", "'", "任务", "🌱", "None"]
@@ -38,22 +38,22 @@ def ask(postgres_server: PostgresServer) -> Iterator[Any]:
 @given(values=TEXTS)
 @settings(max_examples=200, deadline=None)
 def test_texts(ask: Any, values: list[str | None]) -> None:
-    assert ask("SELECT $1::text::text[]", array_text(values)) == values
+    assert ask("SELECT $1::text::text[]", encode_array(values)) == values
 
 
 @given(values=NUMBERS)
 @settings(max_examples=100, deadline=None)
 def test_numbers(ask: Any, values: list[int | None]) -> None:
-    assert ask("SELECT $1::text::bigint[]", array_text(values)) == values
+    assert ask("SELECT $1::text::bigint[]", encode_array(values)) == values
 
 
 @pytest.mark.parametrize("values", [[text, other] for text in AWKWARD for other in ("plain", None, '"')])
 def test_every_awkward_text_beside_others(ask: Any, values: list[str | None]) -> None:
-    assert ask("SELECT $1::text::text[]", array_text(values)) == values
-    assert ask("SELECT $1::text::text[]", array_text(tuple(values))) == values
+    assert ask("SELECT $1::text::text[]", encode_array(values)) == values
+    assert ask("SELECT $1::text::text[]", encode_array(tuple(values))) == values
 
 
 @pytest.mark.parametrize("values", [["a\0b"], ["\0", None], ['"\0"', "\\"]])
 def test_the_character_that_no_server_keeps_is_replaced(ask: Any, values: list[str | None]) -> None:
     wanted = [None if value is None else value.replace("\0", "\ufffd") for value in values]
-    assert ask("SELECT $1::text::text[]", array_text(values)) == wanted
+    assert ask("SELECT $1::text::text[]", encode_array(values)) == wanted

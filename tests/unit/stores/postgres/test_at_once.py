@@ -9,25 +9,25 @@ import pytest
 
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
-from horae.lifecycle.start import Claimant
+from horae.lifecycle.start import ClaimContext
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.policy import Policies
-from horae.model.task import FRESH, Task
+from horae.model.task import NEW_TASK_STATUS, Task
 from horae.ports.store import Claimed
 from horae.schedule import Every, Once
 from horae.stores.memory import MemoryStore
-from horae.stores.postgres.fast_statements import births_at_once, successes_at_once
-from horae.stores.sql.folded_decisions import Folded
-from horae.stores.task_cache import Known
+from horae.stores.postgres.fast_statements import encode_starts, encode_successes
+from horae.stores.sql.folded_decisions import FoldedDecisions
+from horae.stores.task_cache import CachedTask
 from horae.testing.contracts.contract import WholeStore
 from horae.testing.contracts.scenes import everything, keep
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import new_schema, opened
 
-CLAIMANT: Final = Claimant(NODE, NOON, timedelta(seconds=10))
+CLAIMANT: Final = ClaimContext(NODE, NOON, timedelta(seconds=10))
 RESULTS: Final = (None, '"plain"', '"a \\"quoted\\" word, {braces} and \\\\"', '"花"', "[null,1]")
 
 
@@ -77,20 +77,20 @@ async def test_it_leaves_behind_what_memory_does(postgres_server: PostgresServer
         assert await store.check() == ()
 
 
-def begun(task: Task, number: int) -> tuple[Known, tuple[Entry, ...], Change]:
+def begun(task: Task, number: int) -> tuple[CachedTask, tuple[Entry, ...], Change]:
     entries = (an_entry(task),)
-    known = Known(number, 1, task, FRESH)
+    known = CachedTask(number, 1, task, NEW_TASK_STATUS)
     return known, entries, decide(Facts(task, known.status, entries), entries[0], 1)
 
 
-def ended(known: Known, change: Change) -> Change:
+def ended(known: CachedTask, change: Change) -> Change:
     born = change.new_runs[0]
     assert change.status is not None
     return settle(Facts(known.task, change.status, (), change.new_runs), born, a_settlement(born, started=NOON))
 
 
 def test_what_the_rules_say_of_a_lone_occurrence_is_taken_as_it_is() -> None:
-    births, successes = Folded(), Folded()
+    births, successes = FoldedDecisions(), FoldedDecisions()
     for number, task in enumerate(lone(3)):
         known, entries, change = begun(task, number)
         after = births.add(known, entries, change)
@@ -99,12 +99,12 @@ def test_what_the_rules_say_of_a_lone_occurrence_is_taken_as_it_is() -> None:
         over = successes.add(after, (), ended(known, change))
         assert over is not None
         assert (over.version, over.live) == (3, ())
-    assert births_at_once(births, 0) is not None
-    assert successes_at_once(successes, 0) is not None
+    assert encode_starts(births, 0) is not None
+    assert encode_successes(successes, 0) is not None
 
 
 def test_what_is_of_the_other_kind_or_says_more_is_not_taken() -> None:
-    folded = Folded()
+    folded = FoldedDecisions()
     known, entries, change = begun(lone(1)[0], 1)
     assert folded.add(known, entries, change._replace(events=())) is None
     assert folded.add(known, entries, change._replace(put=entries)) is None
@@ -113,7 +113,7 @@ def test_what_is_of_the_other_kind_or_says_more_is_not_taken() -> None:
     assert after is not None
     end = ended(known, change)
     assert folded.add(after, (), end) is None, "births and successes do not go together"
-    other = Folded()
+    other = FoldedDecisions()
     assert other.add(after, (), end._replace(events=end.events[:1])) is None
     assert other.add(after, (), end._replace(dropped=("next",))) is None
     assert other.add(known, (), end) is None, "nothing went on"
@@ -121,10 +121,10 @@ def test_what_is_of_the_other_kind_or_says_more_is_not_taken() -> None:
 
 
 def test_runs_that_began_differently_are_written_piece_by_piece() -> None:
-    folded = Folded()
+    folded = FoldedDecisions()
     for number, task in enumerate(lone(2)):
         entries = (an_entry(task),)
-        known = Known(number, 1, task, FRESH)
+        known = CachedTask(number, 1, task, NEW_TASK_STATUS)
         change = fire(Facts(task, known.status, entries), entries[0], 1 + number, CLAIMANT)
         assert folded.add(known, entries, change) is not None
-    assert births_at_once(folded, 0) is None
+    assert encode_starts(folded, 0) is None

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from horae.lifecycle.settle import settle
-from horae.model.events.event import Numbered
+from horae.model.events.event import NumberedEvent
 from horae.model.outcome import Succeeded
 from horae.model.task import Task
 from horae.ports.transfer import Part
@@ -45,7 +45,7 @@ async def test_many_leave_behind_what_memory_does(
             assert await connection.fetchval("SELECT count(*) FROM bundles") == bundles
 
 
-async def told(store: PostgresStore) -> tuple[Numbered, ...]:
+async def told(store: PostgresStore) -> tuple[NumberedEvent, ...]:
     """Of many that began together and ended together."""
     await store.join(a_node())
     await keep(store, *lone(MANY))
@@ -64,7 +64,7 @@ async def test_pages_may_begin_and_end_within_one(postgres_server: PostgresServe
         everything = await told(store)
         owner = everything[-1].event.owner
         for asked in (None, owner):
-            read: list[Numbered] = []
+            read: list[NumberedEvent] = []
             while page := await store.events(read[-1].number if read else 0, limit, asked):
                 assert len(page) <= limit
                 read += page
@@ -72,7 +72,7 @@ async def test_pages_may_begin_and_end_within_one(postgres_server: PostgresServe
         assert await store.events(0, owner="nobody") == ()
 
 
-async def owner_counts(store: PostgresStore, everything: tuple[Numbered, ...]) -> list[int]:
+async def owner_counts(store: PostgresStore, everything: tuple[NumberedEvent, ...]) -> list[int]:
     """How many events the one owner has, before the first kept event and up to each."""
     owner, kept = everything[0].event.owner, await store.events(0)
     positions = [kept[0].number - 1 if kept else everything[-1].number, *(each.number for each in kept)]

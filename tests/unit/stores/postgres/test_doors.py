@@ -18,7 +18,7 @@ import pytest
 
 from horae.errors import UnusableStore
 from horae.stores.postgres import PostgresStore, migrate
-from horae.stores.postgres.connection_factory import PostgresDoor
+from horae.stores.postgres.connection_factory import PostgresConnectionFactory
 from tests.cli.driving import Cli
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.ports import HOST, ReservedPort
@@ -301,7 +301,7 @@ async def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresSer
     """Refusals of the first moment are no refusals: it says itself that it will be there soon."""
     tries: list[str] = []
 
-    class Starting(PostgresDoor):
+    class Starting(PostgresConnectionFactory):
         async def open_raw(self, dsn: str, **settings: str) -> asyncpg.Connection:
             tries.append(dsn)
             if len(tries) < 3:

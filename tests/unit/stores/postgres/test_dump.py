@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from horae.model.events.event import Numbered
+from horae.model.events.event import NumberedEvent
 from horae.ports.store import TaskFilter
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.scenes import claim_all, keep, run_of, settle
@@ -27,8 +27,8 @@ async def burn_numbers(store: PostgresStore, count: int) -> None:
             await connection.execute("SELECT pg_current_xact_id()")
 
 
-async def everything_after(store: PostgresStore, number: int) -> list[Numbered]:
-    found: list[Numbered] = []
+async def everything_after(store: PostgresStore, number: int) -> list[NumberedEvent]:
+    found: list[NumberedEvent] = []
     while told := await store.events(found[-1].number if found else number, limit=3):
         found.extend(told)
     return found

@@ -18,7 +18,7 @@ from horae.ports.store import Claim, Claimed, RunFilter
 from horae.schedule import Once
 from horae.stores.memory import MemoryStore
 from horae.stores.postgres import PostgresStore
-from horae.stores.postgres.connection import PostgresLink
+from horae.stores.postgres.connection import PostgresConnection
 from horae.testing.contracts.contract import WholeStore
 from horae.testing.contracts.scenes import facts_of, keep
 from horae.testing.decisions import saying
@@ -78,18 +78,18 @@ async def settled(
 def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Everything that is said to the server from here on."""
     said: list[str] = []
-    query, begin = PostgresLink.query, PostgresLink.begin
+    query, begin = PostgresConnection.query, PostgresConnection.begin
 
-    async def overheard(link: PostgresLink, name: str, *values: Any) -> Any:
+    async def overheard(link: PostgresConnection, name: str, *values: Any) -> Any:
         said.append(name)
         return await query(link, name, *values)
 
-    async def begun(link: PostgresLink) -> None:
+    async def begun(link: PostgresConnection) -> None:
         said.append("begin")
         await begin(link)
 
-    monkeypatch.setattr(PostgresLink, "query", overheard)
-    monkeypatch.setattr(PostgresLink, "begin", begun)
+    monkeypatch.setattr(PostgresConnection, "query", overheard)
+    monkeypatch.setattr(PostgresConnection, "begin", begun)
     return said
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from horae.stores import named_sql
 from horae.stores.postgres.address import Address
-from horae.stores.postgres.connection_factory import PostgresDoor, qualified
+from horae.stores.postgres.connection_factory import PostgresConnectionFactory, qualify_tables
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened
 from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
@@ -81,14 +81,14 @@ async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[st
                 await connection.execute(FILL.format(rows=rows))
             if analysed:
                 await connection.execute("ANALYZE")
-        session = await PostgresDoor(Address.parse(url)).open_raw(store.address.dsn)
+        session = await PostgresConnectionFactory(Address.parse(url)).open_raw(store.address.dsn)
         found = {name: await plan(session, name, store.address.schema) for name in HOT}
         session.terminate()
     return found
 
 
 async def plan(session: Connection, name: str, schema: str) -> Any:
-    text = qualified(named_sql.filled(name, KNOWN), schema)
+    text = qualify_tables(named_sql.expand_columns(name, KNOWN), schema)
     count = max(map(int, re.findall(r"\$(\d+)", text)), default=0)
     await session.execute(f"PREPARE s_{name} AS {text}")
     given = f"({', '.join(['NULL'] * count)})" if count else ""
@@ -157,9 +157,11 @@ async def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: Postgre
         await connection.execute(FILL.format(rows=ROWS) + RARE)
         if analysed:
             await connection.execute("ANALYZE")
-        link = await PostgresDoor(Address.parse(url)).open_raw(store.address.dsn)
+        link = await PostgresConnectionFactory(Address.parse(url)).open_raw(store.address.dsn)
         for name, (values, index) in PAGES.items():
-            await link.execute(f"PREPARE p_{name} AS {qualified(named_sql.filled(name, KNOWN), store.address.schema)}")
+            await link.execute(
+                f"PREPARE p_{name} AS {qualify_tables(named_sql.expand_columns(name, KNOWN), store.address.schema)}"
+            )
             await link.execute(AS_LISTS_ARE_READ)
             told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
             assert index in {step.get("Index Name") for step in steps(told)}, (name, told)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
-from horae.model.record import Record, Writing
-from horae.stores.postgres.connection import PostgresLink
-from horae.stores.postgres.record_batches import layers
+from horae.model.record import Record, RecordWrite
+from horae.stores.postgres.connection import PostgresConnection
+from horae.stores.postgres.record_batches import split_batches
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer
@@ -19,21 +19,21 @@ from tests.unit.stores.postgres.opening import connected, new_schema, opened, un
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
 
-def note(key: str, body: str = "{}") -> Writing:
-    return Writing(Record("note", key, "ada", body))
+def note(key: str, body: str = "{}") -> RecordWrite:
+    return RecordWrite(Record("note", key, "ada", body))
 
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the statements that links run with rows in them."""
     names: list[str] = []
-    run = PostgresLink._run
+    run = PostgresConnection._run
 
-    async def told(link: PostgresLink, name: str, *values: Any) -> list[Any]:
+    async def told(link: PostgresConnection, name: str, *values: Any) -> list[Any]:
         names.append(name)
         return await run(link, name, *values)
 
-    monkeypatch.setattr(PostgresLink, "_run", told)
+    monkeypatch.setattr(PostgresConnection, "_run", told)
     return names
 
 
@@ -60,13 +60,13 @@ async def test_a_thousand_records_are_one_statement(postgres_server: PostgresSer
 def test_each_layer_holds_a_record_once_and_in_order() -> None:
     first, second, third = note("a", "1"), note("a", "2"), note("a", "3")
     other, last = note("b"), note("c")
-    assert layers([first, other, second, third, last]) == [[first, other, last], [second], [third]]
-    assert layers([]) == []
+    assert split_batches([first, other, second, third, last]) == [[first, other, last], [second], [third]]
+    assert split_batches([]) == []
 
 
 async def test_whoever_waited_for_a_record_that_somebody_kept_on_leaves_it(postgres_server: PostgresServer) -> None:
     async with opened(new_schema(postgres_server)) as store:
-        expired = [Writing(note(key).record._replace(expires=NOON)) for key in ("kept", "gone")]
+        expired = [RecordWrite(note(key).record._replace(expires=NOON)) for key in ("kept", "gone")]
         assert await store.write_records(expired)
         async with connected(store) as rival:
             await rival.execute("BEGIN; UPDATE records SET expires = NULL, version = 2 WHERE key = 'kept'")
@@ -95,7 +95,7 @@ async def test_whoever_waited_for_somebody_faster_is_refused_and_whoever_waited_
                 assert await store.put_record(note("head").record, replacing=None)
             async with connected(store) as rival, connected(store) as watch:
                 await rival.execute(f"BEGIN; {theirs}")
-                head = Writing(note("head").record, replacing)
+                head = RecordWrite(note("head").record, replacing)
                 adding = asyncio.create_task(store.add([a_new_task(a_task())._replace(attached=(head,))]))
                 await until(lambda: watch.fetchval(WAITING))
                 await rival.execute(end)

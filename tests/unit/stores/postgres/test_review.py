@@ -12,7 +12,7 @@ from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.run import RunState
 from horae.ports.store import Claim
-from horae.stores.postgres.connection import PostgresLink
+from horae.stores.postgres.connection import PostgresConnection
 from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, run_of, settle
 from horae.testing.decisions import start_everything, starting
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry
@@ -38,7 +38,7 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
     backlog: bool,  # noqa: FBT001
 ) -> None:
     """One node has looked; before it holds what it saw, another one has run it, and put the next occurrence in its place."""
-    really_query = PostgresLink.query
+    really_query = PostgresConnection.query
     claims: list[Claim] = []
 
     url = new_schema(postgres_server)
@@ -50,13 +50,13 @@ async def test_what_came_back_for_a_later_instant_is_not_taken_early(
             async with connected(slow) as other:
                 await other.execute("UPDATE agenda SET stand = 1")
 
-        async def query(link: PostgresLink, name: str, *values: Any) -> list[Any]:
+        async def query(link: PostgresConnection, name: str, *values: Any) -> list[Any]:
             if name == "lock_entries":
-                monkeypatch.setattr(PostgresLink, "query", really_query)
+                monkeypatch.setattr(PostgresConnection, "query", really_query)
                 claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
             return await really_query(link, name, *values)
 
-        monkeypatch.setattr(PostgresLink, "query", query)
+        monkeypatch.setattr(PostgresConnection, "query", query)
         claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
     assert [[each.run.planned for each in claimed.runs] for claimed in claims] in ([[NOON], []], [[], [NOON]])
 

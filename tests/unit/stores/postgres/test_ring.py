@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from horae.stores.postgres import notify as ring_module
-from horae.stores.postgres.notify import NotifyRing
+from horae.stores.postgres.notify import PostgresNotifier
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
@@ -41,7 +41,7 @@ class Ear:
     """Counts what was heard, and can be waited for."""
 
     def __init__(self, url: str) -> None:
-        self.ring = NotifyRing(url)
+        self.ring = PostgresNotifier(url)
         self.heard = 0
         self._news = asyncio.Event()
 
@@ -151,7 +151,7 @@ async def test_a_session_that_the_server_ends_is_begun_again(postgres_server: Po
 
 async def test_ringing_while_the_server_is_away_neither_blocks_nor_fails() -> None:
     with PostgresServer() as server:
-        bell = NotifyRing(server.url)
+        bell = PostgresNotifier(server.url)
         server.kill()
         bell.notify()
         await bell.finish()

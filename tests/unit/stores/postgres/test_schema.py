@@ -13,7 +13,7 @@ from horae.errors import StoreError, StoreUnavailable, UnusableStore
 from horae.model.limits import CLAIM_SLICE
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
-from horae.stores.named_sql import read_steps
+from horae.stores.named_sql import read_migrations
 from horae.stores.postgres import PostgresStore, migrate
 from horae.testing.contracts.scenes import claim_all, facts_of, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
@@ -68,14 +68,14 @@ async def shape(store: PostgresStore) -> set[tuple[str, ...]]:
 
 
 def test_the_steps_are_numbered_without_gaps() -> None:
-    numbers = [number for number, _ in read_steps(ROOM)]
+    numbers = [number for number, _ in read_migrations(ROOM)]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
 async def test_step_by_step_or_all_at_once_it_is_the_same(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = [*read_steps(ROOM), (len(read_steps(ROOM)) + 1, NEWER)]
+    steps = [*read_migrations(ROOM), (len(read_migrations(ROOM)) + 1, NEWER)]
     one_by_one, at_once = new_schema(postgres_server), new_schema(postgres_server)
 
     for last in range(1, len(steps) + 1):
@@ -169,7 +169,7 @@ async def test_a_step_that_fails_leaves_everything_as_it_was(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = new_schema(postgres_server)
-    steps = read_steps(ROOM)
+    steps = read_migrations(ROOM)
 
     async with opened(url) as store:
         await keep(store, a_task())
@@ -189,7 +189,7 @@ async def test_a_node_that_is_at_work_outlives_an_upgrade(
 ) -> None:
     """Every statement that it has prepared meets tables with another shape; a new one of its version is told to upgrade."""
     url = new_schema(postgres_server)
-    steps = read_steps(ROOM)
+    steps = read_migrations(ROOM)
 
     async def round_of(store: PostgresStore) -> None:
         await keep(
@@ -219,7 +219,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, task = new_schema(postgres_server), a_task(labels=(("room", "a"), ("Straße", '"\\')))
-    steps = read_steps(ROOM)
+    steps = read_migrations(ROOM)
     old = Record("token", "old", "ada", '"kept"', 3)
 
     with monkeypatch.context() as as_it_was:

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 
 from horae.stores import named_sql
-from horae.stores.postgres.connection_factory import qualified
+from horae.stores.postgres.connection_factory import qualify_tables
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened
 
@@ -27,7 +27,7 @@ def code() -> str:
 
 def test_every_statement_has_one_name() -> None:
     files = (Path(str(resources.files(ROOM))) / "sql").glob("*.sql")
-    names = [name for file in files for name, _ in named_sql.blocks(file.read_text(encoding="utf-8"))]
+    names = [name for file in files for name, _ in named_sql.parse_blocks(file.read_text(encoding="utf-8"))]
     assert sorted(names) == sorted(KNOWN)
 
 
@@ -43,7 +43,7 @@ def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
 
 def test_arrays_come_as_text() -> None:
     """The link writes every list as text; what the driver would make an array of itself would be refused."""
-    assert {name for name in STATEMENTS if ARRAY_AS_TEXT.search(named_sql.filled(name, KNOWN))} == set()
+    assert {name for name in STATEMENTS if ARRAY_AS_TEXT.search(named_sql.expand_columns(name, KNOWN))} == set()
 
 
 async def test_the_server_understands_every_statement(postgres_server: PostgresServer) -> None:
@@ -52,7 +52,9 @@ async def test_the_server_understands_every_statement(postgres_server: PostgresS
         async with connected(store) as connection:
             for name in STATEMENTS:
                 try:
-                    await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))
+                    await connection.prepare(
+                        qualify_tables(named_sql.expand_columns(name, KNOWN), store.address.schema)
+                    )
                 except asyncpg.PostgresError as error:
                     refused[name] = str(error)
         assert refused == {}
@@ -64,4 +66,4 @@ async def test_no_statement_reaches_beyond_its_schema(postgres_server: PostgresS
     async with opened(new_schema(postgres_server)) as store, connected(store) as connection:
         await connection.execute("SET search_path TO pg_temp")
         for name in STATEMENTS:
-            await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))
+            await connection.prepare(qualify_tables(named_sql.expand_columns(name, KNOWN), store.address.schema))

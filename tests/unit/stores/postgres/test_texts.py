@@ -7,7 +7,7 @@ import pytest
 from horae.model.change import Change, Facts
 from horae.model.outcome import Settlement
 from horae.model.run import Run, RunState
-from horae.model.task import Pause, PauseCause, Standing, TaskState
+from horae.model.task import Pause, PauseCause, TaskState, TaskStatus
 from horae.ports.journal import Line
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
@@ -48,7 +48,7 @@ async def test_what_a_person_says_is_kept(postgres_server: PostgresServer, text:
     async with opened(new_schema(postgres_server)) as store:
         task = a_task()
         await keep(store, task)
-        paused = Standing(TaskState.PAUSED, pause=Pause(NOON, PauseCause.REQUESTED, text, None))
+        paused = TaskStatus(TaskState.PAUSED, pause=Pause(NOON, PauseCause.REQUESTED, text, None))
         facts = await store.change(task.id, None, saying(Change(status=paused)))
         assert facts is not None
         assert facts.status.pause is not None

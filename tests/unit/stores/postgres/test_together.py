@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from horae.model.change import Change, Facts, SettleDecision
-from horae.model.entry import Entry, Stand
-from horae.model.events.event import Numbered
+from horae.model.entry import Entry, EntryState
+from horae.model.events.event import NumberedEvent
 from horae.model.outcome import Settlement
 from horae.model.policy import Policies
 from horae.model.run import Run
@@ -111,7 +111,7 @@ async def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: Po
             await rival.execute("COMMIT")
             edited = await editing
         assert edited is not None
-        assert [entry.state for entry in edited.entries] == [Stand.TIMED]
+        assert [entry.state for entry in edited.entries] == [EntryState.TIMED]
         claimed = await claim_all(store, decide=seating())
         assert [(each.task.id, each.task.policies.priority) for each in claimed] == [(second.id, 9)]
         assert sitting.task_id == first.id
@@ -203,7 +203,7 @@ def wish_to_end(facts: Facts) -> Change:
 
 
 async def test_a_reader_sees_every_number_once_and_none_late(postgres_server: PostgresServer) -> None:
-    read: list[Numbered] = []
+    read: list[NumberedEvent] = []
     writing = CLAIMERS
 
     async def write(store: PostgresStore, number: int) -> None:
@@ -223,7 +223,7 @@ async def test_a_reader_sees_every_number_once_and_none_late(postgres_server: Po
                 return
 
     async with crowd(new_schema(postgres_server), CLAIMERS + 1) as (reader, *writers):
-        second: list[Numbered] = []
+        second: list[NumberedEvent] = []
         await asyncio.gather(*(write(store, number) for number, store in enumerate(writers)), follow(reader))
         while told := await writers[0].events(second[-1].number if second else 0, limit=1_000):
             second.extend(told)

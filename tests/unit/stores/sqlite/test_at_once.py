@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.stores.sqlite.connection import Bindings, Link, Row
+from horae.stores.sqlite.connection import Bindings, Row, SqliteConnection
 from horae.stores.sqlite.statements import sql
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import new_store
@@ -19,9 +19,9 @@ async def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loops_own: set[str] = set()
-    loop, query = threading.get_ident(), Link.query
+    loop, query = threading.get_ident(), SqliteConnection.query
 
-    def noted(link: Link, statement: str, bindings: Bindings = ()) -> list[Row]:
+    def noted(link: SqliteConnection, statement: str, bindings: Bindings = ()) -> list[Row]:
         if threading.get_ident() == loop:
             loops_own.add(statement)
         return query(link, statement, bindings)
@@ -30,7 +30,7 @@ async def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
         tasks = [a_task() for _ in range(CROWD)]
         runs = [an_ended_run(task, planned=NOON) for task in tasks]
         await store.add([a_new_task(task)._replace(new_runs=(run,)) for task, run in zip(tasks, runs, strict=True)])
-        monkeypatch.setattr(Link, "query", noted)
+        monkeypatch.setattr(SqliteConnection, "query", noted)
         for run in (runs[0], runs[-1]):
             assert await store.run(run.id, None) == run
         assert await store.run(f"{runs[0].id[:-4]}zzzz", None) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from horae.clock import SystemClock
 from horae.model.change import Change
-from horae.model.counts import KEPT_HOURS, SUCCEEDED, hour_of
+from horae.model.counts import RETAINED_HOURS, SUCCEEDED_COUNTER, hour_of
 from horae.testing.decisions import saying
 from horae.testing.factories import DAY, HOUR, a_new_task, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import new_store
@@ -19,10 +19,10 @@ async def test_a_run_of_the_far_future_does_not_empty_the_counts_of_today(tmp_pa
     async with new_store(tmp_path) as store:
         task = a_task()
         await store.add([a_new_task(task)])
-        today, old = now.replace(minute=0), now - (KEPT_HOURS + 2) * HOUR
+        today, old = now.replace(minute=0), now - (RETAINED_HOURS + 2) * HOUR
         for planned in (old, today, today + 3_000 * DAY, today - HOUR):
             run = an_ended_run(task, planned=planned)
             await store.change(task.id, None, saying(Change(new_runs=(run,))))
         found = await store.counts(None, [hour, hour - 1, hour_of(old)])
-        assert found[hour, SUCCEEDED] == found[hour - 1, SUCCEEDED] == 1
-        assert (hour_of(old), SUCCEEDED) not in found
+        assert found[hour, SUCCEEDED_COUNTER] == found[hour - 1, SUCCEEDED_COUNTER] == 1
+        assert (hour_of(old), SUCCEEDED_COUNTER) not in found

@@ -15,7 +15,7 @@ from horae.model.run import Run, RunState
 from horae.model.task import Task
 from horae.ports.store import RunFilter
 from horae.stores.sqlite import SQLiteStore, ledger
-from horae.stores.sqlite.connection import Link
+from horae.stores.sqlite.connection import SqliteConnection
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run, an_entry
 from tests.unit.stores.sqlite.opening import new_store
 
@@ -91,5 +91,5 @@ async def test_a_share_in_all_makes_an_owner_large(tmp_path: Path) -> None:
         assert large == {"ada": True, "bob": False}
 
 
-def _asked(link: Link, owner: str) -> bool:
+def _asked(link: SqliteConnection, owner: str) -> bool:
     return ledger._is_large_owner(link, owner, count=20, rows_per_task=1)

@@ -10,7 +10,7 @@ import pytest
 
 from horae.errors import StoreUnavailable
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.sqlite_version import OLDEST_APSW, refuse_an_old_library
+from horae.stores.sqlite.sqlite_version import OLDEST_APSW, require_supported_version
 
 PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
 
@@ -34,7 +34,7 @@ async def test_an_old_one_is_refused_at_the_door(
 
 
 def test_what_is_installed_is_new_enough_and_the_project_asks_for_it() -> None:
-    refuse_an_old_library()
+    require_supported_version()
     with PYPROJECT.open("rb") as file:
         wanted = tomllib.load(file)["project"]["dependencies"]
     assert f"apsw>={OLDEST_APSW}" in wanted

@@ -9,7 +9,7 @@ import pytest
 
 from horae.model.limits import CLAIM_SLICE
 from horae.stores.sqlite import SQLiteStore, claim
-from horae.stores.sqlite.connection import Link
+from horae.stores.sqlite.connection import SqliteConnection
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.unit.stores.sqlite.opening import new_store
@@ -36,7 +36,7 @@ async def test_nothing_is_compiled_again_because_of_what_is_bound(
         compiled.append(table)
         return apsw.SQLITE_OK
 
-    def watch(link: Link) -> None:
+    def watch(link: SqliteConnection) -> None:
         link.raw.authorizer = authorize
 
     async with new_store(tmp_path) as store:

@@ -7,7 +7,7 @@ from pathlib import Path
 from horae.model.change import Change
 from horae.model.events.event import Event, EventKind
 from horae.model.run import Run
-from horae.model.task import Standing, Task, TaskState
+from horae.model.task import Task, TaskState, TaskStatus
 from horae.ports.store import RunFilter
 from horae.stores.sqlite import SQLiteStore, retention
 from horae.testing.decisions import saying
@@ -77,12 +77,12 @@ async def test_more_than_a_batch_can_tell_is_walked_through(tmp_path: Path) -> N
 async def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         task = a_task()
-        over = Standing(TaskState.COMPLETED, ended=NOON - 200 * DAY)
+        over = TaskStatus(TaskState.COMPLETED, ended=NOON - 200 * DAY)
         await store.add([a_new_task(task, standing=over, entries=[])])
-        found = await retention.Search(store._readers, NOON, KEEP, LIMIT).find(None)
+        found = await retention.RetentionScan(store._readers, NOON, KEEP, LIMIT).find(None)
         assert len(found.tasks) == 1
-        await store.change(task.id, None, saying(Change(status=Standing())))
-        removed = await store._writer.submit(lambda link: retention.remove(link, found, NOON))
+        await store.change(task.id, None, saying(Change(status=TaskStatus())))
+        removed = await store._writer.submit(lambda link: retention.remove_rows(link, found, NOON))
         assert removed.tasks == 0
         assert await store.facts(task.id, None) is not None
 

@@ -12,7 +12,7 @@ import pytest
 
 from horae.errors import StoreDamaged, StoreUnavailable
 from horae.stores.sqlite import SQLiteStore, migrate
-from horae.stores.sqlite.migrate import APPLICATION, steps
+from horae.stores.sqlite.migrate import APPLICATION_ID, migrations
 from tests.unit.stores.sqlite.opening import opened
 
 OPEN_IN_A_PROCESS = """
@@ -40,7 +40,7 @@ def tables(connection: apsw.Connection) -> set[tuple[str, str, str]]:
 
 def test_the_migrations_lead_to_the_schema() -> None:
     migrated, written = apsw.Connection(""), apsw.Connection("")
-    for _, script in steps():
+    for _, script in migrations():
         migrated.execute(script)
     written.execute(resources.files("horae.stores.sqlite").joinpath("schema.sql").read_text(encoding="utf-8"))
     assert tables(migrated) == tables(written)
@@ -48,7 +48,7 @@ def test_the_migrations_lead_to_the_schema() -> None:
 
 
 def test_the_migrations_are_numbered_without_gaps() -> None:
-    assert [number for number, _ in steps()] == list(range(1, len(steps()) + 1))
+    assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
 
 
 async def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
 async def test_an_older_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "horae.db"
     await open_and_close(path)
-    known = steps()
+    known = migrations()
     later = (len(known) + 1, "CREATE TABLE later (a INTEGER) STRICT;")
     monkeypatch.setattr(migrate, "steps", lambda: [*known, later])
     await open_and_close(path)
@@ -106,7 +106,7 @@ async def test_an_older_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: 
 async def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "horae.db"
     await open_and_close(path)
-    known = steps()
+    known = migrations()
     monkeypatch.setattr(migrate, "steps", lambda: [*known, (len(known) + 1, "CREATE TABLE half (a); NONSENSE;")])
     with pytest.raises(StoreUnavailable):
         await open_and_close(path)
@@ -119,7 +119,7 @@ async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     path.touch()
     await open_and_close(path)
-    assert apsw.Connection(str(path)).execute("PRAGMA application_id").fetchall() == [(APPLICATION,)]
+    assert apsw.Connection(str(path)).execute("PRAGMA application_id").fetchall() == [(APPLICATION_ID,)]
 
 
 async def test_a_folder_that_is_not_there_is_told_as_such_and_may_be_made(tmp_path: Path) -> None:

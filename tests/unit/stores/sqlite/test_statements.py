@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from horae.stores.named_sql import blocks
-from horae.stores.sqlite.statements import STATEMENTS, Bulk, sql
+from horae.stores.named_sql import parse_blocks
+from horae.stores.sqlite.statements import STATEMENTS, BulkStatement, sql
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
 COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}
@@ -47,7 +47,7 @@ PARTIAL = ("agenda_timed", "agenda_ready_due", "agenda_prioritised", "runs_live"
 
 
 def test_every_statement_has_one_name() -> None:
-    names = [name for file in ROOM.glob("sql/*.sql") for name, _ in blocks(file.read_text(encoding="utf-8"))]
+    names = [name for file in ROOM.glob("sql/*.sql") for name, _ in parse_blocks(file.read_text(encoding="utf-8"))]
     assert sorted(names) == sorted(STATEMENTS)
     assert len(names) == len(set(names))
 
@@ -67,7 +67,7 @@ def test_an_unknown_statement_is_an_error() -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 127, 128, 129, 1_000])
 def test_a_large_statement_takes_every_row_once(count: int) -> None:
     width = 6
-    parts = list(Bulk("insert_events", width).split(count * width))
+    parts = list(BulkStatement("insert_events", width).split(count * width))
     assert [start for _, start, _ in parts] == [0, *(end for _, _, end in parts)][: len(parts)]
     assert sum(end - start for _, start, end in parts) == count * width
     assert all(text.count("?") == end - start for text, start, end in parts)
@@ -77,7 +77,7 @@ def test_a_large_statement_takes_every_row_once(count: int) -> None:
     ("count", "statements"), [(1, 1), (7, 1), (31, 1), (32, 1), (33, 2), (63, 2), (96, 2), (128, 1), (159, 2)]
 )
 def test_a_few_rows_are_one_statement(count: int, statements: int) -> None:
-    bulk = Bulk("insert_events", 6)
+    bulk = BulkStatement("insert_events", 6)
     assert len(list(bulk.split(count * 6))) == statements
 
 

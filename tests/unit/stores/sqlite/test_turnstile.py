@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from threading import Event, Thread
 
-from horae.stores.sqlite.connection import Link
-from horae.stores.sqlite.file_lock import Turnstile
+from horae.stores.sqlite.connection import SqliteConnection
+from horae.stores.sqlite.file_lock import FileLock
 
 
-def _link(path: Path) -> Link:
-    return Link(str(path), cache_kilobytes=256, file_lock=Turnstile(str(path)))
+def _link(path: Path) -> SqliteConnection:
+    return SqliteConnection(str(path), cache_kilobytes=256, file_lock=FileLock(str(path)))
 
 
 def test_who_waits_is_next_however_often_the_other_begins(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_who_waits_is_next_however_often_the_other_begins(tmp_path: Path) -> Non
 
 def test_somebody_who_stays_in_the_gate_stops_nobody(tmp_path: Path) -> None:
     path = str(tmp_path / "horae.db")
-    stuck, other = Turnstile(path), Turnstile(path)
+    stuck, other = FileLock(path), FileLock(path)
     with stuck.hold(), other.hold(), other.hold():
         pass
     with other.hold():
@@ -57,7 +57,7 @@ def test_somebody_who_stays_in_the_gate_stops_nobody(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_folder_nobody_waits() -> None:
-    nowhere = Turnstile("/nonexistent/folder/horae.db")
+    nowhere = FileLock("/nonexistent/folder/horae.db")
     with nowhere.hold():
         pass
     nowhere.close()

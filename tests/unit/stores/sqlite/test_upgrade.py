@@ -7,12 +7,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from horae.model.counts import KEPT_HOURS, NO_HOUR, OUTCOME, STATE, hour_of
-from horae.model.ids import microseconds
-from horae.model.task import Standing, TaskState
+from horae.model.counts import NO_HOUR, OUTCOME_PREFIX, RETAINED_HOURS, STATE_PREFIX, hour_of
+from horae.model.ids import to_microseconds
+from horae.model.task import TaskState, TaskStatus
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
-from horae.stores.sqlite.migrate import steps
+from horae.stores.sqlite.migrate import migrations
 from horae.testing.contracts.scenes import a_running, keep
 from horae.testing.decisions import lose, saying
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_ended_run
@@ -38,7 +38,7 @@ def shape(connection: apsw.Connection) -> set[str]:
 def as_schema_two_left_it(path: Path) -> None:
     """The same tasks, in the file as it was before there were counts."""
     old = apsw.Connection("")
-    for number, script in steps():
+    for number, script in migrations():
         if number <= 2:
             old.execute(script)
     with apsw.Connection(str(path)) as connection:
@@ -62,7 +62,7 @@ async def old_file(tmp_path: Path) -> Path:
         changes = [
             a_new_task(
                 a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
-                standing=Standing(state, ended=NOON),
+                standing=TaskStatus(state, ended=NOON),
             )
             for place, state in enumerate(STATES)
         ]
@@ -76,9 +76,11 @@ async def test_the_tasks_of_an_older_file_are_counted_when_it_is_opened(old_file
         for owner in (None, "ada", "bob"):
             mine = [s for place, s in enumerate(STATES) if owner in (None, "bob" if place % 4 == 0 else "ada")]
             counts = await store.counts(owner, [NO_HOUR])
-            assert counts == {(NO_HOUR, STATE + state): mine.count(state) for state in TaskState if state in mine}
+            assert counts == {
+                (NO_HOUR, STATE_PREFIX + state): mine.count(state) for state in TaskState if state in mine
+            }
         assert await store.check() == ()
-    assert apsw.Connection(str(old_file)).execute("PRAGMA user_version").fetchall() == [(len(steps()),)]
+    assert apsw.Connection(str(old_file)).execute("PRAGMA user_version").fetchall() == [(len(migrations()),)]
 
 
 async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> None:
@@ -93,8 +95,8 @@ async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path
         gone = failed.items[0].task
         await store.change(gone.id, None, saying(a_new_task(gone)._replace(deleted=True)))
         counts = await store.counts(None, [NO_HOUR])
-        assert counts[NO_HOUR, STATE + "active"] == STATES.count(TaskState.ACTIVE) + 2
-        assert counts[NO_HOUR, STATE + "failed"] == STATES.count(TaskState.FAILED) - 1
+        assert counts[NO_HOUR, STATE_PREFIX + "active"] == STATES.count(TaskState.ACTIVE) + 2
+        assert counts[NO_HOUR, STATE_PREFIX + "failed"] == STATES.count(TaskState.FAILED) - 1
         assert await store.check() == ()
 
 
@@ -129,7 +131,7 @@ async def test_a_node_of_an_older_version_that_is_still_at_work_can_join_again(t
         with apsw.Connection(str(path)) as connection:
             connection.execute(
                 "REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)",
-                (NODE, "machine/1", "1.0", microseconds(NOON), microseconds(NOON), 0),
+                (NODE, "machine/1", "1.0", to_microseconds(NOON), to_microseconds(NOON), 0),
             )
         assert await store.nodes() == (a_node(),)
 
@@ -175,7 +177,9 @@ async def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path
                 await store.change(task.id, None, saying(a_new_task(task)._replace(task=None, put=(), new_runs=(run,))))
     rows = apsw.Connection(str(path)).execute("SELECT hour, name FROM tallies WHERE owner = '' AND hour > 0").fetchall()
     last = hour_of(NOON + (5 * 24 - 1) * HOUR)
-    assert {hour for hour, name in rows if name == OUTCOME + "succeeded"} == set(range(last - KEPT_HOURS + 1, last + 1))
+    assert {hour for hour, name in rows if name == OUTCOME_PREFIX + "succeeded"} == set(
+        range(last - RETAINED_HOURS + 1, last + 1)
+    )
 
 
 async def test_a_process_of_an_older_version_that_is_still_at_work_labels_what_it_writes(tmp_path: Path) -> None:

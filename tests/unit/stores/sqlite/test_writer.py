@@ -14,11 +14,11 @@ import pytest
 from horae.errors import Conflict, StoreError, StoreUnavailable
 from horae.model.change import Change, Facts
 from horae.model.reason import Reason
-from horae.model.record import Record, Writing
-from horae.model.task import FRESH
+from horae.model.record import Record, RecordWrite
+from horae.model.task import NEW_TASK_STATUS
 from horae.stores.sqlite import SQLiteStore, writer
-from horae.stores.sqlite.connection import Link, Row
-from horae.stores.sqlite.write_requests import Request, Share
+from horae.stores.sqlite.connection import Row, SqliteConnection
+from horae.stores.sqlite.write_requests import BatchableWrite, WriteRequest
 from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
 from horae.testing.decisions import PlannedFailure, cancelling, fail
 from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry
@@ -31,7 +31,7 @@ async def held_up(store: SQLiteStore) -> AsyncIterator[None]:
     go_on, busy = Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def wait(_: Link) -> None:
+    def wait(_: SqliteConnection) -> None:
         loop.call_soon_threadsafe(busy.set)
         go_on.wait()
 
@@ -46,7 +46,7 @@ async def held_up(store: SQLiteStore) -> AsyncIterator[None]:
         waiting.exception()
 
 
-def note(done: list[str], name: str, _: Link) -> None:
+def note(done: list[str], name: str, _: SqliteConnection) -> None:
     done.append(name)
 
 
@@ -148,15 +148,15 @@ async def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: P
         loop = asyncio.get_running_loop()
         other: asyncio.Future[None] = loop.create_future()
 
-        def cannot_commit(link: Link) -> None:
+        def cannot_commit(link: SqliteConnection) -> None:
             link.query("UPDATE tokens SET last = last")
             link.raw.set_commit_hook(lambda: True)
 
-        def extend(link: Link) -> None:
+        def extend(link: SqliteConnection) -> None:
             link.query("UPDATE nodes SET renewals = renewals + 1")
-            store._writer._inbox.put(Request(cannot_commit, True, None, False, loop, other))  # noqa: FBT003 - its fields
+            store._writer._inbox.put(WriteRequest(cannot_commit, True, None, False, loop, other))  # noqa: FBT003 - its fields
 
-        def renewals(link: Link) -> list[Row]:
+        def renewals(link: SqliteConnection) -> list[Row]:
             link.raw.set_commit_hook(None)
             return link.query("SELECT renewals FROM nodes")
 
@@ -169,7 +169,7 @@ async def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: P
 async def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
 
-        def ran_out(_: Link) -> None:
+        def ran_out(_: SqliteConnection) -> None:
             raise StopIteration
 
         async with held_up(store):
@@ -270,7 +270,7 @@ async def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
         await store.add(crowd)
         for change in crowd[::50]:
             assert change.task is not None
-            assert await facts_of(store, change.task) == Facts(change.task, FRESH, change.put)
+            assert await facts_of(store, change.task) == Facts(change.task, NEW_TASK_STATUS, change.put)
         assert [each.event for each in await store.events(events)] == [change.events[0] for change in crowd]
         assert len(await claim_all(store)) == 1 + 300
         assert await store.check() == ()
@@ -294,7 +294,7 @@ async def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_canno
     async with new_store(tmp_path) as store:
         await store.put_record(Record("seat", "taken", "o", "{}"), replacing=None)
         tasks = [a_task(key=key) for key in ("a", None, "a", "b", None)]
-        seats = [(Writing(Record("seat", seat, "o", "{}")),) for seat in ("1", "2", "3", "taken", "2")]
+        seats = [(RecordWrite(Record("seat", seat, "o", "{}")),) for seat in ("1", "2", "3", "taken", "2")]
         async with held_up(store):
             asking = [
                 asyncio.create_task(store.add([a_new_task(task)._replace(attached=seat)]))
@@ -313,18 +313,18 @@ async def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_canno
 async def test_what_can_be_prepared_is_prepared_before_anybody_waits_for_the_file(tmp_path: Path) -> None:
     async with new_store(tmp_path) as store:
         seen: list[tuple[str, bool]] = []
-        link: list[Link] = []
+        link: list[SqliteConnection] = []
 
-        def prepare(given: Sequence[str]) -> Callable[[Link], None]:
+        def prepare(given: Sequence[str]) -> Callable[[SqliteConnection], None]:
             seen.append(("prepared", link[0].in_transaction))
             return lambda link: seen.append((",".join(given), link.in_transaction))
 
         await store._writer.submit(link.append)
         async with held_up(store):
-            asking = [asyncio.create_task(_shared(store, Share(prepare, (name,)))) for name in "abc"]
+            asking = [asyncio.create_task(_shared(store, BatchableWrite(prepare, (name,)))) for name in "abc"]
             await asked(store, len(asking))
         await asyncio.gather(*asking)
-        await _shared(store, Share(prepare, ("d",)))
+        await _shared(store, BatchableWrite(prepare, ("d",)))
         assert seen == [("prepared", False), ("a,b,c", True), ("prepared", False), ("d", True)]
 
 
@@ -332,13 +332,13 @@ async def test_what_cannot_be_prepared_harms_nobody_else(tmp_path: Path) -> None
     async with new_store(tmp_path) as store:
         written: list[str] = []
 
-        def prepare(given: Sequence[str]) -> Callable[[Link], None]:
+        def prepare(given: Sequence[str]) -> Callable[[SqliteConnection], None]:
             if "b" in given:
                 raise PlannedFailure
             return lambda _: written.extend(given)
 
         async with held_up(store):
-            asking = [asyncio.create_task(_shared(store, Share(prepare, (name,)))) for name in "abc"]
+            asking = [asyncio.create_task(_shared(store, BatchableWrite(prepare, (name,)))) for name in "abc"]
             await asked(store, len(asking))
         told = await asyncio.gather(*asking, return_exceptions=True)
         assert [type(each) for each in told] == [type(None), PlannedFailure, type(None)]
@@ -356,5 +356,5 @@ async def test_many_that_were_written_at_once_are_committed_before_others_come_a
         assert store.transactions == before + 3, "whoever held it up, thirty-two, and eight"
 
 
-async def _shared(store: SQLiteStore, share: Share) -> None:
+async def _shared(store: SQLiteStore, share: BatchableWrite) -> None:
     await store._writer.submit(share.write_alone, urgent=False, batchable=share)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
-from horae.targets.command.process import Order, _launch
+from horae.targets.command.process import LaunchRequest, _launch
 from horae.testing import RecordingInvocation
 from tests.unit.targets.command.scene import Watch, a_target, an_invocation, carried, shell, watched
 
@@ -189,7 +189,7 @@ def test_when_a_node_is_killed_nothing_that_it_started_lives_on(which: str, tmp_
 def test_a_node_that_dies_before_it_has_read_a_word_of_it_leaves_nothing_either(tmp_path: Path) -> None:
     spec = shell(DEAF_GROUP)
     own = str(tmp_path / "own")
-    order = Order("/bin/sh", spec["argv"], {}, directory=own, is_private=True, limits={}, grace=60, stdin=None)
+    order = LaunchRequest("/bin/sh", spec["argv"], {}, directory=own, is_private=True, limits={}, grace=60, stdin=None)
     channel, launcher = _launch(order)
     with launcher:
         assert launcher.stdout is not None

@@ -12,19 +12,19 @@ import pytest
 
 from horae.model.limits import LOG_LINES, RESULT_BYTES
 from horae.model.outcome import Succeeded
-from horae.targets.command.output import Hearing
-from horae.targets.command.plain_text import Veil, plain
+from horae.targets.command.output import OutputCollector
+from horae.targets.command.plain_text import OutputMask, strip_control_characters
 from horae.testing import RecordingInvocation
 from horae.testing.factories import a_task
 from tests.unit.targets.command.scene import carried, shell
 
 
-def a_hearing(secret: str = "", most: int = 65_536) -> tuple[Hearing, RecordingInvocation]:
+def a_hearing(secret: str = "", most: int = 65_536) -> tuple[OutputCollector, RecordingInvocation]:
     invocation = RecordingInvocation(a_task())
-    return Hearing(invocation, Veil([secret]), most), invocation
+    return OutputCollector(invocation, OutputMask([secret]), most), invocation
 
 
-def heard(*chunks: bytes, secret: str = "", most: int = 65_536) -> tuple[Hearing, RecordingInvocation]:
+def heard(*chunks: bytes, secret: str = "", most: int = 65_536) -> tuple[OutputCollector, RecordingInvocation]:
     hearing, invocation = a_hearing(secret, most)
     for chunk in chunks:
         hearing.output.feed(chunk)
@@ -84,7 +84,7 @@ async def test_a_result_of_bytes_that_are_no_text_fits() -> None:
     ],
 )
 def test_orders_to_a_terminal_are_taken_out(raw: str, shown: str) -> None:
-    assert plain(raw) == shown
+    assert strip_control_characters(raw) == shown
 
 
 def test_lines_are_put_together_from_pieces() -> None:

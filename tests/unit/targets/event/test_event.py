@@ -23,7 +23,7 @@ from horae.outgoing.signatures import new_secret, verify
 from horae.ports.target import Tools
 from horae.targets.event.kind import EVENT
 from horae.targets.event.refusals import CATALOGUE
-from horae.targets.event.spec import TOPIC
+from horae.targets.event.spec import DEFAULT_TOPIC
 from horae.targets.event.target import EventTarget
 from horae.testing import RecordingInvocation
 from horae.testing.contracts.targets.stage import KnownSecrets
@@ -60,7 +60,9 @@ class Scene:
 async def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
     scene = Scene({})
     outcome, invocation = await scene.carry(spec, payload)
-    assert outcome == Succeeded('{"delivered": 1, "to": {"process": 1}}', triggered_topic=spec.get("topic", TOPIC))
+    assert outcome == Succeeded(
+        '{"delivered": 1, "to": {"process": 1}}', triggered_topic=spec.get("topic", DEFAULT_TOPIC)
+    )
     ((topic, body),) = scene.published
     return topic, body, invocation
 
@@ -131,7 +133,9 @@ async def test_redis_is_told_too() -> None:
         scene = Scene({"redis": server.url, "channel": "due"})
         for _ in range(2):
             outcome, _ = await scene.carry({"say": "é"})
-            assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "redis": 1}}', triggered_topic="task.triggered")
+            assert outcome == Succeeded(
+                '{"delivered": 2, "to": {"process": 1, "redis": 1}}', triggered_topic="task.triggered"
+            )
         await scene.target.aclose()
         bodies = [json.loads(body) for channel, body in await server.heard(2) if channel == "due"]
     assert bodies == [dict(body) for _, body in scene.published]
@@ -170,7 +174,9 @@ async def test_a_webhook_is_posted_and_signed() -> None:
         scene = Scene({"webhook": endpoint.url, "webhook_secret": secret, "allow_networks": LOOPBACK})
         outcome, _ = await scene.carry({"say": "now"})
         await scene.target.aclose()
-    assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "webhook": 1}}', triggered_topic="task.triggered")
+    assert outcome == Succeeded(
+        '{"delivered": 2, "to": {"process": 1, "webhook": 1}}', triggered_topic="task.triggered"
+    )
     (headers,), (body,) = endpoint.headers, endpoint.bodies
     assert json.loads(body) == dict(scene.published[0][1])
     assert headers["content-type"] == "application/json"
@@ -202,7 +208,7 @@ def test_a_webhook_on_this_machine_is_refused_unless_the_operator_allows_it() ->
         ({"to": "x"}, "event_unknown_key"),
         ({"topic": ""}, "event_topic"),
         ({"topic": "two words"}, "event_topic"),
-        *(({"topic": kind.value}, "event_topic_reserved") for kind in EventKind if kind != TOPIC),
+        *(({"topic": kind.value}, "event_topic_reserved") for kind in EventKind if kind != DEFAULT_TOPIC),
         ({"topic": "task.of.mine"}, "event_topic_reserved"),
         ({"topic": "task.triggered.twice"}, "event_topic_reserved"),
         ({"topic": "Run.Failed"}, "event_topic_reserved"),

@@ -11,9 +11,9 @@ import pytest
 
 from horae.model.limits import ERROR_CHARACTERS, RESULT_BYTES
 from horae.model.outcome import Failed, Succeeded, TimedOut, Waiting
-from horae.model.policy import LONGEST_BACKOFF
+from horae.model.policy import MAX_BACKOFF
 from horae.model.reason import Reason
-from horae.targets.http.retry_after import retry_after
+from horae.targets.http.retry_after import parse_retry_after
 from tests.unit.outgoing.servers import answering, saying, silence
 from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, called
 from tests.unit.targets.invocations import NOON
@@ -112,7 +112,7 @@ async def test_an_endpoint_may_say_when(status: int) -> None:
         ("120", timedelta(seconds=120)),
         (" 7 ", timedelta(seconds=7)),
         ("0", timedelta(seconds=1)),
-        ("9" * 500, LONGEST_BACKOFF),
+        ("9" * 500, MAX_BACKOFF),
         ("-5", None),
         ("1.5", None),
         ("soon", None),
@@ -122,12 +122,12 @@ async def test_an_endpoint_may_say_when(status: int) -> None:
         (format_datetime(NOON - timedelta(days=3), usegmt=True), timedelta(seconds=1)),
         ("Sunday, 01-Mar-26 12:01:00 GMT", timedelta(minutes=1)),
         ("Sun Mar  1 12:01:00 2026", timedelta(minutes=1)),
-        (format_datetime(datetime(9999, 12, 31, tzinfo=UTC)), LONGEST_BACKOFF),
+        (format_datetime(datetime(9999, 12, 31, tzinfo=UTC)), MAX_BACKOFF),
         ("Sun, 01 Mar 99999 12:00:00 GMT", None),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str | None, wait: timedelta | None) -> None:
-    assert retry_after(header, NOON) == wait
+    assert parse_retry_after(header, NOON) == wait
 
 
 async def test_a_redirect_that_is_not_followed_names_its_host_alone() -> None:

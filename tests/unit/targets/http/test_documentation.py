@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from horae.clock import SystemClock
-from horae.outgoing.signatures import signed
+from horae.outgoing.signatures import sign_message
 from horae.targets import setting_names
 from horae.targets.http import spec
 from horae.targets.http.kind import HTTP
@@ -31,10 +31,10 @@ def test_the_example_of_a_receiver_accepts_what_is_signed_and_nothing_else() -> 
     scope: dict[str, Any] = {}
     exec(block("python"), scope)  # noqa: S102 - it is our own page
     now = SystemClock().now()
-    headers = dict(signed(scope["SECRETS"], "occ_1", now, b"{}"))
+    headers = dict(sign_message(scope["SECRETS"], "occ_1", now, b"{}"))
     assert scope["accept"](headers, b"{}")
     assert not scope["accept"](headers, b"{ }")
-    assert not scope["accept"](dict(signed(scope["SECRETS"], "occ_1", now - timedelta(hours=1), b"{}")), b"{}")
+    assert not scope["accept"](dict(sign_message(scope["SECRETS"], "occ_1", now - timedelta(hours=1), b"{}")), b"{}")
 
 
 def test_every_key_and_every_setting_is_in_a_table() -> None:

@@ -13,7 +13,7 @@ from ....model.refusals import refuse
 from ..context import Context
 from .build import converter_for
 from .converter import MISSING, Converter, Mismatch, UnknownArgument, UnsupportedError, type_name
-from .structures import Part, read_parts
+from .structures import FieldConverter, read_fields
 
 _CONTEXT_NAMES: Final = frozenset({"ctx", "context"})
 _EMPTY_PAYLOADS: Final = frozenset({"{}", "null", ""})
@@ -22,7 +22,7 @@ _EMPTY_PAYLOADS: Final = frozenset({"{}", "null", ""})
 class Binding(NamedTuple):
     """Converters of the arguments, `rest` of `**kwargs`; `needs_nothing` means that no argument is required."""
 
-    fields: Mapping[str, Part]
+    fields: Mapping[str, FieldConverter]
     positional_only: tuple[Parameter, ...]
     rest: Converter | None
     context: str | None
@@ -31,8 +31,8 @@ class Binding(NamedTuple):
     def read(self, payload: str) -> dict[str, Any]:
         """Return the arguments by name; raises `Mismatch`."""
         if payload in _EMPTY_PAYLOADS:
-            return {} if self.needs_nothing else read_parts(self.fields, {}, self.rest)
-        return read_parts(self.fields, _object(payload), self.rest)
+            return {} if self.needs_nothing else read_fields(self.fields, {}, self.rest)
+        return read_fields(self.fields, _object(payload), self.rest)
 
     def adapt(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap the function so that all arguments can be passed by name."""
@@ -78,11 +78,11 @@ def bind(name: str, call: Callable[..., Any]) -> Binding:
     )
 
 
-def _part(function: str, parameter: Parameter, hint: Any) -> Part | None:
+def _part(function: str, parameter: Parameter, hint: Any) -> FieldConverter | None:
     """Return the converter of a parameter; None if JSON cannot hold its type and it has a default to keep."""
     required = parameter.default is Parameter.empty
     try:
-        return Part(converter_for(hint), required)
+        return FieldConverter(converter_for(hint), required)
     except UnsupportedError as error:
         if not required:
             return None
@@ -125,17 +125,17 @@ def _hint(owner: Any, annotation: Any) -> Any:
         return annotation
 
 
-def told(mismatch: Mismatch, function: str) -> str:
+def describe_mismatch(mismatch: Mismatch, function: str) -> str:
     """Describe a mismatch in one sentence: the argument, the value, and the expected type."""
     argument = f"argument '{mismatch.path}' of {function}"
     if mismatch.value is MISSING:
         return f"{argument} is missing; wanted: {mismatch.expected}"
     if isinstance(mismatch, UnknownArgument):
         return f"{argument} is not known; its arguments are: {mismatch.known or 'none'}"
-    return f"{argument} cannot be {shown(mismatch.value)}; wanted: {mismatch.expected}"
+    return f"{argument} cannot be {describe_value(mismatch.value)}; wanted: {mismatch.expected}"
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     if value is MISSING:
         return repr(value)
     text = repr(value)

@@ -10,7 +10,7 @@ from .choices import enumeration, literal, union
 from .containers import container
 from .converter import Converter, UnsupportedError, type_name
 from .scalars import SCALARS
-from .structures import Known, structure
+from .structures import BuiltConverters, structure
 
 
 def converter_for(annotation: Any) -> Converter:
@@ -20,7 +20,7 @@ def converter_for(annotation: Any) -> Converter:
 
 class _Builder:
     def __init__(self) -> None:
-        self._structures: Known = {}
+        self._structures: BuiltConverters = {}
 
     def build(self, annotation: Any) -> Converter:
         try:

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from .converter import Build, Converter, Mismatch
-from .encode import compact, plain
+from .encode import dump_compact, to_jsonable
 from .scalars import FLOAT, INTEGER
 
 
@@ -37,21 +37,21 @@ def _accepted_types(members: list[Converter]) -> frozenset[str] | None:
 
 def literal(values: tuple[Any, ...]) -> Converter:
     # Keyed by JSON text, because 1, 1.0 and True are equal in Python.
-    by_text = {compact(plain(value)): value for value in values}
+    by_text = {dump_compact(to_jsonable(value)): value for value in values}
     return _one_of("one of " + ", ".join(by_text), by_text)
 
 
 def enumeration(kind: type[Enum]) -> Converter:
     """Find a member by its value, else by its name."""
-    by_name = {compact(name): member for name, member in kind.__members__.items()}
-    by_value = {compact(plain(member)): member for member in kind}
+    by_name = {dump_compact(name): member for name, member in kind.__members__.items()}
+    by_value = {dump_compact(to_jsonable(member)): member for member in kind}
     return _one_of(f"{kind.__name__}: one of " + ", ".join(by_value), by_name | by_value)
 
 
 def _one_of(wanted: str, by_text: dict[str, Any]) -> Converter:
     def read(value: Any) -> Any:
         try:
-            return by_text[compact(value)]
+            return by_text[dump_compact(value)]
         except (KeyError, ValueError):
             raise Mismatch(wanted, value) from None
 

@@ -26,7 +26,7 @@ class UnencodableError(ValueError):
     """A value that has no JSON form."""
 
 
-def compact(value: Any) -> str:
+def dump_compact(value: Any) -> str:
     """Dump a JSON value compactly; a lone surrogate, which no store accepts, stays an escape."""
     text = _DUMP(value)
     return text if text.isascii() or _is_encodable(text) else _DUMP_ASCII(value)
@@ -43,7 +43,7 @@ def _is_encodable(text: str) -> bool:
 def encode_arguments(arguments: Mapping[str, object]) -> str:
     """Encode arguments as a payload; raises a refusal for values without a JSON form, and for a payload too large."""
     try:
-        text = compact(plain(dict(arguments)))
+        text = dump_compact(to_jsonable(dict(arguments)))
     except ValueError as error:  # also an integer with more digits than Python formats
         raise refuse("bad_payload", value=error) from None
     except RecursionError:
@@ -61,9 +61,9 @@ def encode_result(result: object) -> str | None:
     if isinstance(result, str):
         return _encode_shortened(str(result[: RESULT_BYTES + 1]))
     try:
-        text = compact(plain(result, otherwise=_fallback_text))
+        text = dump_compact(to_jsonable(result, otherwise=_fallback_text))
     except BaseException as error:  # noqa: BLE001 - a foreign __repr__ or property may raise anything, SystemExit too
-        text = compact(f"<{type(result).__name__} that cannot be shown: {type(error).__name__}>")
+        text = dump_compact(f"<{type(result).__name__} that cannot be shown: {type(error).__name__}>")
     # Cut before encoding to bytes, so that a huge text is not copied.
     text = text[: RESULT_BYTES + 1]
     return text if len(text.encode()) <= RESULT_BYTES else _encode_shortened(text)
@@ -71,10 +71,10 @@ def encode_result(result: object) -> str | None:
 
 def _encode_shortened(text: str) -> str:
     """Encode as a JSON string within the size limit, with an ellipsis where it was cut."""
-    encoded, keep = compact(text), len(text)
+    encoded, keep = dump_compact(text), len(text)
     while (size := len(encoded.encode())) > RESULT_BYTES:
         keep = min(keep - 1, keep * RESULT_BYTES // size)
-        encoded = compact(text[:keep] + "…")
+        encoded = dump_compact(text[:keep] + "…")
     return encoded
 
 
@@ -86,19 +86,19 @@ def _fallback_text(value: object) -> Any:
     return value.isoformat() if isinstance(value, datetime) else repr(value)
 
 
-def plain(value: Any, otherwise: Callable[[object], Any] = _raise_unencodable) -> Any:
+def to_jsonable(value: Any, otherwise: Callable[[object], Any] = _raise_unencodable) -> Any:
     """Convert to dictionaries, lists, strings, numbers, booleans and None; `otherwise` converts values without JSON form."""
     if value.__class__ in _JSON_SCALARS:
         return value
     match value:
         case Enum():
-            return plain(value.value, otherwise)
+            return to_jsonable(value.value, otherwise)
         case Mapping():
-            return {_encode_key(key, otherwise): plain(each, otherwise) for key, each in value.items()}
+            return {_encode_key(key, otherwise): to_jsonable(each, otherwise) for key, each in value.items()}
         case set() | frozenset():
-            return sorted((plain(each, otherwise) for each in value), key=compact)
+            return sorted((to_jsonable(each, otherwise) for each in value), key=dump_compact)
         case list() | tuple() if not hasattr(value, "_fields"):
-            return [plain(each, otherwise) for each in value]
+            return [to_jsonable(each, otherwise) for each in value]
         case _:
             return _encode_scalar(value, otherwise)
 
@@ -134,11 +134,11 @@ def _encode_structure(value: Any, otherwise: Callable[[object], Any]) -> Any:
 
 
 def _encode_fields(value: object, names: Iterable[str], otherwise: Callable[[object], Any]) -> dict[str, Any]:
-    return {name: plain(getattr(value, name), otherwise) for name in names}
+    return {name: to_jsonable(getattr(value, name), otherwise) for name in names}
 
 
 def _encode_key(key: object, otherwise: Callable[[object], Any]) -> str:
-    text = plain(key, otherwise)
+    text = to_jsonable(key, otherwise)
     if isinstance(text, str):
         return text
-    return compact(text) if text is None or isinstance(text, int | float) else str(otherwise(key))
+    return dump_compact(text) if text is None or isinstance(text, int | float) else str(otherwise(key))

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple, NotRequired, Required, TypeAlias, get_origin
 from .converter import MISSING, Build, Converter, Mismatch, UnknownArgument, UnsupportedError
 
 
-class Part(NamedTuple):
+class FieldConverter(NamedTuple):
     converter: Converter
     required: bool
 
 
-def read_parts(parts: Mapping[str, Part], given: Mapping[str, Any], rest: Converter | None = None) -> dict[str, Any]:
+def read_fields(
+    parts: Mapping[str, FieldConverter], given: Mapping[str, Any], rest: Converter | None = None
+) -> dict[str, Any]:
     """Convert each field; `rest` converts unknown names, which raise `UnknownArgument` without it."""
     values = {}
     for name, part in parts.items():
@@ -40,11 +42,11 @@ def _read_part(name: str, converter: Converter, value: Any) -> Any:
         raise mismatch.prepend_path(name) from None
 
 
-Known: TypeAlias = dict[Any, Converter]
+BuiltConverters: TypeAlias = dict[Any, Converter]
 """Converters built or being built, by type: a recursive type finds itself here."""
 
 
-def structure(kind: Any, build: Build, known: Known) -> Converter | None:
+def structure(kind: Any, build: Build, known: BuiltConverters) -> Converter | None:
     """Return the converter of a type with fields; None for any other annotation."""
     if not isinstance(kind, type):
         return None
@@ -61,16 +63,16 @@ def structure(kind: Any, build: Build, known: Known) -> Converter | None:
 
 def _object(
     kind: type,
-    fields_of: Callable[[Any, Build], Mapping[str, Part]],
+    fields_of: Callable[[Any, Build], Mapping[str, FieldConverter]],
     construct: Callable[..., Any],
-    builder: tuple[Build, Known],
+    builder: tuple[Build, BuiltConverters],
 ) -> Converter:
-    parts: dict[str, Part] = {}
+    parts: dict[str, FieldConverter] = {}
 
     def read(value: Any) -> Any:
         if value.__class__ is not dict:
             raise Mismatch(kind.__name__, value)
-        values = read_parts(parts, value)
+        values = read_fields(parts, value)
         try:
             return construct(**values)
         except (ValueError, TypeError) as error:  # raised by its __post_init__
@@ -85,10 +87,10 @@ def _object(
     return converter
 
 
-def _fields_of(kind: Any, build: Build) -> dict[str, Part]:
+def _fields_of(kind: Any, build: Build) -> dict[str, FieldConverter]:
     hints = get_type_hints(kind, include_extras=True)
     return {
-        name: Part(build(_without_init_var(hints.get(name, Any))), parameter.default is Parameter.empty)
+        name: FieldConverter(build(_without_init_var(hints.get(name, Any))), parameter.default is Parameter.empty)
         for name, parameter in signature(kind).parameters.items()
     }
 
@@ -97,9 +99,9 @@ def _without_init_var(hint: Any) -> Any:
     return hint.type if isinstance(hint, InitVar) else hint
 
 
-def _keys_of(kind: Any, build: Build) -> dict[str, Part]:
+def _keys_of(kind: Any, build: Build) -> dict[str, FieldConverter]:
     return {
-        name: Part(build(hint), _is_required(kind, name, hint))
+        name: FieldConverter(build(hint), _is_required(kind, name, hint))
         for name, hint in get_type_hints(kind, include_extras=True).items()
     }
 

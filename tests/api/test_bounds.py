@@ -17,7 +17,7 @@ _HALF = (
 
 async def test_a_body_that_never_ends_is_cut_off_and_who_listens_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is on what comes in: a stream goes on for as long as there is something to say."""
-    monkeypatch.setattr(http_protocol, "LONGEST_BODY", 0.2)
+    monkeypatch.setattr(http_protocol, "BODY_TIMEOUT", 0.2)
 
     async with served() as api:
         headers = {"Authorization": f"Bearer {api.tokens['ada']}", "Accept": "application/x-ndjson"}

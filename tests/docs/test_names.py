@@ -20,7 +20,7 @@ LIBRARY = text_of("python.md") + text_of("testing.md")
 INSIDE = frozenset(
     {
         # what the parts of an app say to each other, or to tests of Horae itself
-        (AppLifespan, "begin"), (AppLifespan, "end"), (AppLifespan, "crash"), (AppLifespan, "surround"), (AppLifespan, "engine"),
+        (AppLifespan, "begin"), (AppLifespan, "end"), (AppLifespan, "crash"), (AppLifespan, "use_environment"), (AppLifespan, "engine"),
         (Horae, "argument_names"), (Horae, "run_id_of"), (Horae, "wait_for"),
         (TimeTravel, "store"), (TimeTravel, "settings"), (TimeTravel, "home"), (TimeTravel, "is_gone"),
         (TimeTravel, "functions"), (TimeTravel, "store_url"), (TimeTravel, "key_url"), (TimeTravel, "opened"),

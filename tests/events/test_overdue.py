@@ -89,13 +89,13 @@ async def test_who_waits_by_the_rules_is_not_late_but_who_waits_for_a_node_is() 
     async with scene() as on:
         for stand, lane in ((EntryState.HELD, None), (EntryState.PARKED, "narrow"), (EntryState.ASLEEP, None)):
             task = a_task(lane=lane)
-            await on.service.store.add([a_new_task(task, entries=[an_entry(task, stand=stand, lane=lane)])])
+            await on.service.store.add([a_new_task(task, entries=[an_entry(task, state=stand, lane=lane)])])
         for kind in (EntryKind.RESUME, EntryKind.DEADLINE):
             task = a_task()
             other = an_extra_entry(task, kind=kind, slot=kind.value)
             await on.service.store.add([a_new_task(task, entries=[other])])
         stranded = a_task()
-        door = an_entry(stranded, stand=EntryState.PARKED, lane=route_of(stranded.target))
+        door = an_entry(stranded, state=EntryState.PARKED, lane=route_of(stranded.target))
         await on.service.store.add([a_new_task(stranded, entries=[door])])
         on.clock.move(2 * GRACE)
         await on.overdue.step()

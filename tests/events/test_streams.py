@@ -240,7 +240,7 @@ async def _all(reader: Reader) -> AsyncIterator[Frame]:
 
 
 async def test_a_quiet_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_streams, "HEARTBEAT", 0.0)
+    monkeypatch.setattr(event_streams, "HEARTBEAT_SECONDS", 0.0)
 
     async with served() as api, reading(api) as reader:
         async with asyncio.timeout(SECONDS):
@@ -248,8 +248,8 @@ async def test_a_quiet_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_who_takes_nothing_at_all_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_streams, "STUCK", 1.0)
-    monkeypatch.setattr(tails, "MOST_BEHIND", 10**9)
+    monkeypatch.setattr(event_streams, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(tails, "MAX_EVENTS_BEHIND", 10**9)
     async with asyncio.timeout(SECONDS), served() as api, slow_session() as session:
         task = await added(api.service.store)
         slow = Api(api.base, api.app, api.service, session, api.tokens)

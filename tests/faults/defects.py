@@ -92,7 +92,7 @@ Defect = tuple[object, str, Callable[..., Any] | property]
 DEFECTS: Final[dict[str, Defect]] = {
     "the claim forgets the next occurrence": (dispatcher, "fire", _fire_forgets_the_next),
     "the claim leaves the entry": (dispatcher, "fire", _fire_again),
-    "the claim comes early": (dispatcher, "Claimant", _EarlyClaimant),
+    "the claim comes early": (dispatcher, "ClaimContext", _EarlyClaimant),
     "the settlement drops the next occurrence": (settler, "settle", _settle_drops_the_next),
     "the recovery forgets the retry": (keeper, "recover", _recover_forgets_the_retry),
     "the recovery gives no reason": (keeper, "recover", _recover_in_silence),

@@ -127,8 +127,8 @@ def test_what_sqlite_says_of_it(error: apsw.Error, told: type[StoreError]) -> No
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the seconds in between had passed."""
-    monkeypatch.setattr(trying, "GOOD_FOR", 0.0)
-    monkeypatch.setattr(trying, "AGAIN_AFTER", 0.0)
+    monkeypatch.setattr(trying, "VALID_SECONDS", 0.0)
+    monkeypatch.setattr(trying, "RETRY_SECONDS", 0.0)
 
 
 async def readyz(api: Api, spoken: str = "en") -> tuple[int, dict[str, Any]]:

@@ -52,13 +52,13 @@ class Defect(NamedTuple):
 
 def _overlap_ignored(patch: pytest.MonkeyPatch) -> None:
     for module in (fire, occurrence):
-        patch.setattr(module, "in_the_way", lambda _facts, _entry: False)
+        patch.setattr(module, "must_wait", lambda _facts, _entry: False)
 
 
 def _lanes_not_counted(patch: pytest.MonkeyPatch) -> None:
     for module in (fire, occurrence):
         patch.setattr(module, "full_lane", lambda _facts: None)
-    patch.setattr(fire, "ordinary_claim", lambda *_: None)
+    patch.setattr(fire, "fast_claim", lambda *_: None)
 
 
 def _token_not_checked(patch: pytest.MonkeyPatch) -> None:
@@ -108,8 +108,8 @@ def _recovered_while_alive(patch: pytest.MonkeyPatch) -> None:
 
 
 def _works_on_without_a_lease(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Lease, "held", True)
-    patch.setattr(Lease, "left", 1e9)
+    patch.setattr(Lease, "is_held", True)
+    patch.setattr(Lease, "seconds_left", 1e9)
 
 
 def _new_key_for_each_attempt(patch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def _pause_ignored(patch: pytest.MonkeyPatch) -> None:
     pause = control.pause
     patch.setattr(control, "pause", lambda facts, now, **how: pause(facts, now, **how)._replace(put=()))
     patch.setattr(fire, "_may_run", lambda _facts, _entry: True)
-    patch.setattr(fire, "ordinary_claim", lambda *_: None)
+    patch.setattr(fire, "fast_claim", lambda *_: None)
 
 
 def _at_most_once_tried_again(patch: pytest.MonkeyPatch) -> None:
@@ -206,11 +206,11 @@ def _tells_each_time(patch: pytest.MonkeyPatch) -> None:
         failing = failure_notices.is_failing(task, standing)
         return (Event(EventKind.TASK_FAILING, now, task.owner, task.id),) if failing else ()
 
-    patch.setattr(occurrence_end, "noticed", noticed)
+    patch.setattr(occurrence_end, "failure_events", noticed)
 
 
 def _repeats_for_ever(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(BacklogAccount, "counted", lambda self, _given, _planned: self.standing)
+    patch.setattr(BacklogAccount, "status_after", lambda self, _given, _planned: self.status)
 
 
 def _the_newest_is_merged_too(patch: pytest.MonkeyPatch) -> None:
@@ -259,7 +259,7 @@ def _anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
     def open_to_all(self: Data, task_id: str, _owner: str | None = None, *, lanes: bool = True) -> Facts | None:
         return facts(self, task_id, None, lanes=lanes)
 
-    patch.setattr(Data, "facts", open_to_all)
+    patch.setattr(Data, "build_facts", open_to_all)
 
 
 def _lists_show_everything(patch: pytest.MonkeyPatch) -> None:
@@ -272,7 +272,7 @@ def _lists_show_everything(patch: pytest.MonkeyPatch) -> None:
 
 
 def _errors_of_any_length(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(verdict, "shortened", lambda text, _most: text)
+    patch.setattr(verdict, "shorten", lambda text, _most: text)
 
 
 def _room_is_not_looked_at(patch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from .missed import CatchUpPlan, Occurrence, Skips
 
 
 class BacklogAccount(NamedTuple):
-    """Backlog after requested skips: `skips` are the skipped spans, `left` is the rest, `standing` has the skips still open."""
+    """Backlog after requested skips: `skips` are the skipped spans, `rest` is what remains, `status` has the skips still open."""
 
     backlog: DueBacklog
     rest: DueBacklog | None

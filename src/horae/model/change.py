@@ -21,9 +21,9 @@ from .task import Task, TaskStatus
 class Facts(NamedTuple):
     """Current state of one task: `entries` are all its agenda entries, `live` its runs that have not ended.
 
-    `lanes` are the lanes in which a run of the task takes a slot. `barred` is the reason why its owner or its lane is blocked,
-    None when it is not. `made` are ids of runs that the ledger holds already: a store that meets one of them in a change
-    calls the decision again with it, so that no run is inserted twice.
+    `lanes` are the lanes in which a run of the task takes a slot. `block_reason` says why its owner or lane is
+    blocked, None when it is not. `existing_run_ids` are runs that the ledger holds already: a store that meets one of them
+    in a change calls the decision again with it, so that no run is inserted twice.
     """
 
     task: Task
@@ -38,11 +38,11 @@ class Facts(NamedTuple):
 class Change(NamedTuple):
     """Writes of one decision, applied in one transaction or not at all.
 
-    task       its definition, created or edited              standing   its new status
-    born       new runs: started, or created as skipped       moved      live runs with their new state, result, end
-    cancelled  live runs that are asked to end, and why       put        agenda entries to insert or replace, by slot
-    dropped    slots to remove from the agenda                events     events to publish, in this order
-    deleted    the task is removed with its history           beside     attached records, written with the change
+    task       its definition, created or edited              status         its new status
+    new_runs   started, or created as skipped                 updated_runs   live runs with new state, result or end
+    cancelled  live runs that are asked to end, and why       put            agenda entries to insert or replace, by slot
+    dropped    slots to remove from the agenda                events         events to publish, in this order
+    deleted    the task is removed with its history           attached       records, written with the change
 
     A new live run takes a slot in each of its lanes, and a run that ends frees them. For every freed lane slot the
     store makes the first parked entry of that lane (in the order of claims) claimable again.

@@ -94,8 +94,8 @@ async def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more
 ) -> None:
     await _make(cli, 25)
     # The server of these tests lives in this process.
-    monkeypatch.setattr(lookup, "COUNTED_UP_TO", 10)
-    monkeypatch.setattr(lookup, "LARGEST_PAGE", 10)
+    monkeypatch.setattr(lookup, "MAX_COUNTED", 10)
+    monkeypatch.setattr(lookup, "MAX_PAGE_SIZE", 10)
     asked = cli("rm", "--text", "task")
     assert asked.code != 0
     assert "10+" in asked.err

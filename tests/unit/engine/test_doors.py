@@ -257,7 +257,7 @@ async def test_a_full_lane_is_no_door(clock: VirtualClock) -> None:
     tasks = [await add(store, NOON + SECOND, clock.now(), lane="press") for _ in range(2)]
     await engine.start()
     await clock.pause(5)
-    stands = [entry.stand for task in tasks for entry in (await _entries(store, task.id))]
+    stands = [entry.state for task in tasks for entry in (await _entries(store, task.id))]
     assert (stands, told) == ([EntryState.PARKED], [])
     engine.kill()
 

@@ -255,7 +255,7 @@ async def test_a_start_that_fails_can_be_tried_again(clock: VirtualClock) -> Non
 
 @pytest.mark.parametrize(
     ("actor", "call"),
-    [("dispatcher", "claim_due"), ("keeper", "extend"), ("releaser", "release"), ("janitor", "recall")],
+    [("dispatcher", "claim_due"), ("keeper", "extend"), ("releaser", "release"), ("janitor", "read_metadata")],
 )
 async def test_no_actor_dies_in_silence(
     clock: VirtualClock, actor: str, call: str, caplog: pytest.LogCaptureFixture

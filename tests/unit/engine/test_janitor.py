@@ -63,7 +63,7 @@ async def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failure
     old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(3 * BATCH_SIZE)]
     await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
     store.fail_before("trim")
-    store.fail_before("recall")
+    store.fail_before("read_metadata")
     janitor = a_janitor(store, clock)
     actor = asyncio.ensure_future(janitor.run())
     await clock.pause(3 * DAY.total_seconds())

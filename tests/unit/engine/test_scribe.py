@@ -103,7 +103,7 @@ async def test_what_the_store_could_not_take_is_written_later(clock: VirtualCloc
 
 
 async def test_what_waits_is_bounded_and_the_newest_stay(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scribe_module, "MOST_PENDING", 10)
+    monkeypatch.setattr(scribe_module, "MAX_PENDING", 10)
 
     store = Door()
     scribe = await a_scribe(store, clock)

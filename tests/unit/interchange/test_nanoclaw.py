@@ -88,7 +88,7 @@ def test_the_history_is_in_order_and_a_run_began_before_it_was_logged(tmp_path: 
 
 
 def test_of_a_long_history_the_newest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nanoclaw, "MOST_RUNS", 2)
+    monkeypatch.setattr(nanoclaw, "MAX_RUNS", 2)
     runs = tuple({**RUN, "run_at": f"2026-02-{day}T01:00:00Z", "result": str(day)} for day in (12, 14, 10, 13))
     harvest = nanoclaw.read(made(tmp_path, TASK, runs=runs, groups=(GROUP,)), zone=SHANGHAI)
     assert [past.result for past in harvest.past_runs] == ["13", "14"]
@@ -311,7 +311,7 @@ def test_a_table_that_computes_without_end_is_given_up(tmp_path: Path) -> None:
 
 
 def test_too_many_tasks_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nanoclaw, "MOST_TASKS", 2)
+    monkeypatch.setattr(nanoclaw, "MAX_TASKS", 2)
     path = made(tmp_path, *({**TASK, "id": str(number)} for number in range(3)))
     with pytest.raises(Refusal) as refused:
         nanoclaw.read(path, zone=SHANGHAI)

@@ -322,7 +322,7 @@ def test_a_failure_is_no_death() -> None:
 
 def test_dying_alone_is_quarantine() -> None:
     world = going()
-    world.fail(died_alone=True)
+    world.fail(died_isolated=True)
     assert world.ledger == ["13:00 failed quarantined"]
     assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.QUARANTINED)
     assert world.agenda == []
@@ -341,7 +341,7 @@ def test_so_are_five_deaths_wherever_it_went() -> None:
 
 def test_what_waits_for_a_poisonous_run_is_recorded_as_such() -> None:
     world = going(overlap="queue").claim_at(hour(14))
-    world.fail(died_alone=True)
+    world.fail(died_isolated=True)
     assert world.ledger == ["13:00 failed quarantined", "14:00 skipped quarantined"]
 
 
@@ -350,7 +350,7 @@ def test_what_is_over_is_not_quarantined() -> None:
     world.settle()
     world.later(MINUTE).run_now()
     world.claim_all()
-    world.fail(died_alone=True)
+    world.fail(died_isolated=True)
     assert world.state is TaskState.COMPLETED
 
 

@@ -54,7 +54,7 @@ class Mortal(MemoryStore):
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(digest, "PAGE", 3)
+    monkeypatch.setattr(digest, "PAGE_SIZE", 3)
 
 
 async def a_source() -> NamedStore:

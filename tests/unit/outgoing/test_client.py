@@ -102,14 +102,14 @@ async def test_compressed_answers_are_read(encoding: str, body: bytes) -> None:
 async def test_a_body_of_exactly_the_bound_is_whole_and_one_byte_more_is_cut() -> None:
     for body, cut in ((b"12345678", False), (b"123456789", True)):
         for encoding, sent in (("", body), ("gzip", gzip.compress(body))):
-            reply = await reply_to(answering(body=sent, headers=(("Content-Encoding", encoding),)), most=8)
+            reply = await reply_to(answering(body=sent, headers=(("Content-Encoding", encoding),)), max_body_bytes=8)
             assert isinstance(reply, Response)
             assert (reply.body, reply.truncated) == (b"12345678", cut)
 
 
 @pytest.mark.parametrize(("encoding", "bomb"), [("gzip", GZIP_BOMB), ("deflate", zlib.compress(bytes(50_000_000)))])
 async def test_a_bomb_is_cut_at_the_bound(encoding: str, bomb: bytes) -> None:
-    reply = await reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), most=1000)
+    reply = await reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), max_body_bytes=1000)
     assert isinstance(reply, Response)
     assert (reply.body, reply.truncated) == (bytes(1000), True)
 
@@ -131,7 +131,7 @@ def test_a_bomb_never_unfolds_in_memory() -> None:
 )
 async def test_an_endless_body_is_cut_at_the_bound_and_the_connection_is_closed(head: bytes, piece: bytes) -> None:
     async with wire(endlessly(head, piece)) as server, a_client() as client:
-        reply = await client.send(a_request(server.url(), most=100_000))
+        reply = await client.send(a_request(server.url(), max_body_bytes=100_000))
         await server.gone.wait()
     assert isinstance(reply, Response)
     assert reply.truncated
@@ -150,7 +150,7 @@ async def halfway(writer: asyncio.StreamWriter) -> None:
 
 @pytest.mark.parametrize("speak", [silence, slowly, halfway, endlessly(b"", b"HTTP/1.1 100 Continue\r\n\r\n")])
 async def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
-    assert trouble(await reply_to(speak, within=0.2)) is FailureKind.TIMEOUT
+    assert trouble(await reply_to(speak, timeout=0.2)) is FailureKind.TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ async def test_a_cancelled_request_closes_its_connection() -> None:
         ) as server,
         a_client() as client,
     ):
-        request = a_request(server.url(), most=1 << 40)
+        request = a_request(server.url(), max_body_bytes=1 << 40)
         sending = asyncio.create_task(client.send(request))
         await server.arrived.wait()
         sending.cancel()

@@ -98,7 +98,7 @@ def facts(
     standing: TaskStatus = NEW_TASK_STATUS, *, stand: EntryState = EntryState.TIMED, lane: str | None = None
 ) -> Facts:
     task = a_task()
-    return Facts(task, standing, (an_entry(task, stand=stand, lane=lane),))
+    return Facts(task, standing, (an_entry(task, state=stand, lane=lane),))
 
 
 def paused(cause: PauseCause) -> TaskStatus:

@@ -348,7 +348,7 @@ async def test_an_admin_cannot_name_an_owner_that_nobody_can_be(owner: str) -> N
 
 
 async def test_an_owner_has_so_many_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "MOST_SECRETS", 3)
+    monkeypatch.setattr(secrets, "MAX_SECRETS", 3)
 
     desk = Desk()
     for number in range(3):

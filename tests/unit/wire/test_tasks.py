@@ -270,7 +270,7 @@ def test_a_task_tells_how_it_stands() -> None:
         last_result="done",
         pause=Pause(NOON, PauseCause.REQUESTED, "holiday", NOON + HOUR),
     )
-    told = task_json(Facts(task, standing, (an_entry(task, stand=EntryState.ASLEEP),)))
+    told = task_json(Facts(task, standing, (an_entry(task, state=EntryState.ASLEEP),)))
     assert (told["state"], told["counted"], told["failures"], told["skips_left"]) == ("paused", 3, 2, 1)
     assert told["pause"] == {
         "since": "2026-03-01T12:00:00.000Z",
@@ -299,7 +299,7 @@ def test_a_task_tells_how_it_stands() -> None:
 )
 def test_what_it_waits_for_is_told(stand: EntryState, lane: str | None, waits: str | None) -> None:
     task = a_task()
-    assert waiting_for(Facts(task, NEW_TASK_STATUS, (an_entry(task, stand=stand, lane=lane),))) == waits
+    assert waiting_for(Facts(task, NEW_TASK_STATUS, (an_entry(task, state=stand, lane=lane),))) == waits
 
 
 def test_the_end_of_a_pause_or_a_deadline_is_no_run() -> None:

@@ -54,7 +54,7 @@ def _odd_ones() -> list[Change]:
     pause = Pause(NOON, note="旧", until=NOON + DAY)
     standing = TaskStatus(TaskState.PAUSED, 3, 2, 1, NOON, '"last"', pause, Reason.PAUSED)
     asleep = an_entry(
-        paused, due=NOON + HOUR, stand=EntryState.ASLEEP, span=Span(NOON, NOON + HOUR, 2), through=NOON + DAY
+        paused, due=NOON + HOUR, state=EntryState.ASLEEP, span=Span(NOON, NOON + HOUR, 2), through=NOON + DAY
     )
     ended = an_ended_run(
         paused, planned=NOON - HOUR, result_json='"漢"', deadline=NOON, forgiven=1, deaths=1, alone=True

@@ -174,7 +174,7 @@ class ClaimingContract(Contract):
         for stand in (EntryState.ASLEEP, EntryState.HELD, EntryState.PARKED):
             task = a_task()
             lane = "press" if stand is EntryState.PARKED else None
-            await store.add([a_new_task(task, entries=[an_entry(task, stand=stand, lane=lane)])])
+            await store.add([a_new_task(task, entries=[an_entry(task, state=stand, lane=lane)])])
         slice_ = await claim(store, NOON + HOUR)
         assert (slice_.decided, slice_.more, slice_.next_due) == (0, False, None)
         assert await store.next_due() is None

@@ -54,7 +54,7 @@ class DoorsContract(Contract):
         left = await claim(store, decide=_able())
         assert (left.runs, left.more, left.next_due) == ((), False, None)
         assert (await claim(store, NOON + HOUR)).runs == ()
-        assert (await facts_of(store, task)).entries == (an_entry(task, stand=EntryState.PARKED, lane=WATER),)
+        assert (await facts_of(store, task)).entries == (an_entry(task, state=EntryState.PARKED, lane=WATER),)
 
     async def test_a_door_that_opens_lets_in_what_waits_there_and_nobody_else(self, store: WholeStore) -> None:
         water, http = [a_task() for _ in range(3)], [_calling() for _ in range(2)]
@@ -149,7 +149,7 @@ class DoorsContract(Contract):
         tasks = [a_task(), a_task()]
         stands = (EntryState.ASLEEP, EntryState.HELD)
         changes = [
-            a_new_task(task, entries=[an_entry(task, stand=stand)]) for task, stand in zip(tasks, stands, strict=True)
+            a_new_task(task, entries=[an_entry(task, state=stand)]) for task, stand in zip(tasks, stands, strict=True)
         ]
         await store.add(changes)
         assert await store.waiting(None, NOON + HOUR) == WaitingCounts()

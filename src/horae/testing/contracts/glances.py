@@ -76,7 +76,7 @@ class GlancesContract(Contract):
         tasks = [a_task() for _ in stands]
         changes = [
             a_new_task(
-                task, entries=[an_entry(task, stand=stand, lane="press" if stand is EntryState.PARKED else None)]
+                task, entries=[an_entry(task, state=stand, lane="press" if stand is EntryState.PARKED else None)]
             )
             for task, stand in zip(tasks, stands, strict=True)
         ]

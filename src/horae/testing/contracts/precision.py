@@ -123,7 +123,7 @@ class PrecisionContract(Contract):
             for kind in EntryKind
         ]
         stands = [
-            an_entry(task, slot=f"stand/{stand}", stand=stand) for stand in EntryState if stand is not EntryState.READY
+            an_entry(task, slot=f"stand/{stand}", state=stand) for stand in EntryState if stand is not EntryState.READY
         ]
         await store.add([a_new_task(task, entries=[*entries, *stands])])
         assert sorted((await facts_of(store, task)).entries) == sorted([*entries, *stands])
@@ -176,7 +176,7 @@ class PrecisionContract(Contract):
     async def test_instants_are_exact_near_and_far(self, store: WholeStore) -> None:
         task = a_task()
         entries = [
-            an_entry(task, due=each, slot=f"far/{place}", stand=EntryState.HELD) for place, each in enumerate(_INSTANTS)
+            an_entry(task, due=each, slot=f"far/{place}", state=EntryState.HELD) for place, each in enumerate(_INSTANTS)
         ]
         await store.add([a_new_task(task, entries=entries)])
         assert sorted((await facts_of(store, task)).entries) == sorted(entries)

@@ -77,7 +77,7 @@ class TasksContract(Contract):
         await keep(store, task)
         edited = task._replace(name="edited", labels=(("source", "test"),), version=2)
         paused = TaskStatus(TaskState.PAUSED)
-        entry = an_entry(task, stand=EntryState.ASLEEP)
+        entry = an_entry(task, state=EntryState.ASLEEP)
         facts = await store.change(task.id, "ada", saying(Change(task=edited, status=paused, put=(entry,))))
         assert facts == Facts(edited, paused, (entry,), (), (LaneUse("press", 1, 0),), None)
         assert await store.facts(task.id, "ada") == facts

@@ -74,7 +74,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     old = Record("token", "old", "ada", '"kept"', 3)
     steps = read_migrations(ROOM)
     with monkeypatch.context() as as_it_was:
-        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
+        as_it_was.setattr(migrate, "read_migrations", lambda _: steps[:1])
         async with opened(url) as store:
             # It knew of no labels beside the tasks, and this one would not write any without them.
             mariadb_server.ask(f"CREATE TABLE {prefix}labels ({label})", database=DATABASE)

@@ -114,7 +114,7 @@ async def test_behind_a_proxy_nothing_is_killed(mariadb_url: str, monkeypatch: p
         del connection, text
         return (-1,)
 
-    monkeypatch.setattr(ring_module, "one_row", another_id)
+    monkeypatch.setattr(ring_module, "fetch_row", another_id)
     await _proxied_ring_is_off(mariadb_url)
 
 

@@ -238,7 +238,7 @@ def test_a_database_that_cannot_hold_every_text(cli: Cli, guarded: PostgresServe
 
 async def test_a_server_that_is_too_old(guarded: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is only one version on a machine: the bar is raised instead."""
-    monkeypatch.setattr(migrate, "OLDEST", 99)
+    monkeypatch.setattr(migrate, "MIN_VERSION", 99)
     with pytest.raises(UnusableStore) as refusal:
         await open_and_close(guarded.url)
     assert refusal.value.code == "store_server_too_old"

@@ -22,10 +22,10 @@ from tests.unit.stores.postgres.opening import PATIENCE
 
 RING_ONCE: Final = """
 import asyncio, sys
-from horae.stores.postgres.notify import NotifyRing
+from horae.stores.postgres.notify import PostgresNotifier
 async def main():
-    ring = NotifyRing(sys.argv[1])
-    ring.ring()
+    ring = PostgresNotifier(sys.argv[1])
+    ring.notify()
     await ring.finish()
 asyncio.run(main())
 """

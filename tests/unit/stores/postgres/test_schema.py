@@ -30,7 +30,7 @@ async def main():
     print("ready", flush=True)
     sys.stdin.readline()
     await store.open()
-    await store.remember("who", sys.argv[2])
+    await store.write_metadata("who", sys.argv[2])
     await store.close()
 asyncio.run(main())
 """
@@ -79,7 +79,7 @@ async def test_step_by_step_or_all_at_once_it_is_the_same(
     one_by_one, at_once = new_schema(postgres_server), new_schema(postgres_server)
 
     for last in range(1, len(steps) + 1):
-        monkeypatch.setattr(migrate, "read_steps", lambda _, last=last: steps[:last])
+        monkeypatch.setattr(migrate, "read_migrations", lambda _, last=last: steps[:last])
         async with opened(one_by_one) as store:
             await store.write_metadata("last", str(last))
     async with opened(one_by_one) as first, opened(at_once) as second:
@@ -175,10 +175,10 @@ async def test_a_step_that_fails_leaves_everything_as_it_was(
         await keep(store, a_task())
         before = await shape(store)
     worse = [*steps, (len(steps) + 1, NEWER), (len(steps) + 2, "CREATE TABLE @even_more (a integer); SELECT 1 / 0")]
-    monkeypatch.setattr(migrate, "read_steps", lambda _: worse)
+    monkeypatch.setattr(migrate, "read_migrations", lambda _: worse)
     with pytest.raises(StoreError):
         await PostgresStore(url).open()
-    monkeypatch.setattr(migrate, "read_steps", lambda _: steps)
+    monkeypatch.setattr(migrate, "read_migrations", lambda _: steps)
     async with opened(url) as store:
         assert await shape(store) == before
         assert len((await store.tasks(TaskFilter())).items) == 1
@@ -205,11 +205,11 @@ async def test_a_node_that_is_at_work_outlives_an_upgrade(
     async with opened(url) as old:
         await old.join(a_node())
         await round_of(old)
-        monkeypatch.setattr(migrate, "read_steps", lambda _: [*steps, (len(steps) + 1, NEWER)])
+        monkeypatch.setattr(migrate, "read_migrations", lambda _: [*steps, (len(steps) + 1, NEWER)])
         async with opened(url) as new:
             await round_of(old)
             await round_of(new)
-        monkeypatch.setattr(migrate, "read_steps", lambda _: steps)
+        monkeypatch.setattr(migrate, "read_migrations", lambda _: steps)
         with pytest.raises(UnusableStore) as refused:
             await PostgresStore(url).open()
         assert refused.value.code == "store_newer"
@@ -223,7 +223,7 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     old = Record("token", "old", "ada", '"kept"', 3)
 
     with monkeypatch.context() as as_it_was:
-        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
+        as_it_was.setattr(migrate, "read_migrations", lambda _: steps[:1])
         async with opened(url) as store, connected(store) as connection:
             await keep(store, task, a_task())
             await connection.execute("INSERT INTO records VALUES ('token', 'old', 'ada', '\"kept\"', 3)")

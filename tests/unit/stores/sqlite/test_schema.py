@@ -22,7 +22,7 @@ async def main():
     store = SQLiteStore(sys.argv[1])
     sys.stdin.readline()
     await store.open()
-    await store.remember("who", sys.argv[2])
+    await store.write_metadata("who", sys.argv[2])
     await store.close()
 asyncio.run(main())
 """
@@ -96,7 +96,7 @@ async def test_an_older_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: 
     await open_and_close(path)
     known = migrations()
     later = (len(known) + 1, "CREATE TABLE later (a INTEGER) STRICT;")
-    monkeypatch.setattr(migrate, "steps", lambda: [*known, later])
+    monkeypatch.setattr(migrate, "migrations", lambda: [*known, later])
     await open_and_close(path)
     connection = apsw.Connection(str(path))
     assert ("later",) in connection.execute("SELECT name FROM sqlite_schema").fetchall()
@@ -107,7 +107,7 @@ async def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monke
     path = tmp_path / "horae.db"
     await open_and_close(path)
     known = migrations()
-    monkeypatch.setattr(migrate, "steps", lambda: [*known, (len(known) + 1, "CREATE TABLE half (a); NONSENSE;")])
+    monkeypatch.setattr(migrate, "migrations", lambda: [*known, (len(known) + 1, "CREATE TABLE half (a); NONSENSE;")])
     with pytest.raises(StoreUnavailable):
         await open_and_close(path)
     connection = apsw.Connection(str(path))

@@ -159,7 +159,7 @@ def test_what_is_said_of_the_libraries_is_what_the_locks_do(tmp_path: Path) -> N
 
 async def test_a_connection_of_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(tmp_path / "horae.db") as store:
-        monkeypatch.setattr(caller_connection, "one_library", lambda: False)
+        monkeypatch.setattr(caller_connection, "shares_library", lambda: False)
         # To something else: even to open the file with it would be a danger.
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             connection.execute("BEGIN")
@@ -175,7 +175,7 @@ async def theirs_alone(path: Path) -> sqlite3.Connection:
 
 @pytest.fixture
 def one_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller_connection, "one_library", lambda: True)
+    monkeypatch.setattr(caller_connection, "shares_library", lambda: True)
 
 
 @pytest.mark.usefixtures("one_library")

@@ -413,7 +413,7 @@ class Horae(AppLifespan):
             request = self._external_request({"function": name}, when, payload, options, owner)
             return catalogue.resolve(request._replace(name=name)).request
         if payload is not None and not isinstance(payload, Mapping):
-            first = next(iter(function.binding.parts), None)
+            first = next(iter(function.binding.fields), None)
             example = "{}" if first is None else f"{{'{first}': ...}}"
             raise refuse("payload_not_named", function=name, value=repr(payload), example=example)
         text = "{}" if not payload else encode_arguments(payload)

@@ -338,7 +338,7 @@ async def test_where_nothing_can_be_written_what_is_there_can_be_read(monkeypatc
 
 async def test_more_rows_than_fit_into_one_write_or_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("horae.service.accounts.audit._SEAL_BATCH", 3)
-    monkeypatch.setattr("horae.service.accounts.audit.LARGEST_PAGE", 4)
+    monkeypatch.setattr("horae.service.accounts.audit.MAX_PAGE_SIZE", 4)
 
     async with house_on() as house:
         await sealed(house, 11)

@@ -55,7 +55,7 @@ async def test_how_many_there_are_is_known_by_state_and_counted_up_to_a_bound_el
         assert await house.tasks.count(BOB, TaskFilter("ada")) == (0, False)
         assert await house.tasks.count(ROOT, TaskFilter("")) == (0, False), "nobody is called that: not everybody"
         assert asked == [TaskFilter("")], "the others cost the same however many there are"
-        monkeypatch.setattr("horae.service.tasks.lookup.LARGEST_PAGE", 2)
+        monkeypatch.setattr("horae.service.tasks.lookup.MAX_PAGE_SIZE", 2)
         for most, text, expected in ((4, "task", (4, True)), (4, "task 1", (1, False)), (6, "task", (5, False))):
             monkeypatch.setattr("horae.service.tasks.lookup.MAX_COUNTED", most)
             assert await house.tasks.count(ADA, TaskFilter(text=text)) == expected
@@ -213,7 +213,7 @@ async def test_name_resolves_to_the_unfinished_task() -> None:
 
 async def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
     async with house_on() as house:
-        monkeypatch.setattr("horae.service.tasks.lookup.LARGEST_PAGE", 2)
+        monkeypatch.setattr("horae.service.tasks.lookup.MAX_PAGE_SIZE", 2)
         tasks = [await house.add(name="tea") for _ in range(5)]
         for each in (tasks[4], *tasks[:4]):
             await house.tasks.cancel(ADA, each.id)

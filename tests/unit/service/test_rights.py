@@ -90,7 +90,7 @@ async def _function(house: House, who: Principal) -> None:
 
 CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "get"): _tasks(Scope.READ, lambda tasks, who, task: tasks.get(who, task)),
-    (Tasks, "named"): _tasks(Scope.READ, lambda tasks, who, task: tasks.find_by_name(who, task)),
+    (Tasks, "find_by_name"): _tasks(Scope.READ, lambda tasks, who, task: tasks.find_by_name(who, task)),
     (Tasks, "rename_declared"): _tasks(
         Scope.WRITE, lambda tasks, who, task: tasks.rename_declared(who, task, "code:x", FormerName("y", "x"))
     ),
@@ -99,7 +99,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "resume"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.resume(who, task)),
     (Tasks, "cancel"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.cancel(who, task)),
     (Tasks, "delete"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.delete(who, task)),
-    (Tasks, "keep_history"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.import_history(who, task, ())),
+    (Tasks, "import_history"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.import_history(who, task, ())),
     (Tasks, "run_now"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.run_now(who, task)),
     (Tasks, "queue_now"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.queue_now(who, task)),
     (Tasks, "skip_next"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.skip_next(who, task)),
@@ -110,7 +110,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         ),
     ),
     (Ledger, "why"): Call(Scope.READ, lambda house, who, things: house.ledger.why(who, things.task, NOON)),
-    (Ledger, "explained"): Call(Scope.READ, lambda house, who, things: house.ledger.explain(who, things.task, None)),
+    (Ledger, "explain"): Call(Scope.READ, lambda house, who, things: house.ledger.explain(who, things.task, None)),
     (Runs, "get"): _runs(Scope.READ, lambda runs, who, run: runs.get(who, run)),
     (Runs, "lines"): _runs(Scope.READ, lambda runs, who, run: runs.lines(who, run)),
     (Runs, "retry"): _runs(Scope.RUN, lambda runs, who, run: runs.retry(who, run)),
@@ -123,7 +123,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "declare"): Call(
         Scope.WRITE, lambda house, who, things: house.tasks.declare(who, WISH._replace(owner=things.owner, key="k"))
     ),
-    (Tasks, "rehearse"): Call(
+    (Tasks, "preview_declaration"): Call(
         Scope.WRITE,
         lambda house, who, things: house.tasks.preview_declaration(who, WISH._replace(owner=things.owner, key="k")),
     ),
@@ -179,7 +179,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Webhooks, "rotate"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.rotate(who, hook)),
     (Webhooks, "remove"): _hooks(Scope.WRITE, lambda hooks, who, hook: hooks.remove(who, hook)),
     (Webhooks, "page"): Call(Scope.READ, lambda house, who, _: house.service.webhooks.page(who), owned=False),
-    (Tasks, "keyed"): Call(Scope.READ, lambda house, who, _: house.tasks.find_by_key(who, "roses"), owned=False),
+    (Tasks, "find_by_key"): Call(Scope.READ, lambda house, who, _: house.tasks.find_by_key(who, "roses"), owned=False),
     (Tasks, "page"): Call(Scope.READ, lambda house, who, _: house.tasks.page(who), owned=False),
     (Tasks, "count"): Call(Scope.READ, lambda house, who, _: house.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda house, who, _: house.tasks.upcoming(who), owned=False),
@@ -201,10 +201,10 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         lambda house, who, _: house.service.declared_tasks.rename(who, FormerName("x", "jobs.x")),
         owned=False,
     ),
-    (DeclaredTasks, "started"): Call(
+    (DeclaredTasks, "register_start"): Call(
         Scope.WRITE, lambda house, who, _: house.service.declared_tasks.register_start(who, {}), owned=False
     ),
-    (DeclaredTasks, "found_again"): Call(
+    (DeclaredTasks, "restore"): Call(
         Scope.WRITE, lambda house, who, _: house.service.declared_tasks.restore(who, "x"), owned=False
     ),
     (SecretVault, "names"): Call(Scope.READ, lambda house, who, _: house.service.secrets.names(who), owned=False),
@@ -236,34 +236,36 @@ ELSEWHERE: Final = frozenset(
 )
 UNASKED: Final = frozenset(
     {
-        "awaiting_answer",
+        "announce",
+        "announcer",
         "answer",
-        "on",
-        "read",
-        "exhaust",
-        "refresh",
-        "settle_agent",
-        "fill_storage",
-        "free_storage",
-        "quotas",
-        "refused",
-        "find",
         "authenticate",
-        "first",
+        "awaiting_answer",
+        "block_for_quota",
+        "by_node",
+        "check",
+        "check_edits",
+        "close",
+        "complete_edits",
+        "encode",
+        "enforce",
+        "enforce_owner",
+        "fill_storage",
+        "find",
+        "free_storage",
+        "load",
+        "make_first",
+        "quotas",
+        "reach",
+        "read",
+        "resolve",
         "row",
         "seal",
-        "close",
-        "when",
-        "announce",
+        "set_agent_spent",
+        "unblock_for_quota",
+        "with_condition",
+        "with_records",
         "withdraw",
-        "load",
-        "resolve",
-        "check_edits",
-        "complete_edits",
-        "by_node",
-        "announcer",
-        "announced",
-        "reach",
     }
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""

@@ -52,7 +52,7 @@ def tasks(draw: st.DrawFn) -> list[Candidate]:
 
 def both_ways(*candidates: Candidate, **question: Any) -> tuple[Report, Report]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solitary, "MAX_FAST_BATCH", 1)
+        patch.setattr(solitary, "FEW", 1)
         return asked(*candidates, **question), asked(*candidates, every_run=True, **question)
 
 

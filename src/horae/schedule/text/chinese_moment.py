@@ -18,7 +18,7 @@ def read_chinese_moment(text: str) -> MomentWords | None:
 
 
 class _ChineseMoment(Days):
-    looks_back = True
+    accepts_past = True
 
     def read(self) -> MomentWords | None:
         """Parse the whole text as one moment, with the zone at either end; None if it is not one."""

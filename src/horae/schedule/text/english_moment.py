@@ -11,7 +11,7 @@ def read_english_moment(text: str) -> MomentWords | None:
 
 
 class _EnglishMoment(Days):
-    looks_back = True
+    accepts_past = True
 
     def read(self) -> MomentWords | None:
         """Parse the whole text as one moment; None if it is not one."""

@@ -57,6 +57,9 @@ _MAX_LIMITS: Final = {
 }
 _TRIES: Final = 100
 
+_AUDITED_FIELDS: Final = {"role": "role", "zone": "zone", "note": "note", "quota_overrides": "chosen"}
+"""Fields of an owner whose change is audited, with their names on the wire."""
+
 
 class Keeping(Book, Records, Protocol):
     """The store operations that accounts need."""
@@ -279,7 +282,7 @@ class Accounts:
         return bool((await self._store.tasks(TaskFilter(after.name, OPEN_STATES), limit=1)).items)
 
     async def _write(self, principal: Principal, before: Owner | None, after: Owner, changed: Collection[str]) -> bool:
-        fields = [field for field in ("role", "zone", "note", "chosen") if _differs(field, before, after)]
+        fields = [audited for field, audited in _AUDITED_FIELDS.items() if _differs(field, before, after)]
         row = self._audit.row(
             principal, "owner.put", after.name, {"fields": fields, "role": after.role}, owner=after.name
         )

@@ -22,9 +22,9 @@ from horae.cli.output.formatting import fine, in_sentence, state_of_run
 from horae.cli.output.printer import Out
 from horae.mcp_server.messages import Message as ToolWords
 from horae.model.reason import Reason, describe_reason, reason_phrase
-from horae.model.refusals import RefusalEntry
 from horae.model.run import RunState
 from horae.model.task import TaskState
+from horae.refusal_catalogue import RefusalEntry
 from horae.testing.factories import a_run, a_task
 from horae.typography import full_width
 from tests.cli.driving import Cli

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from horae.errors import InvalidTask
 from horae.model.outcome import Outcome, Succeeded
-from horae.model.refusals import RefusalEntry, build_refusal
 from horae.ports.target import Invocation, TargetKind, Tools
+from horae.refusal_catalogue import RefusalEntry, build_refusal
 from horae.targets.command.kind import COMMAND
 from horae.targets.event.kind import EVENT
 from horae.targets.function.registry import Registry

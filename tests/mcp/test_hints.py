@@ -19,7 +19,7 @@ from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.hints import HINTS
 from horae.mcp_server.messages import Message
 from horae.mcp_server.server import PROBLEM
-from horae.model.refusals import RefusalEntry
+from horae.refusal_catalogue import RefusalEntry
 from horae.service.tasks.drafts import suggest_key
 from tests.cli.driving import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
@@ -57,8 +57,8 @@ NOT_FOR_TOOLS = re.compile(
 TOOL_LIKE = re.compile(r"\b(?:schedule|list|get|explain|update|pause|resume|cancel|run|preview|delete)_[a-z_]+\b")
 
 
-def entries() -> dict[str, RefusalEntry]:
-    found: dict[str, RefusalEntry] = {}
+def entries() -> dict[str, RefusalEntry[Refusal]]:
+    found: dict[str, RefusalEntry[Refusal]] = {}
     for module in pkgutil.walk_packages(horae.__path__, "horae."):
         if module.name.split(".")[1] not in PACKAGES:
             continue

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import InvalidTask, Refusal, UnknownAttribute
-from ..model.refusals import RefusalEntry, build_refusal
+from ..errors import InvalidTask, UnknownAttribute
+from ..refusal_catalogue import RefusalCatalogue, RefusalEntry
 
-CATALOGUE: Final[dict[str, RefusalEntry]] = {
-    "unknown_option": RefusalEntry(
-        InvalidTask,
-        "There is no option '{name}'.",
-        "Did you mean {way}?",
-        "没有名为“{name}”的选项。",
-        "是不是 {way_zh}?",
-    ),
-    "unknown_attribute": RefusalEntry(
-        UnknownAttribute,
-        "{owner} has no attribute '{name}'.",
-        "Did you mean {way}?",
-        "{owner} 没有属性“{name}”。",
-        "是不是 {way_zh}?",
-    ),
-}
+CATALOGUE: Final = RefusalCatalogue(
+    {
+        "unknown_option": RefusalEntry(
+            InvalidTask,
+            "There is no option '{name}'.",
+            "Did you mean {way}?",
+            "没有名为“{name}”的选项。",
+            "是不是 {way_zh}?",
+        ),
+        "unknown_attribute": RefusalEntry(
+            UnknownAttribute,
+            "{owner} has no attribute '{name}'.",
+            "Did you mean {way}?",
+            "{owner} 没有属性“{name}”。",
+            "是不是 {way_zh}?",
+        ),
+    }
+)
 
 
-def refuse(code: str, **facts: object) -> Refusal:
-    """Build the refusal for `code`; the caller raises it."""
-    return build_refusal(code, CATALOGUE[code], facts)
+refuse: Final = CATALOGUE.refuse

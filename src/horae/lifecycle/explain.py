@@ -17,10 +17,10 @@ from ..model.paused_stretch import PausedSpan
 from ..model.reason import Reason, describe_reason
 from ..model.route import is_route
 from ..model.run import Origin, Run, RunState
-from ..model.state_names import state_name
 from ..model.task import Pause, PauseCause, Task, TaskState, past_of
 from ..schedule import next  # noqa: A004 - next occurrence, not the builtin
 from ..schedule.preview import make_fires
+from ..state_names import state_name
 from ..typography import full_width
 from .due_backlog import MICROSECOND, without_repeat
 

@@ -8,12 +8,12 @@ from ..model.accounts.principal import Quotas
 from ..model.change import Facts
 from ..model.reason import Reason
 from ..model.run import Run
-from ..model.state_names import state_name
 from ..model.task import OPEN_STATES, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import format_iso_duration
 from ..service.query.filters import narrow_task_filter
 from ..service.runs.ledger import OccurrenceExplanation
+from ..state_names import state_name
 from ..wire.instants import local, utc
 from ..wire.review import review_of
 from ..wire.runs import why_json

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from ..errors import InvalidSchedule
 from ..model.change import Facts
 from ..model.pause_note import pause_note
-from ..model.state_names import state_name
 from ..model.task import OPEN_STATES, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
 from ..schedule.compat import Note
@@ -24,6 +23,7 @@ from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import needs_zone
 from ..service.tasks.functions import start_command
 from ..service.tasks.quotas import used_up_advisories
+from ..state_names import state_name
 from ..wire.instants import local, utc
 from ..wire.review import review_of
 from .call import Arguments, Call

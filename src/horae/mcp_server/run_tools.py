@@ -8,10 +8,10 @@ from typing import Any, Final
 from ..errors import NotFound
 from ..model.limits import shorten
 from ..model.run import Run, RunState
-from ..model.state_names import state_name
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
 from ..service.query.refusals import refuse
+from ..state_names import state_name
 from ..targets.run_errors import localized_error
 from ..wire.runs import line_json, result_of, run_json
 from .arguments import require

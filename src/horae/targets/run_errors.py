@@ -11,9 +11,9 @@ from typing import Final
 
 from ..choices import Language
 from ..model.reason import Reason, describe_reason
-from ..model.refusals import RefusalEntry
 from ..model.sentence_patterns import SentencePattern, placeholders, sentence_pattern, translate
 from ..outgoing.refusals import CATALOGUE as OUTGOING
+from ..refusal_catalogue import RefusalEntry
 from .command.refusals import CATALOGUE as COMMAND
 from .event.refusals import CATALOGUE as EVENT
 from .http.refusals import CATALOGUE as HTTP
@@ -153,7 +153,7 @@ def _refusal_sentences() -> Iterator[tuple[str, str]]:
             yield from _entry_sentences(entry)
 
 
-def _entry_sentences(entry: RefusalEntry) -> Iterator[tuple[str, str]]:
+def _entry_sentences(entry: RefusalEntry[Refusal]) -> Iterator[tuple[str, str]]:
     with_hint = f"{entry.message} {entry.hint}", f"{entry.message_zh}{entry.hint_zh}"
     for english, chinese in (with_hint, (entry.message, entry.message_zh)):
         # A Chinese sentence cannot be built from the English one if it needs a fact which that does not contain.

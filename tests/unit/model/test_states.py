@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from horae.model.refusals import refuse
 from horae.model.run import RunState
-from horae.model.state_names import CHINESE_STATE_NAMES, state_name
 from horae.model.task import TaskState
+from horae.state_names import CHINESE_STATE_NAMES, state_name
 
 
 def test_every_state_has_a_word_and_no_word_is_left_over() -> None:

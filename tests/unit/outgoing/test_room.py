@@ -10,10 +10,10 @@ import pytest
 
 from horae.errors import Refusal
 from horae.model.refusals import CATALOGUE as MODEL
-from horae.model.refusals import RefusalEntry
 from horae.outgoing import client
 from horae.outgoing.client import check_library
 from horae.outgoing.refusals import CATALOGUE
+from horae.refusal_catalogue import RefusalEntry
 from horae.targets.http.refusals import CATALOGUE as TARGET
 
 ENTRIES = [*CATALOGUE.items(), *TARGET.items()]
@@ -36,7 +36,7 @@ def test_where_the_library_is_missing_the_refusal_says_how_to_install_it(monkeyp
 
 
 @pytest.mark.parametrize(("code", "entry"), ENTRIES, ids=[code for code, _ in ENTRIES])
-def test_each_refusal_says_the_same_in_both_languages(code: str, entry: RefusalEntry) -> None:
+def test_each_refusal_says_the_same_in_both_languages(code: str, entry: RefusalEntry[Refusal]) -> None:
     assert code not in MODEL
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", code)
     for english, chinese in ((entry.message, entry.message_zh), (entry.hint, entry.hint_zh)):

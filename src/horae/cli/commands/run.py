@@ -16,13 +16,13 @@ from ...model.ids import run_id
 from ...model.page import Page
 from ...model.reason import describe_reason
 from ...model.run import Origin, Run, RunState
-from ...model.state_names import state_name
 from ...model.task import Task, past_of
 from ...ports.store import RunFilter
 from ...schedule import count
 from ...service.query.instants import parse_span
 from ...service.runs.ledger import find_occurrence
 from ...service.tasks.task_request import read_duration
+from ...state_names import state_name
 from ...wire.runs import run_json
 from ...wire.tasks import task_json
 from ..command import Said, command

@@ -5,126 +5,128 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import Conflict, InvalidTask, NotAllowed, NotAuthenticated, NotFound, Refusal
-from ...model.refusals import RefusalEntry, build_refusal
+from ...refusal_catalogue import RefusalCatalogue, RefusalEntry, build_refusal
 from ...typography import full_width
 from .refusals import BadUsage
 
-CATALOGUE: Final[dict[str, RefusalEntry]] = {
-    "contexts_open_to_others": RefusalEntry(
-        NotAllowed,
-        "{path} holds tokens, and others can read it.",
-        "Take that right from them: chmod 600 {path}",
-        "{path} 存有令牌,但其他用户可以读取。",
-        "请收回权限:chmod 600 {path}",
-    ),
-    "contexts_unreadable": RefusalEntry(
-        InvalidTask,
-        "{path} cannot be read ({problem}).",
-        "Move it away and log in again with 'horae login URL'.",
-        "无法读取 {path}({problem})。",
-        "请将其移走,然后用“horae login 地址”重新登录。",
-    ),
-    "no_such_context": RefusalEntry(
-        NotFound,
-        "There is no context '{name}'.",
-        "'horae context ls' lists them, 'horae login URL' makes one.",
-        "没有上下文“{name}”。",
-        "“horae context ls”可列出,“horae login 地址”可新建。",
-    ),
-    "bad_context_name": RefusalEntry(
-        BadUsage,
-        "A context cannot be called '{name}'.",
-        "Use letters, digits, '-', '_' and '.', at most 64; no address.",
-        "上下文不能命名为“{name}”。",
-        "请使用字母、数字、“-”、“_”和“.”,最多 64 个字符;不能是地址。",
-    ),
-    "no_token_given": RefusalEntry(
-        BadUsage,
-        "No token was given.",
-        "Give it on standard input: horae login URL --token-stdin < file. It is never an argument.",
-        "没有给出令牌。",
-        "请从标准输入给出:horae login 地址 --token-stdin < 文件。令牌不能作为参数。",
-    ),
-    "token_file_unreadable": RefusalEntry(
-        NotAllowed,
-        "The token in {path} cannot be read: {problem}.",
-        "HORAE_TOKEN_FILE names a file with the token as its only line.",
-        "无法读取 {path} 中的令牌:{problem}。",
-        "HORAE_TOKEN_FILE 应指向只有一行令牌的文件。",
-    ),
-    "token_file_exists": RefusalEntry(
-        BadUsage,
-        "{path} exists already. No token was made.",
-        "Name a new file: nothing is overwritten.",
-        "{path} 已经存在。没有创建令牌。",
-        "请指定新文件:不会覆盖已有文件。",
-    ),
-    "token_file_unwritable": RefusalEntry(
-        NotAllowed,
-        "{path} cannot be made: {problem}. No token was made.",
-        "Name a new file in a folder that you may write to.",
-        "无法创建 {path}:{problem}。没有创建令牌。",
-        "请指定可写文件夹中的新文件。",
-    ),
-    "only_here": RefusalEntry(
-        BadUsage,
-        "'{command}' works on this machine, not at a server ({server}).",
-        "Leave --server out; or name a store with --store.",
-        "“{command}”只在本机运行,不能用于服务器({server})。",
-        "请去掉 --server;或用 --store 指定存储。",
-    ),
-    "only_here_variable": RefusalEntry(
-        BadUsage,
-        "'{command}' works on this machine, not at a server ({server}, from HORAE_SERVER).",
-        "Unset HORAE_SERVER (unset HORAE_SERVER); or name a store with --store.",
-        "“{command}”只在本机运行,不能用于服务器({server},来自 HORAE_SERVER)。",
-        "请取消环境变量 HORAE_SERVER(unset HORAE_SERVER);或用 --store 指定存储。",
-    ),
-    "only_here_context": RefusalEntry(
-        BadUsage,
-        "'{command}' works on this machine, not at a server ({server}, the context '{context}').",
-        "Let commands go to the store of this machine with 'horae context use none', or name a store with --store.",
-        "“{command}”只在本机运行,不能用于服务器({server},上下文“{context}”)。",
-        "用“horae context use none”让命令使用本机的存储,或用 --store 指定存储。",
-    ),
-    "bad_quota": RefusalEntry(
-        BadUsage,
-        "'{value}' is no quota.",
-        "Write name=value, with never for no limit and usual for that of the role. The names are: {allowed}.",
-        "“{value}”不是配额。",
-        "写法为 名称=值;never 表示不限制,usual 表示角色的默认值。可用名称:{allowed}。",
-    ),
-    "nothing_set": RefusalEntry(
-        BadUsage,
-        "The owner '{name}' is there already, and nothing was given to change.",
-        "Use --role, --zone, --quota or --note; 'horae owner show {name}' shows what is set.",
-        "所有者“{name}”已存在,且没有给出要更改的内容。",
-        "请使用 --role、--zone、--quota 或 --note;“horae owner show {name}”可查看当前设置。",
-    ),
-    "owner_exists": RefusalEntry(
-        Conflict,
-        "There is already an owner '{name}'.",
-        "Change it with 'horae owner set {name}' and --role, --zone, --quota or --note.",
-        "所有者“{name}”已存在。",
-        "请用“horae owner set {name}”加 --role、--zone、--quota 或 --note 修改。",
-    ),
-    "one_agent_or_all": RefusalEntry(
-        BadUsage,
-        "It is not said whose limits are to be set.",
-        "Name one agent, or give --all for all agents of the owner.",
-        "没有说明要设置谁的限制。",
-        "请写出一个智能体的名称，或用 --all 表示该所有者的全部智能体。",
-    ),
-    "audit_broken": RefusalEntry(
-        Refusal,
-        "The audit trail is not what it was, from row {number} on.",
-        "Somebody changed, removed or cut off rows: compare with a backup.",
-        "审计记录自第 {number} 行起已被改动。",
-        "有人修改、删除或截断了记录:请与备份比对。",
-    ),
-}
+CATALOGUE: Final = RefusalCatalogue(
+    {
+        "contexts_open_to_others": RefusalEntry(
+            NotAllowed,
+            "{path} holds tokens, and others can read it.",
+            "Take that right from them: chmod 600 {path}",
+            "{path} 存有令牌,但其他用户可以读取。",
+            "请收回权限:chmod 600 {path}",
+        ),
+        "contexts_unreadable": RefusalEntry(
+            InvalidTask,
+            "{path} cannot be read ({problem}).",
+            "Move it away and log in again with 'horae login URL'.",
+            "无法读取 {path}({problem})。",
+            "请将其移走,然后用“horae login 地址”重新登录。",
+        ),
+        "no_such_context": RefusalEntry(
+            NotFound,
+            "There is no context '{name}'.",
+            "'horae context ls' lists them, 'horae login URL' makes one.",
+            "没有上下文“{name}”。",
+            "“horae context ls”可列出,“horae login 地址”可新建。",
+        ),
+        "bad_context_name": RefusalEntry(
+            BadUsage,
+            "A context cannot be called '{name}'.",
+            "Use letters, digits, '-', '_' and '.', at most 64; no address.",
+            "上下文不能命名为“{name}”。",
+            "请使用字母、数字、“-”、“_”和“.”,最多 64 个字符;不能是地址。",
+        ),
+        "no_token_given": RefusalEntry(
+            BadUsage,
+            "No token was given.",
+            "Give it on standard input: horae login URL --token-stdin < file. It is never an argument.",
+            "没有给出令牌。",
+            "请从标准输入给出:horae login 地址 --token-stdin < 文件。令牌不能作为参数。",
+        ),
+        "token_file_unreadable": RefusalEntry(
+            NotAllowed,
+            "The token in {path} cannot be read: {problem}.",
+            "HORAE_TOKEN_FILE names a file with the token as its only line.",
+            "无法读取 {path} 中的令牌:{problem}。",
+            "HORAE_TOKEN_FILE 应指向只有一行令牌的文件。",
+        ),
+        "token_file_exists": RefusalEntry(
+            BadUsage,
+            "{path} exists already. No token was made.",
+            "Name a new file: nothing is overwritten.",
+            "{path} 已经存在。没有创建令牌。",
+            "请指定新文件:不会覆盖已有文件。",
+        ),
+        "token_file_unwritable": RefusalEntry(
+            NotAllowed,
+            "{path} cannot be made: {problem}. No token was made.",
+            "Name a new file in a folder that you may write to.",
+            "无法创建 {path}:{problem}。没有创建令牌。",
+            "请指定可写文件夹中的新文件。",
+        ),
+        "only_here": RefusalEntry(
+            BadUsage,
+            "'{command}' works on this machine, not at a server ({server}).",
+            "Leave --server out; or name a store with --store.",
+            "“{command}”只在本机运行,不能用于服务器({server})。",
+            "请去掉 --server;或用 --store 指定存储。",
+        ),
+        "only_here_variable": RefusalEntry(
+            BadUsage,
+            "'{command}' works on this machine, not at a server ({server}, from HORAE_SERVER).",
+            "Unset HORAE_SERVER (unset HORAE_SERVER); or name a store with --store.",
+            "“{command}”只在本机运行,不能用于服务器({server},来自 HORAE_SERVER)。",
+            "请取消环境变量 HORAE_SERVER(unset HORAE_SERVER);或用 --store 指定存储。",
+        ),
+        "only_here_context": RefusalEntry(
+            BadUsage,
+            "'{command}' works on this machine, not at a server ({server}, the context '{context}').",
+            "Let commands go to the store of this machine with 'horae context use none', or name a store with --store.",
+            "“{command}”只在本机运行,不能用于服务器({server},上下文“{context}”)。",
+            "用“horae context use none”让命令使用本机的存储,或用 --store 指定存储。",
+        ),
+        "bad_quota": RefusalEntry(
+            BadUsage,
+            "'{value}' is no quota.",
+            "Write name=value, with never for no limit and usual for that of the role. The names are: {allowed}.",
+            "“{value}”不是配额。",
+            "写法为 名称=值;never 表示不限制,usual 表示角色的默认值。可用名称:{allowed}。",
+        ),
+        "nothing_set": RefusalEntry(
+            BadUsage,
+            "The owner '{name}' is there already, and nothing was given to change.",
+            "Use --role, --zone, --quota or --note; 'horae owner show {name}' shows what is set.",
+            "所有者“{name}”已存在,且没有给出要更改的内容。",
+            "请使用 --role、--zone、--quota 或 --note;“horae owner show {name}”可查看当前设置。",
+        ),
+        "owner_exists": RefusalEntry(
+            Conflict,
+            "There is already an owner '{name}'.",
+            "Change it with 'horae owner set {name}' and --role, --zone, --quota or --note.",
+            "所有者“{name}”已存在。",
+            "请用“horae owner set {name}”加 --role、--zone、--quota 或 --note 修改。",
+        ),
+        "one_agent_or_all": RefusalEntry(
+            BadUsage,
+            "It is not said whose limits are to be set.",
+            "Name one agent, or give --all for all agents of the owner.",
+            "没有说明要设置谁的限制。",
+            "请写出一个智能体的名称，或用 --all 表示该所有者的全部智能体。",
+        ),
+        "audit_broken": RefusalEntry(
+            Refusal,
+            "The audit trail is not what it was, from row {number} on.",
+            "Somebody changed, removed or cut off rows: compare with a backup.",
+            "审计记录自第 {number} 行起已被改动。",
+            "有人修改、删除或截断了记录:请与备份比对。",
+        ),
+    }
+)
 
-_REFUSED_TOKENS: Final[dict[str, RefusalEntry]] = {
+_REFUSED_TOKENS: Final[dict[str, RefusalEntry[Refusal]]] = {
     "file": RefusalEntry(
         NotAuthenticated,
         "The token in {path} is not valid at {server}.",
@@ -170,5 +172,4 @@ def refuse_token(origin: str, *, server: str, store: str, login: str, **facts: o
     return build_refusal("bad_token", entry, {"server": server, "fix": fix, "fix_zh": full_width(fix_zh), **facts})
 
 
-def refuse(code: str, **facts: object) -> Refusal:
-    return build_refusal(code, CATALOGUE[code], facts)
+refuse: Final = CATALOGUE.refuse

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple, Self
 
 from ...choices import Language
-from ...model.state_names import CHINESE_STATE_NAMES
 from ...plural import apply_number_agreement
+from ...state_names import CHINESE_STATE_NAMES
 from ...typography import full_width
 
 

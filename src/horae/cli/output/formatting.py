@@ -13,12 +13,12 @@ from ...model.change import Facts
 from ...model.pause_note import pause_note
 from ...model.reason import Reason, reason_phrase
 from ...model.run import Run, RunState
-from ...model.state_names import state_name
 from ...model.task import TaskState, past_of
 from ...schedule import iterate
 from ...schedule.describe import describe_core
 from ...schedule.preview import format_relative, make_fires
 from ...schedule.value import Schedule
+from ...state_names import state_name
 from ...truncation import truncate
 from ...wire.tasks import next_due, waiting_for
 from ..messages import messages

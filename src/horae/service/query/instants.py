@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ...errors import InvalidSchedule, InvalidTask
-from ...model.refusals import RefusalEntry, build_refusal, refuse
+from ...model.refusals import refuse
+from ...refusal_catalogue import RefusalEntry, build_refusal
 from ...schedule import Once, Past
 from ...schedule import next as next_of
 from ...schedule.text import parse_text

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...errors import InvalidTask, NotFound, Refusal
-from ...model.refusals import RefusalEntry, build_refusal
+from ...errors import InvalidTask, NotFound
+from ...refusal_catalogue import RefusalCatalogue, RefusalEntry
 
-CATALOGUE: Final[dict[str, RefusalEntry]] = {
-    "missing_argument": RefusalEntry(
-        InvalidTask,
-        "The function {function} needs the argument '{argument}'.",
-        "Give it in the payload; it is: {wanted}.",
-        "函数 {function} 需要参数“{argument}”。",
-        "请在 payload 中给出,类型为:{wanted}。",
-    ),
-    "arguments_not_object": RefusalEntry(
-        InvalidTask,
-        "The payload of the function {function} is no JSON object.",
-        'Give the arguments by name, for example {{"user": 7}}.',
-        "函数 {function} 的 payload 不是 JSON 对象。",
-        '请按名称给出参数,例如 {{"user": 7}}。',
-    ),
-    "no_such_function": RefusalEntry(
-        NotFound,
-        "No node has registered a function '{name}'.",
-        "List them with GET /v1/functions.",
-        "没有节点注册过函数“{name}”。",
-        "可用 GET /v1/functions 列出。",
-    ),
-}
+CATALOGUE: Final = RefusalCatalogue(
+    {
+        "missing_argument": RefusalEntry(
+            InvalidTask,
+            "The function {function} needs the argument '{argument}'.",
+            "Give it in the payload; it is: {wanted}.",
+            "函数 {function} 需要参数“{argument}”。",
+            "请在 payload 中给出,类型为:{wanted}。",
+        ),
+        "arguments_not_object": RefusalEntry(
+            InvalidTask,
+            "The payload of the function {function} is no JSON object.",
+            'Give the arguments by name, for example {{"user": 7}}.',
+            "函数 {function} 的 payload 不是 JSON 对象。",
+            '请按名称给出参数,例如 {{"user": 7}}。',
+        ),
+        "no_such_function": RefusalEntry(
+            NotFound,
+            "No node has registered a function '{name}'.",
+            "List them with GET /v1/functions.",
+            "没有节点注册过函数“{name}”。",
+            "可用 GET /v1/functions 列出。",
+        ),
+    }
+)
 
 
-def refuse(code: str, **facts: object) -> Refusal:
-    """Build the refusal for `code`; the caller raises it."""
-    return build_refusal(code, CATALOGUE[code], facts)
+refuse: Final = CATALOGUE.refuse

@@ -22,8 +22,9 @@ from ...model.policy import (
     RetryJitter,
     policies_for,
 )
-from ...model.refusals import NUMBER_OR_NEVER, build_refusal, refuse
+from ...model.refusals import NUMBER_OR_NEVER, refuse
 from ...model.task import Target, Task
+from ...refusal_catalogue import build_refusal
 from ...schedule import Every, Once, Schedule, from_request
 from ...schedule.durations import format_short_duration, parse_duration
 from ...schedule.refusals import refuse as refuse_schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..choices import Language
+from .choices import Language
 
 CHINESE_STATE_NAMES: Final[dict[str, str]] = {
     "active": "活动",

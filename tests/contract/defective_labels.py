@@ -6,8 +6,8 @@ from typing import Final
 
 from horae.model.task import Task
 from horae.stores.memory import MemoryStore
-from horae.stores.memory.labels import Label, Labels, Numbered
 from horae.stores.memory.sorted_keys import SortedKeys
+from horae.stores.memory.tasks import Label, Labels, Numbered
 
 
 class _Kept(Labels):

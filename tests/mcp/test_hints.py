@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 import horae
 from horae.choices import Language
+from horae.errors import Refusal
 from horae.mcp_server import messages
 from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.hints import HINTS

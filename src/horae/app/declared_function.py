@@ -18,6 +18,8 @@ from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call
 if TYPE_CHECKING:
     from .handles import TaskHandle
     from .horae import Horae
+from ..service.tasks.function_records import Argument, Signature
+from ..targets.function.arguments.binding import Binding
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -126,3 +128,11 @@ def former_name(declared: TaskFunction[Any, Any]) -> FormerName | None:
 def former_modules(declared: TaskFunction[Any, Any]) -> tuple[str, ...]:
     """Return other identities that earlier versions stored for its module, depending on how it was loaded."""
     return former_identities(declared.__wrapped__)
+
+
+def signature_of(binding: Binding) -> Signature:
+    arguments = tuple(
+        Argument(name, part.required, part.converter.expected, part.converter.accepts)
+        for name, part in binding.fields.items()
+    )
+    return Signature(arguments, binding.rest is not None)

@@ -42,7 +42,7 @@ from ..service.tasks.task_request import (
 from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
-from .declared_function import Declaration, TaskFunction, former_modules, former_name
+from .declared_function import Declaration, TaskFunction, former_modules, former_name, signature_of
 from .handles import RunHandle, TaskHandle
 from .interpreter import interpreter
 from .lifespan import AppLifespan
@@ -50,7 +50,6 @@ from .listeners import Handler
 from .module_names import function_name
 from .pages import RunListing, TaskListing
 from .policy_arguments import PolicyArguments, to_options
-from .signatures import signature_of
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggest_keywords
 from .sync_app import BlockingHorae
 from .wait import Occurrence

@@ -8,11 +8,13 @@ from typing import Any
 
 from ..model.accounts.account import Agent, Owner, Token
 from ..model.accounts.principal import Principal, Role, Scope
+from ..model.change import Facts
 from ..model.page import Page
 from ..schedule.durations import format_iso_duration
 from ..service.accounts.audit import AuditRow, ChainVerdict
 from ..wire.accounts import read_agent, read_audit_row, read_owner, read_token, read_verdict
 from ..wire.instants import utc
+from ..wire.task_facts import read_facts
 from .connection import Connection, path_segment
 from .decode import decode_response, fetch_page
 from .refusals import refuse
@@ -157,3 +159,27 @@ class RemoteAudit:
     async def verify(self, principal: Principal) -> ChainVerdict:
         del principal
         return await decode_response(self._connection, read_verdict, await self._connection.get("/v1/audit/verify"))
+
+
+class RemoteApprovals:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def approve(self, principal: Principal, task_id: str, digest: str) -> Facts:
+        del principal
+        path, query = f"/v1/tasks/{path_segment(task_id)}/approve", [("include", "agenda")]
+        response = await self._connection.post(path, {"digest": digest}, query)
+        return await decode_response(self._connection, read_facts, response)
+
+    async def stop_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
+        del principal
+        return await self._act_on_agent(agent, "stop", owner)
+
+    async def restart_agent(self, principal: Principal, agent: str, owner: str | None = None) -> int:
+        del principal
+        return await self._act_on_agent(agent, "restart", owner)
+
+    async def _act_on_agent(self, agent: str, action: str, owner: str | None) -> int:
+        query = [] if owner is None else [("owner", owner)]
+        response = await self._connection.post(f"/v1/agents/{path_segment(agent)}/{action}", None, query)
+        return await decode_response(self._connection, lambda each: int(each["tasks"]), response)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..clock import Clock
-from .accounts import RemoteAccounts, RemoteAgents, RemoteAudit, RemoteTokens
-from .approvals import RemoteApprovals
+from .accounts import RemoteAccounts, RemoteAgents, RemoteApprovals, RemoteAudit, RemoteTokens
 from .bulk import RemoteBulk
 from .connection import Connection
 from .decode import decode_response

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ..clock import Clock
-from ..model.accounts.agent_label import agent_of
+from ..model.accounts.account import agent_of
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import RunState

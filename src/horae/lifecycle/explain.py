@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from ..choices import Language
-from ..model.accounts.agent_label import agent_of
+from ..model.accounts.account import agent_of
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
-from ..model.events.delivery_count import reached_no_listener
+from ..model.events.trigger_fields import reached_no_listener
 from ..model.pause_note import pause_note
 from ..model.paused_stretch import PausedSpan
 from ..model.reason import Reason, describe_reason

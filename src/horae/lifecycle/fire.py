@@ -7,8 +7,10 @@ from typing import Final, assert_never
 
 from ..model.change import Change, Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, EntryState
+from ..model.events.event import RUN_CREATION_KINDS
 from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
+from ..model.route import route_of
 from ..model.run import Origin
 from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - next occurrence, not the builtin
@@ -17,14 +19,11 @@ from .due_backlog import MICROSECOND, without_repeat
 from .entry_removal import skip_rows
 from .event_rows import run_event
 from .fast_path import fast_claim
-from .known_occurrence import drop_existing_runs
 from .occurrence import fire_next_occurrence
-from .overlap import OverlapAction, decide_overlap, inherit_deaths, must_wait, superseded_retries
-from .replacement import cancel_replaced_runs
+from .overlap import OverlapAction, cancel_replaced_runs, decide_overlap, inherit_deaths, must_wait, superseded_retries
 from .resume import end_pause
 from .settle import settle
 from .start import ClaimContext, full_lane, new_run, started_event
-from .unroutable_entry import park_unroutable
 
 _RETRYABLE_STATES: Final = frozenset({TaskState.ACTIVE, TaskState.FAILED, TaskState.COMPLETED})
 
@@ -165,3 +164,34 @@ def _fire_deadline(facts: Facts, entry: Entry, claim: ClaimContext) -> Change:
         if run.id == entry.run_id:
             return settle(facts, run, Settlement(run.id, run.token, TimedOut(), run.started, claim.now))
     return Change(dropped=(entry.slot,))
+
+
+def drop_existing_runs(facts: Facts, change: Change, now: datetime) -> Change:
+    """Remove existing runs and their start events from a change, and conclude again, since no entry may wait for them."""
+    reduced = change._replace(
+        new_runs=tuple(run for run in change.new_runs if run.id not in facts.existing_run_ids),
+        events=tuple(
+            each
+            for each in change.events
+            if each.kind not in RUN_CREATION_KINDS or each.run_id not in facts.existing_run_ids
+        ),
+    )
+    return conclude(facts, reduced, now)
+
+
+_WITHOUT_TARGET: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
+
+
+def park_unroutable(facts: Facts, entry: Entry, claim: ClaimContext) -> Change | None:
+    """Return the change that parks the entry; None when this node can run it.
+
+    Instants that pass while it is parked fall under the missed policy when a capable node claims it.
+    """
+    if claim.routes is None or entry.kind in _WITHOUT_TARGET:
+        return None
+    route = route_of(facts.task.target)
+    if route in claim.routes:
+        return None
+    # A manual entry came due in time and only waits, so it is not missed.
+    waited = entry.waited or entry.kind is EntryKind.MANUAL
+    return Change(put=(entry._replace(state=EntryState.PARKED, lane=route, waited=waited),))

@@ -17,8 +17,15 @@ from .due_backlog import DueBacklog, compute_due_backlog, counts_from_end, witho
 from .entry_removal import count_occurrences, skip_rows
 from .event_rows import run_event
 from .missed import CatchUpPlan, Occurrence, plan_after_wait, plan_catch_up, plan_on_time
-from .overlap import OverlapAction, decide_overlap, inherit_deaths, must_wait, replaced_waiters, superseded_retries
-from .replacement import cancel_replaced_runs
+from .overlap import (
+    OverlapAction,
+    cancel_replaced_runs,
+    decide_overlap,
+    inherit_deaths,
+    must_wait,
+    replaced_waiters,
+    superseded_retries,
+)
 from .start import ClaimContext, full_lane, new_run, started_event
 
 

@@ -6,18 +6,20 @@ import platform
 from typing import Final
 
 from ..clock import Clock
+from ..model.events.trace_context import trace_id
+from ..model.outcome import Outcome
 from ..ports.full_store import Keeping
 from ..ports.store import DEFAULT_TERMS, Terms
-from ..ports.target import Target
+from ..ports.target import Invocation, Target
 from ..version import __version__
 from . import catalogue
 from .catalogue import Process
 from .counters import MetricSet
 from .deployment import Reading, read_deployment
 from .exposition import render_metrics
-from .runs import ObservedTarget
+from .log_context import bind_ids
 from .store import observe_store
-from .traces import Tracing
+from .traces import Tracing, end_run
 from .write_probe import WriteProbe
 
 ALWAYS_ONE: Final = 1.0
@@ -57,3 +59,19 @@ class Observer:
         if engine_text is not None:
             readings = (*readings, Reading(catalogue.ENGINE_SCRAPED, float(bool(engine_text))))
         return render_metrics(self.metrics, self.process, readings, engine_text or "")
+
+
+class ObservedTarget:
+    def __init__(self, target: Target, tracing: Tracing | None) -> None:
+        self._target = target
+        self._tracing = tracing
+
+    async def execute(self, invocation: Invocation) -> Outcome:
+        run = invocation.run
+        bind_ids(task=run.task_id, run=run.id, trace=trace_id(run))
+        if self._tracing is None:
+            return await self._target.execute(invocation)
+        with self._tracing.run(invocation.task, run) as span:
+            outcome = await self._target.execute(invocation)
+            end_run(span, outcome)
+        return outcome

@@ -17,8 +17,7 @@ from ..observe.observer import Observer
 from ..observe.scrape_settings import Observability
 from ..schedule.durations import parse_duration
 from ..service.events.background_work import read_watch_settings, run_background_work
-from ..service.events.webhook_dispatcher import WebhookDispatcher
-from ..service.events.webhook_signer import report_signer
+from ..service.events.webhook_dispatcher import WebhookDispatcher, report_signer
 from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import restart_on_error

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Final
 
 from ..choices import Language
+from ..errors import Refusal
 from ..model.reason import Reason, describe_reason
 from ..model.sentence_patterns import SentencePattern, placeholders, sentence_pattern, translate
 from ..outgoing.refusals import CATALOGUE as OUTGOING

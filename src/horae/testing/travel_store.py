@@ -49,7 +49,7 @@ async def read_contents(url: str) -> Contents:
         return Contents()
     if path is None:
         return await _read_all(url)
-    from ..stores.sqlite.file_copy import copy_file  # noqa: PLC0415 - only a copy of a file needs it
+    from ..stores.sqlite.backup import copy_file  # noqa: PLC0415 - only a copy of a file needs it
 
     with TemporaryDirectory(prefix="horae-travel-") as folder:
         copy = f"{folder}/copy.db"

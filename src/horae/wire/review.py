@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..choices import Language
-from ..model.accounts.agent_label import agent_of
+from ..model.accounts.account import agent_of
 from ..model.accounts.secret_reference import secret_name, secret_places
 from ..model.change import Facts
 from ..model.invisible_characters import escape_hidden

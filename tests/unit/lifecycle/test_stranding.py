@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from horae.lifecycle.fire import park_unroutable
 from horae.lifecycle.start import ClaimContext
-from horae.lifecycle.unroutable_entry import park_unroutable
 from horae.model.change import NOTHING
 from horae.model.entry import EntryKind, EntryState
 from horae.model.outcome import Waiting

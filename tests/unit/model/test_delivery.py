@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from horae.model.events.delivery_count import reached_no_listener
+from horae.model.events.trigger_fields import reached_no_listener
 
 
 @pytest.mark.parametrize(

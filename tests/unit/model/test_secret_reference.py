@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from horae.model.accounts.agent_label import agent_of
+from horae.model.accounts.account import agent_of
 from horae.model.accounts.principal import AGENT_LABEL
 from horae.model.accounts.secret_reference import SecretPlace, secret_name, secret_names, secret_places
 from horae.testing.factories import a_task

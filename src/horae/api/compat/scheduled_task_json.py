@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +19,7 @@ from ...wire.tasks import next_due
 from .labels import last_change
 from .leases import Lease
 from .payloads import render_payload
-from .targets import is_orchestrator
+from .refusals import refuse
 
 UTC_ZONE: Final = "UTC"
 _SECOND: Final = timedelta(seconds=1)
@@ -111,3 +112,20 @@ def _error(run: Run) -> str | None:
     if run.state in _STATUSES or run.error is not None:
         return run.error
     return run.state.value if run.reason is None else reason_sentence(run.reason, "en")
+
+
+_PRESET: Final = "orchestrator"
+_DISPATCH: Final = "/dispatch/execute"
+
+
+def orchestrator_target(url: str | None) -> Target:
+    if not url:
+        raise refuse("compat_no_orchestrator")
+    return Target("http", json.dumps({"preset": _PRESET, "url": url.rstrip("/") + _DISPATCH}))
+
+
+def is_orchestrator(target: Target) -> bool:
+    if target.kind != "http":
+        return False
+    spec = json.loads(target.spec)
+    return isinstance(spec, dict) and spec.get("preset") == _PRESET

@@ -19,8 +19,7 @@ from .labels import SURFACE, UPDATED, with_labels
 from .notices import KEYS_DROPPED, PAST_RUNS_AT_ONCE
 from .payloads import encode_payload, read_details, read_payload
 from .refusals import refuse
-from .scheduled_task_json import UTC_ZONE, ScheduleFields, next_run, schedule_fields_of
-from .targets import orchestrator_target
+from .scheduled_task_json import UTC_ZONE, ScheduleFields, next_run, orchestrator_target, schedule_fields_of
 
 NAME: Final = "scheduled-tasks"
 WHEN_FIELDS: Final = ("schedule_type", "schedule_expr", "timezone")

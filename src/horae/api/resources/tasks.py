@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Final
 
 from fastapi import Query
@@ -11,12 +12,15 @@ from starlette.responses import Response
 
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.page import Page
+from ...model.ids import EPOCH
+from ...model.page import MAX_PAGE_SIZE, Page
 from ...model.refusals import refuse
+from ...ports.store import TaskFilter
 from ...schedule.lint import lint
 from ...service.accounts.rights import scoped_key
 from ...service.tasks.edits import EditResult, Edits
 from ...service.tasks.task_request import explicit_options, read_policies
+from ...service.tasks.tasks import Tasks
 from ...web.authentication import Caller
 from ...web.body import read_json_body
 from ...web.etags import entity_response, expected_version, precondition_check
@@ -28,7 +32,7 @@ from ...web.responses import no_content
 from ...web.routers import resource_router
 from ...wire.agenda import agenda_json
 from ...wire.receipts import edited_json, receipt_json
-from ...wire.tasks import read_edits, task_json
+from ...wire.tasks import next_due, read_edits, task_json
 from ..create_task import TaskCreator, parse_body, parse_task
 from ..examples import EDIT, NEW_TASK
 from ..field_selection import TASK_FIELDS, Fields, parse_fields, task_entity
@@ -49,7 +53,6 @@ from ..parameters import (
     service_for,
 )
 from ..task_json_cache import encode_task
-from ..upcoming_tasks import list_by_due
 
 router: Final = resource_router("/v1/tasks", "tasks")
 
@@ -250,3 +253,26 @@ async def _edit(  # noqa: PLR0913 - one keyword for each part of an edit
     if "agenda" in include:
         data["agenda"] = agenda_json(after)
     return entity_response(request, data, after.task.version)
+
+
+_MAX_SCANNED: Final = 10_000
+
+
+async def list_by_due(tasks: Tasks, principal: Principal, task_filter: TaskFilter, limit: int) -> tuple[Facts, ...]:
+    """Return up to `limit` tasks, soonest due first; tasks without a due time come last."""
+    if task_filter == TaskFilter():
+        return await tasks.upcoming(principal, limit)
+    tasks_read: list[Facts] = []
+    after: str | None = None
+    while len(tasks_read) < _MAX_SCANNED:
+        page = await tasks.page(principal, task_filter, after, MAX_PAGE_SIZE)
+        tasks_read += page.items
+        after = page.after
+        if after is None:
+            break
+    return tuple(sorted(tasks_read, key=_due_order)[:limit])
+
+
+def _due_order(facts: Facts) -> tuple[bool, datetime]:
+    due = next_due(facts)
+    return due is None, due or EPOCH

@@ -11,7 +11,7 @@ import typer
 
 from ...errors import NotAllowed
 from ...model.change import Facts
-from ...model.events.delivery_count import reached_no_listener
+from ...model.events.trigger_fields import reached_no_listener
 from ...model.ids import EPOCH, SHORT_TASK_DIGITS
 from ...model.page import MAX_PAGE_SIZE
 from ...model.run import Run, RunState

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ...lifecycle.explain import Explanation, RunningNodes, Verdict
 from ...lifecycle.resume import can_start_again
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import agent_of
 from ...model.change import Facts
 from ...model.lane import agent_of_lane, owner_lane
 from ...model.reason import Reason

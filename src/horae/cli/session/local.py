@@ -36,7 +36,7 @@ from ...runtime.stores import make_store, make_wakeup
 from ...service.accounts.approval_policy import ApprovalPolicy, digest_of
 from ...service.accounts.secrets import SecretVault
 from ...service.events.listeners import ListenerKind
-from ...service.events.webhook_signer import is_signer_without_key
+from ...service.events.webhook_dispatcher import is_signer_without_key
 from ...service.service import Service
 from ...service.tasks.advisories import Advisory, build_advisory, build_bilingual_advisory
 from ...service.tasks.default_zone import own_zone

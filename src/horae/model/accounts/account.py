@@ -9,7 +9,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..record import Record
-from .principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, Quotas, Role, Scope
+from ..task import Task
+from .principal import AGENT_LABEL, AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, Quotas, Role, Scope
 
 OWNER_KIND: Final = "owner"
 TOKEN_KIND: Final = "token"  # noqa: S105 - the kind of a record
@@ -255,3 +256,11 @@ def _text(instant: datetime | None) -> str | None:
 
 def _instant(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
+
+
+def agent_of(task: Task) -> str | None:
+    """Return the name of the agent that created the task; None for a task of a person or a program."""
+    for name, value in task.labels:
+        if name == AGENT_LABEL:
+            return value
+    return None

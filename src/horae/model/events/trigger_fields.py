@@ -51,3 +51,14 @@ def _text_or(value: Any, default: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return default
     return str(value) or default
+
+
+def reached_no_listener(kind: str, result: str | None) -> bool:
+    """Return whether a run of an event target published an event that no listener received."""
+    if kind != "event" or not result:
+        return False
+    try:
+        body = json.loads(result)
+    except ValueError:
+        return False
+    return isinstance(body, dict) and body.get("delivered") == 0 and body["delivered"] is not False

@@ -5,23 +5,24 @@ A sentence is the core (the kind of schedule), then its modifiers, then for cron
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Final, assert_never, cast
+from typing import Final, Protocol, assert_never, cast
 
-from ...choices import Language
+from ...choices import Fold, Gap, Language
 from ..calendar import Calendar
 from ..cron import Cron
-from ..every import Every
+from ..cron_fields import CronFields
+from ..every import Every, From
 from ..now import Now
 from ..once import Once
+from ..recurrence import Rule
 from ..rrule import RRule
 from ..value import Schedule
 from .chinese import Chinese
 from .english import English
 from .moments import describe_moment, describe_zone, wall_start
-from .words import DescriptionLanguage
 
 _LANGUAGES: Final[dict[Language, DescriptionLanguage]] = {"en": English(), "zh": Chinese()}
 
@@ -80,3 +81,25 @@ def _describe_modifiers(schedule: Schedule, words: DescriptionLanguage) -> Itera
         yield words.fold(schedule.fold)
     if schedule.zone is not None:
         yield describe_zone(schedule.zone)
+
+
+class DescriptionLanguage(Protocol):
+    separator: str
+    now: str
+    skipped_count: str
+
+    # --- kinds
+    def once(self, moment: str) -> str: ...
+    def every(self, interval: timedelta, since: From) -> str: ...
+    def cron(self, fields: CronFields) -> str: ...
+    def calendar(self, calendar: Calendar) -> str: ...
+    def rule(self, rule: Rule, start: datetime | None) -> str: ...
+
+    # --- modifiers
+    def exclude(self, moments: Sequence[str]) -> str: ...
+    def start(self, moment: str) -> str: ...
+    def end(self, moment: str, *, whole_day: bool) -> str: ...
+    def repeat(self, times: int) -> str: ...
+    def jitter(self, length: timedelta) -> str: ...
+    def gap(self, gap: Gap) -> str: ...
+    def fold(self, fold: Fold) -> str: ...

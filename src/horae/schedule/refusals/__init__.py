@@ -9,10 +9,9 @@ from ...refusal_catalogue import RefusalEntry, build_refusal
 from .calendar import CALENDAR
 from .compat import COMPAT
 from .cron import CRON
-from .every import EVERY
 from .language import LANGUAGE
 from .recurrence import RECURRENCE
-from .shared import SHARED
+from .shared import EVERY, SHARED
 
 CATALOGUE: Final = {
     code: RefusalEntry(InvalidSchedule, *sentences)

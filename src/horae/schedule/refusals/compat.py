@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .entry import Entry
+from .shared import Entry
 
 COMPAT: Final[dict[str, Entry]] = {
     "compat_not_a_mapping": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .entry import Entry
+from .shared import Entry
 
 CRON: Final[dict[str, Entry]] = {
     "field_count": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .entry import Entry
+from .shared import Entry
 
 LANGUAGE: Final[dict[str, Entry]] = {
     "unknown_sign": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .entry import Entry
+from .shared import Entry
 
 RECURRENCE: Final[dict[str, Entry]] = {
     "rrule_too_costly": (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from .entry import Entry
+from typing import Final, TypeAlias
 
 SHARED: Final[dict[str, Entry]] = {
     "empty": (
@@ -120,5 +118,25 @@ SHARED: Final[dict[str, Entry]] = {
         "It is {wanted}.",
         "“{key}”不能是 {value}。",
         "应为：{wanted}。",
+    ),
+}
+
+
+# English message, English hint, Chinese message, Chinese hint
+Entry: TypeAlias = tuple[str, str, str, str]
+
+
+EVERY: Final[dict[str, Entry]] = {
+    "bad_interval": (
+        "An interval of {value} is not possible.",
+        "It lies between a millisecond and a hundred years, for example PT5M.",
+        "间隔不能是 {value}。",
+        "应在一毫秒到一百年之间，例如 PT5M。",
+    ),
+    "bad_duration": (
+        "{value} is no duration.",
+        "Write it as 90s, 1h30m, 2d or PT1H30M; months and years have no fixed length.",
+        "{value} 不是时长。",
+        "请写成 90s、1h30m、2d 或 PT1H30M；月和年没有固定长度。",
     ),
 }

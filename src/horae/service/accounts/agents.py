@@ -29,11 +29,10 @@ from ..runs.lanes import MAX_LANE_LIMIT
 from ..tasks.task_quota import QUOTA_KIND, agent_record_key
 from .audit import Audit
 from .known_agents import SHOW_COMMAND, check_agent
-from .owners import Accounts, Keeping, ignore_owner, read_limits
+from .owners import SWEEP_KIND, Accounts, Keeping, ignore_owner, read_limits, sweep_writing
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
-from .sweep_record import SWEEP_KIND, sweep_writing
 
 _TRIES: Final = 100
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ...lifecycle import control
 from ...lifecycle.conclude import facts_after
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import agent_of
 from ...model.change import Change, Facts
 from ...model.policy import to_json as policies_to_json
 from ...model.task import NEW_TASK_STATUS, OPEN_STATES, PauseCause, Target, Task

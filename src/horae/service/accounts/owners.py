@@ -42,7 +42,6 @@ from .audit import Audit
 from .record_conflicts import write_unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
-from .sweep_record import SWEEP_KIND, sweep_writing
 
 NO_LIMIT: Final = ("never", "none")
 """Values of a quota that mean no limit, like None."""
@@ -358,3 +357,18 @@ def _parse_limit(name: str, value: Any) -> int | timedelta:
     most = _MAX_LIMITS.get(name, _MAX_LIMIT)
     check_number(name, value, 0, most)
     return int(value)
+
+
+SWEEP_KIND: Final = "quota.sweep"
+SWEPT_LIMITS: Final = ("shortest_interval", "longest_life", "payload_bytes", "active_tasks")
+"""Limits of the tasks themselves. Limits of runs are checked when an occurrence comes due."""
+
+
+def sweep_writing(owner: str, limits: Collection[str], known: Record | None) -> tuple[RecordWrite, ...]:
+    """Return the record to write with the change of a quota, so that the sweep is done even if this process dies first."""
+    before = [] if known is None else json.loads(known.body)["limits"]
+    pending = sorted({*before, *(name for name in limits if name in SWEPT_LIMITS)})
+    if not pending:
+        return ()
+    record = Record(SWEEP_KIND, owner, owner, json.dumps({"limits": pending}))
+    return (RecordWrite(record, None if known is None else known.version),)

@@ -9,7 +9,7 @@ from datetime import datetime
 from ...clock import Clock
 from ...errors import Refusal
 from ...lifecycle import control
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ...model.change import Change, Facts
 from ...model.page import MAX_PAGE_SIZE
@@ -18,8 +18,7 @@ from ...model.task import OPEN_STATES, PauseCause, TaskState
 from ...ports.store import TaskFilter
 from ..tasks.quotas import check_payload, check_schedule
 from .agents import Agents
-from .owners import Accounts, Keeping
-from .sweep_record import SWEEP_KIND
+from .owners import SWEEP_KIND, Accounts, Keeping
 
 
 class QuotaSweep:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import agent_of
 from ...model.accounts.secret_reference import secret_names
 from ...model.task import Target, Task
 from ...ports.records import Record, Records

@@ -231,3 +231,24 @@ def _parse_cursor(record: Record | None) -> DispatchCursor | None:
 def _cursor_record(cursor: DispatchCursor) -> Record:
     body = {"number": cursor.number, "holder": cursor.holder, "until": cursor.until.isoformat()}
     return Record(*CURSOR_KEY, "", json.dumps(body))
+
+
+_RECORD: Final = ("deployment", "webhook_signer")
+_TRIES: Final = 20
+
+
+async def report_signer(records: Records, *, can_sign: bool) -> None:
+    """Write down whether this process can sign. The one that started last speaks for the deployment."""
+    body = json.dumps({"can_sign": can_sign})
+    for _ in range(_TRIES):
+        known = await records.get_record(*_RECORD)
+        if can_sign if known is None else known.body == body:
+            return  # without a report, the key is taken to be there
+        version = None if known is None else known.version
+        if await records.put_record(Record(*_RECORD, "", body), replacing=version):
+            return
+
+
+async def is_signer_without_key(records: Records) -> bool:
+    known = await records.get_record(*_RECORD)
+    return known is not None and not json.loads(known.body)["can_sign"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ...model.accounts.account import OWNER_KIND, is_blocked, is_owner_name, owner_from
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import OWNER_KIND, agent_of, is_blocked, is_owner_name, owner_from
 from ...model.outcome import Failed, Outcome, Skipped
 from ...model.reason import Reason, describe_reason
 from ...model.task import Task

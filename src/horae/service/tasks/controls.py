@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ...clock import Clock
 from ...lifecycle import control, edit
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import agent_of
 from ...model.accounts.principal import Principal, Scope
 from ...model.change import Change, ControlDecision, Facts
 from ...model.ids import run_id

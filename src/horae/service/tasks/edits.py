@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ...lifecycle.plan import Draft, build_task
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import agent_of
 from ...model.policy import Missed, Policies, policies_for
 from ...model.task import Target, Task, TaskStatus, past_of
 from ...schedule import Schedule, iterate

@@ -11,7 +11,7 @@ from itertools import chain, islice, pairwise
 from typing import Final
 
 from ...errors import Refusal
-from ...model.accounts.agent_label import agent_of
+from ...model.accounts.account import agent_of
 from ...model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ...model.change import Facts
 from ...model.policy import Policies, Retry

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from ...errors import Refusal
 from ..masked_url import mask_url
 from ..refusals import refuse
-from .tls import TLS_MODES, TLSOptions
 
 SCHEMES: Final = ("mysql", "mariadb")
 DEFAULT_PREFIX: Final = "horae_"
@@ -21,6 +21,28 @@ _PARAMETERS: Final = frozenset({"prefix", "connections", "socket", "ssl-mode", "
 _PREFIX: Final = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 _ESCAPE_HINT: Final = "in a user name or a password, write / as %2F, ? as %3F, # as %23, [ as %5B and @ as %40"
 """Hint of a refusal. The refusal must not quote the URL, which may contain a part of the password."""
+TLS_MODES: Final = ("disabled", "required", "verify-ca", "verify-identity")
+
+
+class TLSOptions(NamedTuple):
+    """`mode` is the server's ssl-mode: `required` accepts any certificate, `verify-identity` checks the host name too."""
+
+    mode: str = "disabled"
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+
+    def make_context(self) -> ssl.SSLContext | None:
+        """Return the SSL context, None if TLS is disabled. Raises OSError for a file that cannot be read."""
+        if self.mode == "disabled":
+            return None
+        context = ssl.create_default_context(cafile=self.ca_file)
+        context.check_hostname = self.mode == "verify-identity"
+        if self.mode == "required":
+            context.verify_mode = ssl.CERT_NONE
+        if self.certificate_file is not None:
+            context.load_cert_chain(self.certificate_file, self.key_file)
+        return context
 
 
 class Address(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import asyncpg
@@ -10,12 +11,11 @@ import asyncpg
 from ...clock import SystemClock
 from ...errors import StoreError
 from ...model.record import RecordWrite
-from ..codec.rows import Row
+from ..codec.rows import Row, encode_expiry
 from ..sql.connection import DuplicateRunError
 from ..sql.folded_decisions import FoldedDecisions
 from .arrays import encode_array, encode_columns, encode_flat_columns, replace_nul
 from .fast_statements import encode_starts, encode_successes
-from .record_batches import encode_record_write, split_batches
 
 _NEW_RUN_STATEMENTS: Final = frozenset({"insert_started_runs", "insert_live_runs", "insert_runs"})
 """Statements that skip runs which the ledger has already; a smaller row count shows that."""
@@ -150,3 +150,21 @@ def _encode_value(value: Any) -> Any:
     if value.__class__ is list:
         return encode_array(value)
     return replace_nul(value) if value.__class__ is str else value
+
+
+def split_batches(writings: Iterable[RecordWrite]) -> list[list[RecordWrite]]:
+    """Split into batches: the first write of each record, then the second, and so on. Nearly always there is one batch."""
+    batches: list[list[RecordWrite]] = []
+    write_counts: Counter[tuple[str, str]] = Counter()
+    for writing in writings:
+        key = (writing.record.kind, writing.record.key)
+        if write_counts[key] == len(batches):
+            batches.append([])
+        batches[write_counts[key]].append(writing)
+        write_counts[key] += 1
+    return batches
+
+
+def encode_record_write(writing: RecordWrite) -> Row:
+    (kind, key, owner, body, _, expires), replacing, dropped = writing
+    return kind, key, owner, body, encode_expiry(expires), replacing, int(dropped)

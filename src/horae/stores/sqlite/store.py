@@ -21,7 +21,7 @@ from .readers import Readers
 from .records import SQLiteRecords
 from .settle import RunUpdater
 from .shared_transactions import SQLiteSharedTransactions, TransactionWatcher
-from .sqlite_version import require_supported_version
+from .status import require_supported_version
 from .transfer import SQLiteTransfer
 from .upkeep import SQLiteUpkeep
 from .writer import Writer

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 
 from ...errors import Refusal
+from ...model.events.trigger_fields import triggered_json
 from ...model.limits import ERROR_CHARACTERS, shorten
 from ...model.outcome import Failed, Outcome, Succeeded
 from ...ports.target import Invocation, Tools
-from .body import event_body
 from .places import EventChannel, RedisChannel, WebhookChannel
 from .settings import EventSettings, read_settings
 from .spec import check_spec
@@ -59,3 +62,8 @@ def _make_channels(settings: EventSettings, tools: Tools) -> tuple[EventChannel,
     redis = () if settings.redis is None else (RedisChannel(settings.redis),)
     webhook = () if settings.webhook is None else (WebhookChannel(settings.webhook, tools.clock),)
     return *redis, *webhook
+
+
+def event_body(invocation: Invocation, spec: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the event. Every attempt at an occurrence has the same `eventId`, so that receivers can deduplicate."""
+    return triggered_json(invocation.task, invocation.run, spec, now, invocation.trace)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from ...lifecycle.fire import park_unroutable
 from ...lifecycle.start import ClaimContext
-from ...lifecycle.unroutable_entry import park_unroutable
 from ...model.change import Change, Facts, FireDecision
 from ...model.entry import Entry, EntryState
 from ...model.route import function_route, kind_route

@@ -9,8 +9,7 @@ import pytest
 
 from horae.errors import Conflict
 from horae.model.record import Record, RecordWrite
-from horae.stores.postgres.connection import PostgresConnection
-from horae.stores.postgres.record_batches import split_batches
+from horae.stores.postgres.connection import PostgresConnection, split_batches
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer

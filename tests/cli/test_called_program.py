@@ -154,6 +154,6 @@ def test_path_that_ends_like_the_program_breaks_like_any_text() -> None:
     ],
 )
 def test_backup_command_of_doctor_stays_whole(dump: str, width: int, language: str) -> None:
-    message = Out("zh" if language == "zh" else "en").told(operating_messages.DUMPED, dump=dump)
+    message = Out("zh" if language == "zh" else "en").translate(operating_messages.DUMPED, dump=dump)
     lines = [plain(line).strip() for line in broken(f"  ✓ {message}", width, 4)]
     assert any(dump in line for line in lines), lines

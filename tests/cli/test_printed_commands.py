@@ -145,7 +145,7 @@ def test_printed_command_names_the_typed_server_except_where_it_needs_the_store(
 
 def test_places_of_a_sentence_are_filled_beside_a_store_with_braces() -> None:
     out = Out(store="sqlite:////tmp/{a}.db")
-    told = out.told(Words("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
+    told = out.translate(Words("horae ls {name} {{x}}", "horae ls {name}"), name="{b} horae ls")
     assert told == "horae --store 'sqlite:////tmp/{a}.db' ls {b} horae ls {x}"
 
 

@@ -62,9 +62,9 @@ def test_noun_behind_a_total_agrees_with_the_total(done: int, total: int, expect
 
 def test_sentences_of_the_command_line_agree_with_one() -> None:
     for out in (Out(), Out(store="sqlite:////tmp/other.db")):
-        assert out.told(operating_messages.TASKS_FAILED, number=1, names="tea") == "1 task has given up: tea"
-        assert out.told(messages.SKIPS_LEFT, number=1) == "the next 1 occurrence is skipped"
-    assert Words("{n} runs", "{n} 次运行").told("zh", n=1) == "1 次运行"
+        assert out.translate(operating_messages.TASKS_FAILED, number=1, names="tea") == "1 task has given up: tea"
+        assert out.translate(messages.SKIPS_LEFT, number=1) == "the next 1 occurrence is skipped"
+    assert Words("{n} runs", "{n} 次运行").in_language("zh", n=1) == "1 次运行"
 
 
 def test_refusals_agree_with_one() -> None:

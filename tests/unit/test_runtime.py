@@ -173,7 +173,7 @@ async def open_and_close(url: str) -> None:
 
 
 async def last_event(desk: Desk) -> int:
-    return await desk.service.events.last(desk.who)
+    return await desk.service.events.last(desk.principal)
 
 
 @pytest.mark.parametrize(("file", "variable"), [("sometimes", None), (None, "sometimes"), ("poll", "sometimes")])

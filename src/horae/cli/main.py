@@ -54,8 +54,8 @@ class Families(TyperGroup):
         language = wanted_language(sys.argv[1:])
         widest = max(map(len, COMMANDS))
         for title, panel in PANELS:
-            with formatter.section(title.told(language)):
-                formatter.write_dl([(name.ljust(widest), each.does.told(language)) for name, each in panel.items()])
+            with formatter.section(title.in_language(language)):
+                formatter.write_dl([(name.ljust(widest), each.does.in_language(language)) for name, each in panel.items()])
 
     def _load(self, module: str) -> None:
         family = new_app()

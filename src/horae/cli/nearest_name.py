@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 async def with_nearest(app: Workplace, refusal: NotFound) -> NotFound:
     """The same refusal, with a better hint where there is one; only the first page of names is looked at."""
-    page = await app.service.tasks.page(app.who, limit=MAX_PAGE_SIZE)
+    page = await app.service.tasks.page(app.principal, limit=MAX_PAGE_SIZE)
     near = get_close_matches(str(refusal.facts.get("id", "")), [each.task.name for each in page.items], 1)
     if not near:
         return refusal

@@ -31,10 +31,10 @@ def is_run(name: str) -> bool:
 async def run_of(app: Workplace, name: str) -> Found:
     """A run by its id; of a task, its newest."""
     if is_run(name):
-        run = await app.service.runs.get(app.who, name)
-        return Found(run, await app.service.tasks.get(app.who, run.task_id))
-    facts = await app.service.tasks.find_by_name(app.who, name)
-    page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=1)
+        run = await app.service.runs.get(app.principal, name)
+        return Found(run, await app.service.tasks.get(app.principal, run.task_id))
+    facts = await app.service.tasks.find_by_name(app.principal, name)
+    page = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=1)
     if not page.items:
         raise refuse("no_runs_yet", name=facts.task.name, id=facts.task.id)
     return Found(page.items[0], facts)
@@ -44,8 +44,8 @@ async def failed_run_of(app: Workplace, name: str) -> Found:
     """A run by its id; of a task, the newest that failed."""
     if is_run(name):
         return await run_of(app, name)
-    facts = await app.service.tasks.find_by_name(app.who, name)
-    page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id, states=FAILURES), limit=1)
+    facts = await app.service.tasks.find_by_name(app.principal, name)
+    page = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id, states=FAILURES), limit=1)
     if not page.items:
         raise refuse("nothing_failed", name=facts.task.name, id=facts.task.id)
     return Found(page.items[0], facts)

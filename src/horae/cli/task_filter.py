@@ -135,7 +135,7 @@ def do_to_many(out: Out, wanted: Said, title: Words, doing: Doing, *, always_ask
 async def _done(app: Workplace, query: TaskFilter, doing: Doing, progress: Callable[[int], None]) -> BulkReport:
     bulk = app.service.bulk
     if isinstance(bulk, Bulk):
-        return await bulk.each(app.who, query, lambda task: doing.deed(app, task), progress=progress)
+        return await bulk.each(app.principal, query, lambda task: doing.deed(app, task), progress=progress)
     zone = {"zone": app.zone} if "until" in doing.arguments else {}
     return await bulk.act(query, doing.action, {**doing.arguments, **zone}, progress)
 
@@ -145,7 +145,7 @@ async def _counted(app: Workplace, query: TaskFilter) -> TaskCount:
 
     bulk = app.service.bulk
     if isinstance(bulk, Bulk):
-        return TaskCount((await bulk.each(app.who, query, nothing, dry_run=True)).matched)
+        return TaskCount((await bulk.each(app.principal, query, nothing, dry_run=True)).matched)
     return await bulk.count(query)
 
 
@@ -154,6 +154,6 @@ def _tell(out: Out, title: Words, report: BulkReport) -> None:
     if out.json:
         out.data(shape)
         return
-    out.line(out.told(messages.DONE_TO_MANY, deed=title, done=report.done, matched=report.matched))
+    out.line(out.translate(messages.DONE_TO_MANY, deed=title, done=report.done, matched=report.matched))
     for task, refusal in report.refused:
         out.aside(f"  ✕ {task.name}: {refusal.in_language(out.language).message}")

@@ -13,7 +13,7 @@ async def task_reference(app: Workplace, task: Task, out: Out) -> str:
     """The name, unless it is ambiguous or finds another task; then the id, as short as a table shows it."""
     if not task.name.startswith("-"):
         try:
-            if (await app.service.tasks.find_by_name(app.who, task.name)).task.id == task.id:
+            if (await app.service.tasks.find_by_name(app.principal, task.name)).task.id == task.id:
                 return task.name
         except (Conflict, NotFound):
             pass

@@ -86,7 +86,7 @@ def graded(server: ServerStatus, **environment: str) -> dict[str, str]:
 def test_names_are_told_as_they_are() -> None:
     for each in about_server(SOUND, read_settings({})):
         for language in ("en", "zh"):
-            said = each.said.told("zh" if language == "zh" else "en", **each.facts)
+            said = each.said.in_language("zh" if language == "zh" else "en", **each.facts)
             assert ("we{i}rd" in said) is (each.code in ("store", "backup"))
 
 
@@ -106,7 +106,7 @@ def test_a_server_that_forgets_when_the_power_fails_is_told() -> None:
     forgetful = SOUND._replace(settings={"sync_binlog": "0"}, unsafe_settings=("sync_binlog",))
     (told,) = (each for each in about_server(forgetful, read_settings({})) if each.code == "durability")
     assert told.grade == "warning"
-    assert "sync_binlog" in (told.fix or told.said).told("en")
+    assert "sync_binlog" in (told.fix or told.said).in_language("en")
 
 
 def test_machines_whose_clocks_are_far_off_are_named() -> None:
@@ -116,5 +116,5 @@ def test_machines_whose_clocks_are_far_off_are_named() -> None:
         for host, seconds in (("north", 0.2), ("south", -7))
     )
     (told,) = about_clocks((near, far))
-    assert told.said.told("en", **told.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
+    assert told.said.in_language("en", **told.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
     assert not list(about_clocks((near,)))

@@ -108,7 +108,7 @@ def add(
         schedule, surprises = _read(text, resolved.request.zone, out, assumed)
         resolved = resolved._replace(request=resolved.request._replace(when=schedule))
         made = await (_rehearsed(app, resolved.request) if dry_run else _make(app, resolved.request, paused=pause))
-        resolved = app.advised(resolved)
+        resolved = app.with_advisories(resolved)
         shown = not (dry_run or out.json or out.quiet)
         reference = await task_reference(app, made.facts.task, out) if shown else ""
         warnings = _distinct((*used_up_advisories(made.facts), *resolved.warnings, *surprises))
@@ -143,9 +143,9 @@ def _read(
 
 
 async def _make(app: Workplace, wish: TaskRequest, *, paused: bool) -> Made:
-    before = None if wish.key is None else (await app.service.tasks.preview_declaration(app.who, wish))[0]
-    task = await app.service.tasks.create(app.who, wish, paused="" if paused else None)
-    facts, now = await app.service.tasks.get(app.who, task.id), app.clock.now()
+    before = None if wish.key is None else (await app.service.tasks.preview_declaration(app.principal, wish))[0]
+    task = await app.service.tasks.create(app.principal, wish, paused="" if paused else None)
+    facts, now = await app.service.tasks.get(app.principal, task.id), app.clock.now()
     readiness = await app.readiness(facts.task.target)
     return Made(facts, now, dry_run=False, readiness=readiness, edited=_edited(before, facts.task, now))
 
@@ -159,10 +159,10 @@ def _edited(before: Facts | None, after: Task, now: datetime) -> EditResult | No
 async def _rehearsed(app: Workplace, wish: TaskRequest) -> Made:
     """What would become of the task that has the key already, or of a new one: every check is the real one, and
     nothing is written."""
-    before, after = (None, None) if wish.key is None else await app.service.tasks.preview_declaration(app.who, wish)
+    before, after = (None, None) if wish.key is None else await app.service.tasks.preview_declaration(app.principal, wish)
     now = app.clock.now()
     if before is None or after is None:
-        return Made(await app.tried(wish), now, dry_run=True)
+        return Made(await app.preview(wish), now, dry_run=True)
     return Made(before._replace(task=after), now, dry_run=True, edited=_edited(before, after, now))
 
 
@@ -178,16 +178,16 @@ def _show(out: Out, made: Made) -> None:
     if made.edited is not None:
         show_changes(out, made.edited, made.now)
     show_schedule(out, facts, made.now, made=True)
-    out.row(out.told(messages.DOES), target_line(task.target))
-    out.row(out.told(messages.LATE), policies_line(task.policies, out.language))
+    out.row(out.translate(messages.DOES), target_line(task.target))
+    out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
     show_declared(out, task, made.declared)
     if not made.dry_run:
         if facts.status.pause is not None:
-            out.row(out.told(messages.STATE), out.told(messages.PAUSED_AT_BIRTH, name=task.id))
+            out.row(out.translate(messages.STATE), out.translate(messages.PAUSED_AT_BIRTH, name=task.id))
         if made.edited is None:
             # Of a task that was there before, removing it would take more away than was just put there.
-            out.row(out.told(messages.UNDO), command_line(out, "rm", short_task_id(out, task), "--yes"))
-        out.row(out.told(messages.SEE), command_line(out, "show", made.reference))
+            out.row(out.translate(messages.UNDO), command_line(out, "rm", short_task_id(out, task), "--yes"))
+        out.row(out.translate(messages.SEE), command_line(out, "show", made.reference))
     show_warnings(out, made.warnings)
     if made.readiness is not None:
         show_readiness(out, made.readiness, made.warnings)
@@ -203,7 +203,7 @@ def _headline(out: Out, made: Made) -> Cell:
     if made.dry_run and change == "changed":
         said = messages.NOT_EDITED
     sign = Piece("○ ", "dim") if made.dry_run else Piece("= ", "dim") if change == "same" else Piece("✓ ", "good")
-    told = "" if said is None else out.told(said, version=task.version)
+    told = "" if said is None else out.translate(said, version=task.version)
     name = "" if made.dry_run and change == "new" else f"{task.id}  "
     return (sign, Piece(task.name, "bold"), "  ", Piece(f"{name}{told}".rstrip(), "dim"))
 

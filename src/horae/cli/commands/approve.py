@@ -60,7 +60,7 @@ def approve(out: Out, *, task: str = ONE) -> None:
         _show(out, found)
     out.confirm(_APPROVE, name=found.task.name)
     # Exactly what was shown: whatever was changed meanwhile has another digest, and is refused.
-    facts = at_work(out, lambda app: app.service.approvals.approve(app.who, found.task.id, digest))
+    facts = at_work(out, lambda app: app.service.approvals.approve(app.principal, found.task.id, digest))
     _tell_approved(out, facts, _APPROVED)
 
 
@@ -75,11 +75,11 @@ def _tell_approved(out: Out, facts: Facts, said: Words) -> None:
     elif out.quiet:
         out.ids([facts.task.id])
     else:
-        out.line(out.told(said, name=facts.task.name))
+        out.line(out.translate(said, name=facts.task.name))
 
 
 async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:
-    facts = await app.service.tasks.find_by_name(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.principal, name)
     return facts, app.digest(facts.task)
 
 
@@ -90,7 +90,7 @@ def _show(out: Out, facts: Facts) -> None:
 
 def show_agent(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Show what an agent may."""
-    _show_limits(out, at_work(out, lambda app: app.service.agents.get(app.who, agent, owner)))
+    _show_limits(out, at_work(out, lambda app: app.service.agents.get(app.principal, agent, owner)))
 
 
 def set_agent(
@@ -109,7 +109,7 @@ def set_agent(
     if (agent is None) is not every:
         raise refuse("one_agent_or_all")
     name, limits = agent or ALL_AGENTS, read_quotas(quota)
-    done = at_work(out, lambda app: app.service.agents.put(app.who, name, limits, owner), create=True)
+    done = at_work(out, lambda app: app.service.agents.put(app.principal, name, limits, owner), create=True)
     _show_limits(out, done)
 
 
@@ -120,11 +120,11 @@ def _show_limits(out: Out, agent: Agent) -> None:
     if out.quiet:
         out.ids([agent.name])
         return
-    name = out.told(account_messages.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
+    name = out.translate(account_messages.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
     out.line((Piece(name, "bold"), "  ", Piece(agent.owner, "dim")))
     show_quotas(out, agent.quotas, dict(agent.quota_overrides))
     state = "revoked" if agent.revoked else "stopped" if agent.stopped else "active"
-    out.row(out.told(account_messages.STATE), out.told(account_messages.AGENT_STATES[state]))
+    out.row(out.translate(account_messages.STATE), out.translate(account_messages.AGENT_STATES[state]))
 
 
 def stop(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
@@ -138,15 +138,15 @@ def restart(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> Non
 
 
 async def _stop(app: Workplace, agent: str, owner: str | None) -> int:
-    return await app.service.approvals.stop_agent(app.who, agent, owner)
+    return await app.service.approvals.stop_agent(app.principal, agent, owner)
 
 
 async def _restart(app: Workplace, agent: str, owner: str | None) -> int:
-    return await app.service.approvals.restart_agent(app.who, agent, owner)
+    return await app.service.approvals.restart_agent(app.principal, agent, owner)
 
 
 def _tell(out: Out, agent: str, told: Words, tasks: int) -> None:
     if out.json:
         out.data({"agent": agent, "tasks": tasks, "stopped": told is _STOPPED})
     elif not out.quiet:
-        out.line(out.told(told, agent=agent, tasks=tasks))
+        out.line(out.translate(told, agent=agent, tasks=tasks))

@@ -39,7 +39,7 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """Show who did what, newest first."""
 
     async def work(app: Workplace) -> tuple[Page[AuditRow], str, datetime]:
-        return await app.service.audit.page(app.who, after, limit), app.zone, app.clock.now()
+        return await app.service.audit.page(app.principal, after, limit), app.zone, app.clock.now()
 
     page, zone, now = at_work(out, work) if is_there(out) else (Page[AuditRow](()), "UTC", EPOCH)
     if out.json:
@@ -49,7 +49,7 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     elif page.items:
         times = time_cells(out, [each.at for each in page.items], zone, now)
         rows = [_row(out, each, at) for each, at in zip(page.items, times, strict=True)]
-        out.table(out.told(words.AUDIT_TITLES).split("|"), rows, _FITS)
+        out.table(out.translate(words.AUDIT_TITLES).split("|"), rows, _FITS)
         if out.on_terminal:
             out.note(TIMES_IN, zone=zone)
     if not page.items:
@@ -72,12 +72,12 @@ def _short(out: Out, name: str) -> str:
 
 def verify(out: Out) -> None:
     """Walk the whole chain; exit code 1 when it is not what it was."""
-    found = at_work(out, lambda app: app.service.audit.verify(app.who))
+    found = at_work(out, lambda app: app.service.audit.verify(app.principal))
     if out.json:
         out.data(verdict_json(found))
     elif found.ok and not out.quiet:
-        out.line(("✓ ", out.told(words.AUDIT_WHOLE, rows=found.rows, open=found.open_rows)))
-        out.row(out.told(words.AUDIT_HEAD), found.head)
+        out.line(("✓ ", out.translate(words.AUDIT_WHOLE, rows=found.rows, open=found.open_rows)))
+        out.row(out.translate(words.AUDIT_HEAD), found.head)
     if not found.ok and not out.json:
         out.aside(("✕ ", refuse("audit_broken", number=found.broken).in_language(out.language).message))
     if not found.ok:

@@ -175,7 +175,7 @@ def _tasks(begun: str, out: Out) -> Iterator[tuple[str, str]]:
     from ...ports.store import TaskFilter  # noqa: PLC0415
 
     async def read(app: Workplace) -> list[tuple[str, str]]:
-        page = await app.service.tasks.page(app.who, TaskFilter(text=begun or None), None, _MOST)
+        page = await app.service.tasks.page(app.principal, TaskFilter(text=begun or None), None, _MOST)
         return [(each.task.name, each.task.id) for each in page.items]
 
     yield from _looked_up(out, read)
@@ -183,7 +183,7 @@ def _tasks(begun: str, out: Out) -> Iterator[tuple[str, str]]:
 
 def _owners(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
     async def read(app: Workplace) -> list[tuple[str, str]]:
-        page = await app.service.accounts.page(app.who, None, _MOST)
+        page = await app.service.accounts.page(app.principal, None, _MOST)
         return [(each.name, each.role.value) for each in page.items]
 
     yield from _looked_up(out, read)
@@ -191,7 +191,7 @@ def _owners(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
 
 def _tokens(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
     async def read(app: Workplace) -> list[tuple[str, str]]:
-        page = await app.service.tokens.page(app.who, None, None, _MOST)
+        page = await app.service.tokens.page(app.principal, None, None, _MOST)
         return [(each.id, each.name) for each in page.items if each.revoked is None]
 
     yield from _looked_up(out, read)
@@ -199,7 +199,7 @@ def _tokens(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
 
 def _webhooks(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
     async def read(app: Workplace) -> list[tuple[str, str]]:
-        page = await app.service.webhooks.page(app.who, None, _MOST)
+        page = await app.service.webhooks.page(app.principal, None, _MOST)
         return [(each.id, each.url) for each in page.items]
 
     yield from _looked_up(out, read)
@@ -222,7 +222,7 @@ def _scopes(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
 
 def _lanes(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
     async def read(app: Workplace) -> list[tuple[str, str]]:
-        return [(lane.name, f"{lane.used}/{lane.limit}") for lane in await app.service.lanes.all(app.who)]
+        return [(lane.name, f"{lane.used}/{lane.limit}") for lane in await app.service.lanes.all(app.principal)]
 
     yield from _looked_up(out, read)
 

@@ -45,7 +45,7 @@ def config(
         return
     columns = ["setting", "value", *(["origin"] if origin else []), "meaning"]
     titles = dict(zip(("setting", "value", "origin", "meaning"), words.CONFIG_TITLES, strict=True))
-    out.table([out.told(titles[name]) for name in columns], [[_text(row[name]) for name in columns] for row in rows])
+    out.table([out.translate(titles[name]) for name in columns], [[_text(row[name]) for name in columns] for row in rows])
 
 
 def shown_server(out: Out) -> list[dict[str, Any]]:
@@ -53,9 +53,9 @@ def shown_server(out: Out) -> list[dict[str, Any]]:
     from ..session.servers import SERVER_VARIABLE, TOKEN_VARIABLE, has_token, server_of, token_origin  # noqa: PLC0415
 
     server = server_of(out)
-    meanings = (out.told(words.SERVER_MEANING), out.told(words.TOKEN_MEANING))
+    meanings = (out.translate(words.SERVER_MEANING), out.translate(words.TOKEN_MEANING))
     if server is None:
-        nobody = out.told(words.FROM_DEFAULT)
+        nobody = out.translate(words.FROM_DEFAULT)
         return [
             {"setting": name, "value": None, "origin": nobody, "meaning": meaning}
             for name, meaning in zip((SERVER_VARIABLE, TOKEN_VARIABLE), meanings, strict=True)
@@ -76,7 +76,7 @@ def shown_settings(out: Out, settings: Settings) -> list[dict[str, Any]]:
         setting, chosen = known.get(path), settings.overrides.get(path)
         value = chosen.value if chosen is not None else setting.default if setting is not None else None
         meaning = "" if setting is None else setting.meaning if out.language == "en" else full_width(setting.meaning_zh)
-        said_by = out.told(words.FROM_DEFAULT) if chosen is None else chosen.origin
+        said_by = out.translate(words.FROM_DEFAULT) if chosen is None else chosen.origin
         rows.append({"setting": path, "value": masked(path, value), "origin": said_by, "meaning": meaning})
     return rows
 

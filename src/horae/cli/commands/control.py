@@ -44,7 +44,7 @@ def pause(
 
     async def deed(app: Workplace, each: Task) -> Facts:
         end = None if until is None else _moment(app, each, until)
-        return await app.service.tasks.pause(app.who, each.id, note=reason, until=end)
+        return await app.service.tasks.pause(app.principal, each.id, note=reason, until=end)
 
     if is_filter(task, wanted):
         arguments = {"note": reason, **({} if until is None else {"until": until})}
@@ -54,8 +54,8 @@ def pause(
     pausing = facts.status.pause
     said = ""
     if pausing is not None and pausing.until is not None:
-        said = out.told(messages.PAUSED_UNTIL, until=full_time(pausing.until, zone, out.language))
-    _tell(out, facts, out.told(messages.PAUSED, name=facts.task.name, until=said))
+        said = out.translate(messages.PAUSED_UNTIL, until=full_time(pausing.until, zone, out.language))
+    _tell(out, facts, out.translate(messages.PAUSED, name=facts.task.name, until=said))
 
 
 def resume(
@@ -71,20 +71,20 @@ def resume(
     if is_filter(task, wanted):
 
         async def deed(app: Workplace, each: Task) -> Facts:
-            return await app.service.tasks.resume(app.who, each.id, missed or "skip")
+            return await app.service.tasks.resume(app.principal, each.id, missed or "skip")
 
         do_to_many(out, wanted, messages.RESUME, Doing(deed, "resume", {"missed": missed or "skip"}))
         return
     before, now = at_work(out, lambda app: _looked_at(app, task or ""))
     number = missed_while_away(before, now)
     mode = missed or _ask_about_missed(out, before, number, now)
-    facts = at_work(out, lambda app: app.service.tasks.resume(app.who, before.task.id, mode))
-    told = messages.RESUMED_MISSED.told(out.language, number=number, mode=messages.MISSED_MODES[mode])
+    facts = at_work(out, lambda app: app.service.tasks.resume(app.principal, before.task.id, mode))
+    told = messages.RESUMED_MISSED.in_language(out.language, number=number, mode=messages.MISSED_MODES[mode])
     if not number:
-        told = out.told(messages.RESUMED_NOTHING)
-    said = out.told(messages.RESUMED, name=facts.task.name, missed=told)
+        told = out.translate(messages.RESUMED_NOTHING)
+    said = out.translate(messages.RESUMED, name=facts.task.name, missed=told)
     if before.status.state is TaskState.ACTIVE:
-        said = out.told(messages.NOT_PAUSED, name=facts.task.name)
+        said = out.translate(messages.NOT_PAUSED, name=facts.task.name)
     _tell(out, facts, said)
 
 
@@ -97,50 +97,50 @@ def skip(
     """Skip the next occurrences of a task."""
 
     async def deed(app: Workplace, each: Task) -> Facts:
-        return await app.service.tasks.skip_next(app.who, each.id, number)
+        return await app.service.tasks.skip_next(app.principal, each.id, number)
 
     facts, _ = at_work(out, lambda app: _on_one(app, task, deed))
     said = {0: messages.SKIPPING_NONE, 1: messages.SKIPPING_ONE}.get(number, messages.SKIPPING)
-    _tell(out, facts, out.told(said, name=facts.task.name, number=number))
+    _tell(out, facts, out.translate(said, name=facts.task.name, number=number))
 
 
 def cancel(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
     """End a task for good; its history stays."""
 
     async def deed(app: Workplace, each: Task) -> Facts:
-        return await app.service.tasks.cancel(app.who, each.id)
+        return await app.service.tasks.cancel(app.principal, each.id)
 
     if is_filter(task, wanted):
         do_to_many(out, wanted, messages.CANCEL, Doing(deed, "cancel"))
         return
     facts, _ = at_work(out, lambda app: _on_one(app, task or "", deed))
-    _tell(out, facts, out.told(messages.CANCELLED, name=facts.task.name))
+    _tell(out, facts, out.translate(messages.CANCELLED, name=facts.task.name))
 
 
 def remove(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
     """Remove a task and its history."""
 
     async def deed(app: Workplace, each: Task) -> None:
-        await app.service.tasks.delete(app.who, each.id)
+        await app.service.tasks.delete(app.principal, each.id)
 
     if is_filter(task, wanted):
         do_to_many(out, wanted, messages.REMOVE, Doing(deed, "delete"), always_asks=True)
         return
     facts, _ = at_work(out, lambda app: _looked_at(app, task or ""))
     out.confirm(messages.REMOVE_ONE, name=facts.task.name)
-    at_work(out, lambda app: app.service.tasks.delete(app.who, facts.task.id))
+    at_work(out, lambda app: app.service.tasks.delete(app.principal, facts.task.id))
     if out.json:
         out.data({"id": facts.task.id, "name": facts.task.name, "removed": True})
     else:
-        _tell(out, facts, out.told(messages.REMOVED, name=facts.task.name))
+        _tell(out, facts, out.translate(messages.REMOVED, name=facts.task.name))
 
 
 async def _looked_at(app: Workplace, name: str) -> tuple[Facts, datetime]:
-    return await app.service.tasks.find_by_name(app.who, name), app.clock.now()
+    return await app.service.tasks.find_by_name(app.principal, name), app.clock.now()
 
 
 async def _on_one(app: Workplace, name: str, deed: Callable[[Workplace, Task], Awaitable[Facts]]) -> tuple[Facts, str]:
-    found = await app.service.tasks.find_by_name(app.who, name)
+    found = await app.service.tasks.find_by_name(app.principal, name)
     return await deed(app, found.task), found.task.schedule.zone or app.zone
 
 
@@ -163,8 +163,8 @@ def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> Mis
         return "skip"
     pausing = facts.status.pause
     since = (pausing.since if pausing is not None else facts.status.ended) or now
-    question = out.told(messages.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
-    choices = [(mode, messages.MISSED_MODES[mode].told(out.language)) for mode in MISSED_MODES]
+    question = out.translate(messages.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
+    choices = [(mode, messages.MISSED_MODES[mode].in_language(out.language)) for mode in MISSED_MODES]
     answer = out.choose(f"  {question}", choices, "skip", "--missed")
     return next(mode for mode in MISSED_MODES if mode == answer)
 

@@ -109,7 +109,7 @@ def check(out: Out) -> None:
         for doubt in doubts:
             out.line(doubt)
     else:
-        out.line(out.told(words.ALL_IS_WELL, path=here))
+        out.line(out.translate(words.ALL_IS_WELL, path=here))
     if doubts:
         raise typer.Exit(1)
 
@@ -126,7 +126,7 @@ def upgrade(out: Out) -> None:
         out.data({**place_json(here), "before": before, "after": after})
     else:
         said = words.UP_TO_DATE if before == after else words.UPGRADED
-        out.line(("✓ ", out.told(said, path=here, before=before, after=after)))
+        out.line(("✓ ", out.translate(said, path=here, before=before, after=after)))
 
 
 def path(out: Out) -> None:
@@ -147,7 +147,7 @@ def _tell(out: Out, said: Words, **facts: object) -> None:
     if out.json:
         out.data({name: value if isinstance(value, int | None) else str(value) for name, value in facts.items()})
     else:
-        out.line(("✓ ", out.told(said, **facts)))
+        out.line(("✓ ", out.translate(said, **facts)))
 
 
 def confirm_replacing(out: Out, path: Path) -> None:

@@ -52,7 +52,7 @@ def edit(
         raise refuse("nothing_to_change")
 
     async def work(app: Workplace) -> tuple[EditResult, Facts, datetime, tuple[Advisory, ...]]:
-        found = await app.service.tasks.find_by_name(app.who, task)
+        found = await app.service.tasks.find_by_name(app.principal, task)
         if when is not None:
             # Read here first, so that a refusal can point into what was typed.
             question = Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1)
@@ -61,9 +61,9 @@ def edit(
                 # As with `add`: "in 5s" counts from a whole second.
                 shape["when"] = to_json(answer.schedule)
         edits = read_edits(shape)
-        done = await app.service.tasks.edit(app.who, found.task.id, edits, expected=if_version, dry_run=dry_run)
+        done = await app.service.tasks.edit(app.principal, found.task.id, edits, expected=if_version, dry_run=dry_run)
         warnings = await app.review(done, edits)
-        return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now(), warnings
+        return done, await app.service.tasks.get(app.principal, found.task.id), app.clock.now(), warnings
 
     with explaining(when or ""):
         done, facts, now, warnings = at_work(out, work)
@@ -107,10 +107,10 @@ def _flat(definition: dict[str, Any]) -> dict[str, Any]:
 def _tell(out: Out, done: EditResult, now: datetime, *, dry_run: bool) -> None:
     changed = changed_fields(done)
     if not changed:
-        out.line(out.told(messages.UNCHANGED, name=done.after.name))
+        out.line(out.translate(messages.UNCHANGED, name=done.after.name))
         return
     said = messages.WOULD_EDIT if dry_run else messages.EDITED
-    out.line(out.told(said, name=done.after.name, version=done.after.version))
+    out.line(out.translate(said, name=done.after.name, version=done.after.version))
     show_changes(out, done, now)
 
 
@@ -125,6 +125,6 @@ def show_changes(out: Out, done: EditResult, now: datetime) -> None:
     for label, sign, instants, task in lines:
         fires = [whole_seconds(fire) for fire in make_fires(task.schedule.zone or "UTC", instants[:5])]
         for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out, indent=2)):
-            out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
+            out.row(out.translate(label) if number == 0 else "", f"{sign} {text}")
     if done.fires.removed or done.fires.added:
-        out.row("", Piece(out.told(messages.NOT_RETROACTIVE), "dim"))
+        out.row("", Piece(out.translate(messages.NOT_RETROACTIVE), "dim"))

@@ -35,7 +35,7 @@ def explain_topic(
     if topic is None:
         text = "".join(f"{command_line(out, 'help', name)}\n" for name in TOPICS)
     elif topic in TOPICS:
-        text = TOPICS[topic].told(out.language)
+        text = TOPICS[topic].in_language(out.language)
     elif ALIASES.get(topic, topic) in COMMANDS:
         text = _of_command(ALIASES.get(topic, topic))
     else:

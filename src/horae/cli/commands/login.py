@@ -68,7 +68,7 @@ def login(
     elif out.quiet:
         out.ids([chosen])
     else:
-        out.line(("✓ ", out.told(words.LOGGED_IN, server=server, owner=found.owner, name=chosen)))
+        out.line(("✓ ", out.translate(words.LOGGED_IN, server=server, owner=found.owner, name=chosen)))
     if token_file_of(Server(server, "")) is not None:
         out.note(words.TOKEN_FILE_WINS)
     if not is_encrypted(server) and not is_loopback(server):
@@ -109,7 +109,7 @@ def _typed(out: Out, server: str) -> str:
         raise refuse("no_token_given")
     from getpass import getpass  # noqa: PLC0415 - only where somebody types
 
-    return read_token(getpass(inert(out.told(words.TOKEN_OF, server=server)), stream=sys.stderr))
+    return read_token(getpass(inert(out.translate(words.TOKEN_OF, server=server)), stream=sys.stderr))
 
 
 def _usual_name(server: str) -> str:
@@ -147,7 +147,7 @@ def ls(out: Out) -> None:
             ["*" if each.name == contexts.current else "", each.name, each.server, each.owner]
             for each in contexts.known
         ]
-        out.table(out.told(words.CONTEXT_TITLES).split("|"), rows)
+        out.table(out.translate(words.CONTEXT_TITLES).split("|"), rows)
     if not contexts.known:
         out.note(words.NO_CONTEXTS)
 
@@ -163,11 +163,11 @@ def use(
     contexts = read_contexts()
     if context == _NONE:
         write_contexts(contexts.using(None))
-        _tell(out, None, out.told(words.USING_NONE))
+        _tell(out, None, out.translate(words.USING_NONE))
         return
     found = _known(context)
     write_contexts(contexts.using(context))
-    _tell(out, found, out.told(words.USING, server=found.server, name=context))
+    _tell(out, found, out.translate(words.USING, server=found.server, name=context))
 
 
 def remove(out: Out, *, context: str = typer.Argument(..., metavar="NAME")) -> None:
@@ -177,7 +177,7 @@ def remove(out: Out, *, context: str = typer.Argument(..., metavar="NAME")) -> N
     if out.json:
         out.data({"removed": context})
     elif not out.quiet:
-        out.line(("✓ ", out.told(words.CONTEXT_GONE, name=found.name)))
+        out.line(("✓ ", out.translate(words.CONTEXT_GONE, name=found.name)))
         out.note(words.TOKEN_STAYS)
 
 

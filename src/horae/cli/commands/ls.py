@@ -97,7 +97,7 @@ def ls(
 async def _listed(app: Workplace, asking: _Asking) -> Listed:
     query, hidden = asking.query, 0
     if asking.hides:
-        hidden = (await app.service.tasks.count(app.who, query._replace(states=FINISHED_STATES))).number
+        hidden = (await app.service.tasks.count(app.principal, query._replace(states=FINISHED_STATES))).number
         # Without anything to hide, the plain filter is the cheaper one.
         query = query._replace(states=_UNFINISHED) if hidden else query
     tasks, following = await _tasks(app, query, asking.sort, asking.limit, asking.after)
@@ -106,19 +106,19 @@ async def _listed(app: Workplace, asking: _Asking) -> Listed:
     if whole:
         # The counts of the last day include tasks that were removed since.
         counts["missed"] = missed.total()
-    last = await app.service.tasks.latest(app.who, tasks)
+    last = await app.service.tasks.latest(app.principal, tasks)
     return Listed(tasks, last, missed, following, counts, now, app.zone, hidden)
 
 
 async def _counts(app: Workplace) -> dict[str, int]:
     """Of all tasks, by state; and of what was missed. An agent has no overview: its own tasks are counted."""
     try:
-        overview = await app.service.overview.now(app.who)
+        overview = await app.service.overview.now(app.principal)
     except NotAllowed as refusal:
         if refusal.code != "not_for_agents":
             raise
         found = {
-            state.value: (await app.service.tasks.count(app.who, TaskFilter(states=frozenset({state})))).number
+            state.value: (await app.service.tasks.count(app.principal, TaskFilter(states=frozenset({state})))).number
             for state in TaskState
         }
         return found | {"missed": 1}
@@ -129,13 +129,13 @@ async def _tasks(
     app: Workplace, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
 ) -> tuple[tuple[Facts, ...], str | None]:
     if sort == "next" and query in (TaskFilter(), TaskFilter(states=_UNFINISHED)) and limit is not None:
-        return await app.service.tasks.upcoming(app.who, limit), None
+        return await app.service.tasks.upcoming(app.principal, limit), None
     if sort == "next":
         found = await _every(app, query, _MOST_SORTED)
         return tuple(sorted(found, key=_soonest)[:limit]), None
     if limit is None:
         return await _every(app, query, None), None
-    page = await app.service.tasks.page(app.who, query, after, limit)
+    page = await app.service.tasks.page(app.principal, query, after, limit)
     return page.items, page.after
 
 
@@ -143,7 +143,7 @@ async def _every(app: Workplace, query: TaskFilter, most: int | None) -> tuple[F
     found: list[Facts] = []
     after: str | None = None
     while most is None or len(found) < most:
-        page = await app.service.tasks.page(app.who, query, after, MAX_PAGE_SIZE)
+        page = await app.service.tasks.page(app.principal, query, after, MAX_PAGE_SIZE)
         found += page.items
         after = page.after
         if after is None:
@@ -165,7 +165,7 @@ async def _missed(app: Workplace, now: datetime) -> tuple[Counter[str], bool]:
     there was something."""
     found = Counter[str]()
     rows = RunFilter(states=frozenset({RunState.SKIPPED}), since=now - _DAY)
-    page = await app.service.runs.page(app.who, rows, limit=MAX_PAGE_SIZE)
+    page = await app.service.runs.page(app.principal, rows, limit=MAX_PAGE_SIZE)
     for run in page.items:
         if was_missed(run):
             found[run.task_id] += count_of(run)
@@ -213,7 +213,7 @@ def _with_id(row: dict[str, Cell]) -> dict[str, Cell]:
 
 
 def _layout(out: Out, columns: Mapping[str, Fit], rows: Sequence[Mapping[str, Cell]]) -> _Layout:
-    titles = [out.told(messages.TASK_COLUMNS[each]) for each in columns]
+    titles = [out.translate(messages.TASK_COLUMNS[each]) for each in columns]
     return titles, [[row[each] for each in columns] for row in rows], list(columns.values())
 
 
@@ -265,8 +265,8 @@ def _footer(out: Out, listed: Listed) -> str:
         "missed": counts["missed"],
         "no_listener": sum(1 for facts in listed.tasks if _reached_no_listener(facts, listed.last)),
     }
-    told = "".join(f" · {out.told(messages.SO_MANY[name], number=each)}" for name, each in troubles.items() if each)
-    return out.told(messages.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
+    told = "".join(f" · {out.translate(messages.SO_MANY[name], number=each)}" for name, each in troubles.items() if each)
+    return out.translate(messages.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
 
 
 def _reached_no_listener(facts: Facts, last: Mapping[str, Run]) -> bool:

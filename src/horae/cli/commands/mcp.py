@@ -47,12 +47,12 @@ def mcp(
         zone = (owned or here).name
         who = local.local_owner(zone) if trusted else local.local_agent(agent, zone)
         complete = partial(complete_commands, out)
-        house = ToolContext(desk.service, desk.clock, desk.anybody, None if owned else here, complete)
+        house = ToolContext(desk.service, desk.clock, desk.has_live_node, None if owned else here, complete)
         await local.serve(house, who, out.language, states_language=typed_option(sys.argv, "--lang") is not None)
 
     if sys.stdin.isatty():
-        out.aside(out.told(words.WAITS_FOR_ASSISTANT))
-        out.aside(out.told(words.CONFIGURE_ASSISTANT))
+        out.aside(out.translate(words.WAITS_FOR_ASSISTANT))
+        out.aside(out.translate(words.CONFIGURE_ASSISTANT))
     # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     at_desk(out.store, work, create=True)

@@ -59,7 +59,7 @@ def explain(out: Out, *, text: list[str] | None = _TEXT, task: str | None = _TAS
 def _answer(out: Out, text: list[str] | None, task: str | None, question: Question) -> Answer:
     now = SystemClock().now()
     if task is not None and not text:
-        facts = at_work(out, lambda app: app.service.tasks.find_by_name(app.who, task))
+        facts = at_work(out, lambda app: app.service.tasks.find_by_name(app.principal, task))
         return ask_task(facts.task, facts.status, question, now)
     if not text or task is not None:
         raise refuse("text_or_task")

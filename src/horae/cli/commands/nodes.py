@@ -77,9 +77,9 @@ def _list(out: Out) -> None:
     elif out.quiet:
         out.ids([each.node.id for each in found])
     elif now is not None and found:
-        out.table(out.told(messages.NODE_TITLES).split("|"), _table(out, found, now, zone), _FITS)
+        out.table(out.translate(messages.NODE_TITLES).split("|"), _table(out, found, now, zone), _FITS)
         if out.on_terminal:
-            out.aside(Piece(out.told(messages.TIMES_IN, zone=zone), "dim"))
+            out.aside(Piece(out.translate(messages.TIMES_IN, zone=zone), "dim"))
     if not (out.json or out.quiet):
         show_steps(out, {step for each in found if (step := each.clock_step) is not None})
     if not found:
@@ -95,7 +95,7 @@ def _show(out: Out, name: str) -> None:
     elif out.quiet:
         out.ids([seen.node.id])
     elif now is not None:
-        *titles, functions = out.told(messages.NODE_TITLES).split("|")
+        *titles, functions = out.translate(messages.NODE_TITLES).split("|")
         widest = max(map(columns, (*titles, functions)))
         cells = _table(out, [seen], now, zone)[0][:-1]
         for title, cell in zip(titles, [seen.node.id, *cells[1:]], strict=True):
@@ -103,13 +103,13 @@ def _show(out: Out, name: str) -> None:
         for number, each in enumerate(seen.functions or ("–",)):
             out.row(functions if number == 0 else "", each, width=widest)
         if out.on_terminal:
-            out.aside(Piece(out.told(messages.TIMES_IN, zone=zone), "dim"))
+            out.aside(Piece(out.translate(messages.TIMES_IN, zone=zone), "dim"))
 
 
 async def _seen(app: Workplace) -> tuple[tuple[NodeStatus, ...], datetime | None, str]:
     from ...engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
-    return await app.service.nodes.all(app.who, is_gone), app.clock.now(), app.zone
+    return await app.service.nodes.all(app.principal, is_gone), app.clock.now(), app.zone
 
 
 def _table(out: Out, found: Sequence[NodeStatus], now: datetime, zone: str) -> list[list[Cell]]:
@@ -128,10 +128,10 @@ def _row(out: Out, seen: NodeStatus, name: str, since: str, renewed: str) -> lis
         node.host or "–",
         node.version,
         since,
-        out.told(messages.RENEWED_AGO, at=renewed, ago=in_sentence(short(seen.ago))),
+        out.translate(messages.RENEWED_AGO, at=renewed, ago=in_sentence(short(seen.ago))),
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
-        Piece(out.told(messages.NODE_STATES[seen.state]), _STYLES[seen.state]),
+        Piece(out.translate(messages.NODE_STATES[seen.state]), _STYLES[seen.state]),
         _few(seen.functions),
     ]
 
@@ -154,8 +154,8 @@ def _drain(out: Out, wish: Wish, seconds: float | None, *, wait: bool) -> None:
 
 async def _told(app: Workplace, wish: Wish) -> tuple[Node, ...]:
     if wish.host is not None:
-        return await app.service.nodes.drain_host(app.who, wish.host, draining=not wish.undo)
-    return (await app.service.nodes.drain(app.who, wish.node or "", draining=not wish.undo),)
+        return await app.service.nodes.drain_host(app.principal, wish.host, draining=not wish.undo)
+    return (await app.service.nodes.drain(app.principal, wish.node or "", draining=not wish.undo),)
 
 
 async def _until_gone(app: Workplace, told: Sequence[Node], seconds: float | None) -> None:
@@ -163,7 +163,7 @@ async def _until_gone(app: Workplace, told: Sequence[Node], seconds: float | Non
     try:
         async with asyncio.timeout(seconds):
             while left:
-                there = {seen.node.id for seen in await app.service.nodes.all(app.who)}
+                there = {seen.node.id for seen in await app.service.nodes.all(app.principal)}
                 left = [each for each in left if each in there]
                 await app.clock.pause(_BETWEEN_LOOKS if left else 0)
     except TimeoutError:
@@ -177,4 +177,4 @@ def _tell(out: Out, told: Sequence[Node], said: messages.Words) -> None:
         out.ids([node.id for node in told])
     else:
         for node in told:
-            out.line(out.told(said, id=node.id, host=node.host or "?"), flush=True)
+            out.line(out.translate(said, id=node.id, host=node.host or "?"), flush=True)

@@ -46,7 +46,7 @@ def overview(out: Out) -> None:
 
 
 async def _seen(app: Workplace) -> tuple[Overview, dict[str, str], str]:
-    found = await app.service.overview.now(app.who)
+    found = await app.service.overview.now(app.principal)
     return found, {each: task.name for each, task in (await app.tasks_of(found.running)).items()}, app.zone
 
 
@@ -54,25 +54,25 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
     """The numbers of Now, each with a short word before it; `names` of the tasks that run, by id."""
     counts = " · ".join(outcome_count(out, state.value, number) for state, number in found.tasks.items() if number)
     outcomes = " · ".join(outcome_count(out, name, number) for name, number in found.outcomes.items())
-    none = out.told(messages.NOTHING)
+    none = out.translate(messages.NOTHING)
     rows: list[tuple[str, Cell]] = [
-        (out.told(messages.TASKS), counts or none),
-        (out.told(messages.LAST_DAY), outcomes or none),
-        (out.told(messages.LATENESS), _lateness(out, found)),
-        (out.told(messages.SETTLED), _settlement_delay(out, found)),
-        (out.told(messages.DUE), out.told(messages.WAITING_LINE, **found.waiting._asdict())),
-        (out.told(messages.NODES), _nodes(out, found)),
+        (out.translate(messages.TASKS), counts or none),
+        (out.translate(messages.LAST_DAY), outcomes or none),
+        (out.translate(messages.LATENESS), _lateness(out, found)),
+        (out.translate(messages.SETTLED), _settlement_delay(out, found)),
+        (out.translate(messages.DUE), out.translate(messages.WAITING_LINE, **found.waiting._asdict())),
+        (out.translate(messages.NODES), _nodes(out, found)),
     ]
-    rows += _labelled(out.told(messages.RUNS), [_running_line(out, found, run, names) for run in found.running])
-    rows += _labelled(out.told(messages.UPCOMING), upcoming_lines(out, found, zone))
-    rows += _labelled(out.told(messages.NEEDS_LABEL), need_lines(out, found))
+    rows += _labelled(out.translate(messages.RUNS), [_running_line(out, found, run, names) for run in found.running])
+    rows += _labelled(out.translate(messages.UPCOMING), upcoming_lines(out, found, zone))
+    rows += _labelled(out.translate(messages.NEEDS_LABEL), need_lines(out, found))
     return rows
 
 
 def outcome_count(out: Out, name: str, number: int) -> str:
     """`3 failed`; of what was skipped, also why."""
     state, _, reason = name.partition(":")
-    told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.told(messages.STATES[state])}"
+    told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.translate(messages.STATES[state])}"
     return f"{told}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else told
 
 
@@ -83,28 +83,28 @@ def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
 def _lateness(out: Out, found: Overview) -> Cell:
     late = found.lateness
     if found.on_time is None or late.p50 is None or late.p99 is None:
-        return out.told(messages.NOTHING)
+        return out.translate(messages.NOTHING)
     share = f"{100 * found.on_time:.2f} %"
-    said = out.told(messages.ON_TIME_LINE, share=share, number=late.total)
+    said = out.translate(messages.ON_TIME_LINE, share=share, number=late.total)
     figures = in_sentence(f"p50 {fine(late.p50)} · p99 {fine(late.p99)}")
-    return f"{said} · {figures.told(out.language)}"
+    return f"{said} · {figures.in_language(out.language)}"
 
 
 def _settlement_delay(out: Out, found: Overview) -> Cell:
     delay = found.settlement_delay
     if delay.p50 is None or delay.p99 is None or delay.longest is None:
-        return out.told(messages.NO_DELAY_MEASURED)
+        return out.translate(messages.NO_DELAY_MEASURED)
     facts = {"p50": delay.p50, "p99": delay.p99, "longest": delay.longest}
     lengths = {name: in_sentence(fine(length)) for name, length in facts.items()}
-    return out.told(messages.SETTLED_LINE, **lengths, number=delay.counted)
+    return out.translate(messages.SETTLED_LINE, **lengths, number=delay.counted)
 
 
 def _nodes(out: Out, found: Overview) -> Cell:
     """Which nodes there are is the operator's business; whether there is one is everybody's."""
     if found.nodes:
         draining = sum(1 for node in found.nodes if node.draining)
-        return f"{len(found.nodes)}{out.told(messages.OF_THEM_DRAINING, number=draining) if draining else ''}"
-    return out.told(messages.AN_ENGINE) if found.alive else Piece(out.told(messages.NO_ENGINE), "odd")
+        return f"{len(found.nodes)}{out.translate(messages.OF_THEM_DRAINING, number=draining) if draining else ''}"
+    return out.translate(messages.AN_ENGINE) if found.alive else Piece(out.translate(messages.NO_ENGINE), "odd")
 
 
 def _running_line(out: Out, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
@@ -127,7 +127,7 @@ def need_lines(out: Out, found: Overview) -> list[Cell]:
     return [
         [
             Piece("! ", "odd"),
-            f"{need.facts.task.name}: {out.told(messages.NEEDS[need.kind.value])}  ",
+            f"{need.facts.task.name}: {out.translate(messages.NEEDS[need.kind.value])}  ",
             _command_for(out, need, names[need.facts.task.id]),
         ]
         for need in found.needs
@@ -141,7 +141,7 @@ def _command_for(out: Out, need: Need, name: str) -> Piece:
 
 def lanes(out: Out) -> None:
     """List lanes and who is in them."""
-    found = at_work(out, lambda app: app.service.lanes.all(app.who)) if is_there(out) else ()
+    found = at_work(out, lambda app: app.service.lanes.all(app.principal)) if is_there(out) else ()
     _tell_lanes(out, found)
 
 
@@ -152,9 +152,9 @@ def _tell_lanes(out: Out, found: tuple[LaneUse, ...]) -> None:
         out.ids([each.name for each in found])
     elif found:
         rows: list[list[Cell]] = [[each.name, str(each.limit), str(each.used)] for each in found]
-        out.table(out.told(messages.LANE_TITLES).split("|"), rows)
+        out.table(out.translate(messages.LANE_TITLES).split("|"), rows)
     else:
-        out.aside(out.told(messages.NOTHING))
+        out.aside(out.translate(messages.NOTHING))
 
 
 def lane(
@@ -166,7 +166,7 @@ def lane(
     """Set how many runs of a lane go on at once."""
 
     async def work(app: Workplace) -> LaneUse:
-        return await app.service.lanes.limit(app.who, name, limit)
+        return await app.service.lanes.limit(app.principal, name, limit)
 
     found = at_work(out, work, create=True)
     if out.json:
@@ -174,4 +174,4 @@ def lane(
     elif out.quiet:
         out.ids([found.name])
     else:
-        out.line(out.told(messages.LANE_SET, limit=found.limit, name=found.name))
+        out.line(out.translate(messages.LANE_SET, limit=found.limit, name=found.name))

@@ -58,7 +58,7 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List owners."""
 
     async def work(app: Workplace) -> tuple[Page[Owner], str, datetime]:
-        return await app.service.accounts.page(app.who, after, limit), app.zone, app.clock.now()
+        return await app.service.accounts.page(app.principal, after, limit), app.zone, app.clock.now()
 
     page, zone, now = at_work(out, work) if is_there(out) else (Page[Owner](()), "UTC", EPOCH)
     if out.json:
@@ -68,7 +68,7 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     elif page.items:
         times = time_cells(out, [each.created for each in page.items], zone, now)
         rows = [_row(out, each, made) for each, made in zip(page.items, times, strict=True)]
-        out.table(out.told(words.OWNER_TITLES).split("|"), rows, _FITS)
+        out.table(out.translate(words.OWNER_TITLES).split("|"), rows, _FITS)
         if out.on_terminal:
             out.note(TIMES_IN, zone=zone)
     if not page.items:
@@ -83,23 +83,23 @@ def _row(out: Out, owner: Owner, made: str) -> list[Cell]:
 
 def _state(out: Out, owner: Owner) -> Piece:
     if owner.revoked is not None:
-        return Piece(out.told(words.OWNER_STATES["revoked"]), "bad")
+        return Piece(out.translate(words.OWNER_STATES["revoked"]), "bad")
     if owner.role is Role.VIEWER:
-        return Piece(out.told(words.OWNER_STATES["viewer"]), "odd")
+        return Piece(out.translate(words.OWNER_STATES["viewer"]), "odd")
     if owner.exhausted_on is not None and owner.storage_full is not None:
-        return Piece(out.told(words.OWNER_STATES["both_used_up"]), "odd")
+        return Piece(out.translate(words.OWNER_STATES["both_used_up"]), "odd")
     if owner.storage_full is not None:
-        return Piece(out.told(words.OWNER_STATES["storage_full"]), "odd")
+        return Piece(out.translate(words.OWNER_STATES["storage_full"]), "odd")
     if owner.exhausted_on is not None:
-        return Piece(out.told(words.OWNER_STATES["exhausted"]), "odd")
-    return Piece(out.told(words.OWNER_STATES["active"]))
+        return Piece(out.translate(words.OWNER_STATES["exhausted"]), "odd")
+    return Piece(out.translate(words.OWNER_STATES["active"]))
 
 
 def show(out: Out, *, whose: str = _NAME) -> None:
     """Show one owner, and what it may."""
 
     async def work(app: Workplace) -> tuple[Owner, str]:
-        return await app.service.accounts.get(app.who, whose), app.zone
+        return await app.service.accounts.get(app.principal, whose), app.zone
 
     owner, zone = at_work(out, work)
     if out.json:
@@ -112,15 +112,15 @@ def show(out: Out, *, whose: str = _NAME) -> None:
 
 def _tell(out: Out, owner: Owner, zone: str) -> None:
     out.line(Piece(owner.name, "bold"))
-    out.row(out.told(words.ROLE), owner.role.value)
-    out.row(out.told(words.ZONE), owner.zone or NOTHING)
+    out.row(out.translate(words.ROLE), owner.role.value)
+    out.row(out.translate(words.ZONE), owner.zone or NOTHING)
     show_quotas(out, owner.quotas, dict(owner.quota_overrides))
-    out.row(out.told(words.STATE), _state(out, owner))
+    out.row(out.translate(words.STATE), _state(out, owner))
     for fix, does in _remedies(out, owner):
-        out.row(out.told(FIX), (fix, "   ", Piece(out.told(does), "dim")))
-    out.row(out.told(words.MADE), full_time(owner.created, zone, out.language))
+        out.row(out.translate(FIX), (fix, "   ", Piece(out.translate(does), "dim")))
+    out.row(out.translate(words.MADE), full_time(owner.created, zone, out.language))
     if owner.note:
-        out.row(out.told(words.NOTE), owner.note)
+        out.row(out.translate(words.NOTE), owner.note)
 
 
 def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
@@ -143,11 +143,11 @@ def show_quotas(out: Out, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:
     """One row for each limit, with a mark on those that somebody chose."""
     limits = [(name, limit) for name, limit in quotas._asdict().items() if limit is not None]
     for number, (name, limit) in enumerate(limits):
-        said = out.told(words.QUOTA_NAMES[name], limit=_shown(limit))
-        mark = Piece(f"  ({out.told(words.CHOSEN)})", "dim") if name in chosen else ""
-        out.row(out.told(words.QUOTAS) if number == 0 else "", (said, mark))
+        said = out.translate(words.QUOTA_NAMES[name], limit=_shown(limit))
+        mark = Piece(f"  ({out.translate(words.CHOSEN)})", "dim") if name in chosen else ""
+        out.row(out.translate(words.QUOTAS) if number == 0 else "", (said, mark))
     if not limits:
-        out.row(out.told(words.QUOTAS), out.told(words.NO_QUOTAS))
+        out.row(out.translate(words.QUOTAS), out.translate(words.NO_QUOTAS))
 
 
 def _shown(limit: Limit) -> int | str | Words:
@@ -168,14 +168,14 @@ def add(
     async def work(app: Workplace) -> Owner:
         if await _known(app, whose):
             raise refuse("owner_exists", name=whose)
-        return await app.service.accounts.put(app.who, whose, role=chosen, zone=zone, quotas=limits, note=note)
+        return await app.service.accounts.put(app.principal, whose, role=chosen, zone=zone, quotas=limits, note=note)
 
     _told(out, at_work(out, work, create=True), words.OWNER_ADDED)
 
 
 async def _known(app: Workplace, whose: str) -> bool:
     try:
-        await app.service.accounts.get(app.who, whose)
+        await app.service.accounts.get(app.principal, whose)
     except NotFound:
         return False
     return True
@@ -196,7 +196,7 @@ def set_owner(
     async def work(app: Workplace) -> Owner:
         if not is_change and await _known(app, whose):
             raise refuse("nothing_set", name=whose)
-        return await app.service.accounts.put(app.who, whose, role=chosen, zone=zone, quotas=limits, note=note)
+        return await app.service.accounts.put(app.principal, whose, role=chosen, zone=zone, quotas=limits, note=note)
 
     _told(out, at_work(out, work, create=True), words.OWNER_SET)
 
@@ -221,12 +221,12 @@ def read_quotas(said: list[str] | None) -> dict[str, Any]:
 def revoke(out: Out, *, whose: str = _NAME) -> None:
     """Let nothing of an owner run, and its tokens open nothing."""
     out.confirm(words.REVOKE_OWNER, name=whose)
-    _told(out, at_work(out, lambda app: app.service.accounts.revoke(app.who, whose)), words.OWNER_REVOKED)
+    _told(out, at_work(out, lambda app: app.service.accounts.revoke(app.principal, whose)), words.OWNER_REVOKED)
 
 
 def restore(out: Out, *, whose: str = _NAME) -> None:
     """Let an owner go on."""
-    _told(out, at_work(out, lambda app: app.service.accounts.restore(app.who, whose)), words.OWNER_RESTORED)
+    _told(out, at_work(out, lambda app: app.service.accounts.restore(app.principal, whose)), words.OWNER_RESTORED)
 
 
 def _told(out: Out, owner: Owner, said: Words) -> None:
@@ -235,4 +235,4 @@ def _told(out: Out, owner: Owner, said: Words) -> None:
     elif out.quiet:
         out.ids([owner.name])
     else:
-        out.line(("✓ ", out.told(said, name=owner.name, version=owner.version)))
+        out.line(("✓ ", out.translate(said, name=owner.name, version=owner.version)))

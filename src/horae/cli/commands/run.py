@@ -72,7 +72,7 @@ def run(
     """Run a task now, once more."""
     if is_filter(task, wanted):
         do_to_many(
-            out, wanted, messages.RUN, Doing(lambda app, each: app.service.tasks.run_now(app.who, each.id), "run")
+            out, wanted, messages.RUN, Doing(lambda app, each: app.service.tasks.run_now(app.principal, each.id), "run")
         )
         return
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
@@ -91,12 +91,12 @@ def run(
 
 
 async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
-    facts = await app.service.tasks.find_by_name(app.who, name)
+    facts = await app.service.tasks.find_by_name(app.principal, name)
     if as_of is None:
-        name = await app.service.tasks.run_now(app.who, facts.task.id)
+        name = await app.service.tasks.run_now(app.principal, facts.task.id)
         return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
     at = find_occurrence(facts, as_of, app.zone, app.clock.now())
-    after = await app.service.tasks.backfill(app.who, facts.task.id, at, at, again=True)
+    after = await app.service.tasks.backfill(app.principal, facts.task.id, at, at, again=True)
     name = _backfilled(after, at, at)
     return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
 
@@ -126,7 +126,7 @@ async def _until_over(app: Workplace, out: Out, queued: Queued, seconds: float |
 async def _ended(app: Workplace, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
     from ...app.wait import RunWaiters  # noqa: PLC0415 - the library knows how to wait; most commands do not
 
-    return await RunWaiters().wait_for_end(lambda: _Rows(app), task_id, app.who.owner_filter, occurrence)
+    return await RunWaiters().wait_for_end(lambda: _Rows(app), task_id, app.principal.owner_filter, occurrence)
 
 
 class _Rows:
@@ -140,7 +140,7 @@ class _Rows:
         return await self._app.facts(task_id)
 
     async def runs(self, wanted: RunFilter, *, limit: int) -> Page[Run]:
-        return await self._app.service.runs.page(self._app.who, wanted, None, limit)
+        return await self._app.service.runs.page(self._app.principal, wanted, None, limit)
 
 
 def _tell_queued(out: Out, queued: Queued) -> None:
@@ -151,7 +151,7 @@ def _tell_queued(out: Out, queued: Queued) -> None:
     else:
         starts = bool(queued.readiness.nodes.live) and queued.readiness.missing is None
         said = messages.QUEUED if starts else messages.QUEUED_LATER
-        out.line(out.told(said, name=queued.task.name, id=queued.id))
+        out.line(out.translate(said, name=queued.task.name, id=queued.id))
 
 
 def _tell_started(out: Out, run: Run) -> None:
@@ -159,7 +159,7 @@ def _tell_started(out: Out, run: Run) -> None:
         return
     node = "" if run.node is None else f" · {run.node}"
     out.line(
-        Piece(out.told(messages.STARTED, id=run.id, late=in_sentence(fine(run.lateness)), node=node), "dim"), flush=True
+        Piece(out.translate(messages.STARTED, id=run.id, late=in_sentence(fine(run.lateness)), node=node), "dim"), flush=True
     )
 
 
@@ -172,7 +172,7 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
     else:
         took = "–" if ended.started is None or ended.ended is None else in_sentence(fine(ended.ended - ended.started))
         out.line(
-            (sign_of(ended), f" {out.told(messages.ENDED, state=state_name(ended.state, out.language), took=took)}")
+            (sign_of(ended), f" {out.translate(messages.ENDED, state=state_name(ended.state, out.language), took=took)}")
         )
         show_whole(out, "", error_text(ended, out.language), "bad")
     if ended.state is RunState.SKIPPED:
@@ -190,7 +190,7 @@ def retry(out: Out, *, run: str = _RUN) -> None:
 
     async def work(app: Workplace) -> tuple[str, Facts]:
         found = await failed_run_of(app, run)
-        return found.run.id, await app.service.runs.retry(app.who, found.run.id)
+        return found.run.id, await app.service.runs.retry(app.principal, found.run.id)
 
     name, facts = at_work(out, work)
     if out.json:
@@ -198,15 +198,15 @@ def retry(out: Out, *, run: str = _RUN) -> None:
     elif out.quiet:
         out.ids([name])
     else:
-        out.line(out.told(messages.RETRYING, id=name))
+        out.line(out.translate(messages.RETRYING, id=name))
 
 
 def stop(out: Out, *, run: str = _RUN) -> None:
     """Ask a run to end."""
 
     async def work(app: Workplace) -> tuple[Run, Facts]:
-        ended = await app.service.runs.cancel(app.who, await _stoppable(app, run))
-        return ended, await app.service.tasks.get(app.who, ended.task_id)
+        ended = await app.service.runs.cancel(app.principal, await _stoppable(app, run))
+        return ended, await app.service.tasks.get(app.principal, ended.task_id)
 
     ended, facts = at_work(out, work)
     if out.json:
@@ -217,15 +217,15 @@ def stop(out: Out, *, run: str = _RUN) -> None:
         said = messages.STOPPING if ended.live else messages.STOPPED
         if ended.state is RunState.SKIPPED:
             said = messages.STOPPED_BEFORE_START
-        out.line(out.told(said, id=ended.id, state=state_name(ended.state, out.language)))
+        out.line(out.translate(said, id=ended.id, state=state_name(ended.state, out.language)))
 
 
 async def _stoppable(app: Workplace, name: str) -> str:
     """The id of the run that is meant: of a task, its newest, or the one that was asked for and has not started."""
     if is_run(name):
         return name
-    facts = await app.service.tasks.find_by_name(app.who, name)
-    page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=1)
+    facts = await app.service.tasks.find_by_name(app.principal, name)
+    page = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=1)
     waiting = [entry for entry in facts.entries if entry.kind is EntryKind.MANUAL]
     if waiting and not (page.items and page.items[0].live):
         return run_id(facts.task.id, waiting[-1].origin, waiting[-1].planned, waiting[-1].attempt)
@@ -244,7 +244,7 @@ def backfill(
     """Run the occurrences of a past range."""
 
     async def ranged(app: Workplace) -> tuple[Facts, datetime, datetime, int]:
-        facts = await app.service.tasks.find_by_name(app.who, task)
+        facts = await app.service.tasks.find_by_name(app.principal, task)
         now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
         begin, end = parse_span(first, zone, now).first, min(parse_span(last, zone, now).last, now)
         plan_backfill(facts, begin, end, now)  # refuses what could not be done
@@ -254,14 +254,14 @@ def backfill(
     if not dry_run:
         if number > MOST_UNASKED:
             out.confirm(messages.BACKFILL, name=facts.task.name, number=number)
-        facts = at_work(out, lambda app: app.service.tasks.backfill(app.who, facts.task.id, begin, end, again=again))
+        facts = at_work(out, lambda app: app.service.tasks.backfill(app.principal, facts.task.id, begin, end, again=again))
     if out.json:
         out.data({"task": task_json(facts, out.language), "count": number, "dry_run": dry_run})
     elif out.quiet:
         out.ids([facts.task.id])
     else:
         said = messages.WOULD_BACKFILL if dry_run else messages.BACKFILLED
-        out.line(out.told(said, name=facts.task.name, number=number))
+        out.line(out.translate(said, name=facts.task.name, number=number))
 
 
 def _counted(facts: Facts, first: datetime, last: datetime) -> int:

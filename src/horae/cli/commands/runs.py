@@ -127,7 +127,7 @@ def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | N
 
 
 async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) -> Rows:
-    facts = None if asking.task is None else await app.service.tasks.find_by_name(app.who, asking.task)
+    facts = None if asking.task is None else await app.service.tasks.find_by_name(app.principal, asking.task)
     zone = (facts and facts.task.schedule.zone) or app.zone
     now = app.clock.now()
     wanted = RunFilter(
@@ -139,8 +139,8 @@ async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) 
     if asking.query is not None:
         wanted = narrow_run_filter(wanted, asking.query, zone, now)
         if facts is None and wanted.task_id is not None:
-            wanted = wanted._replace(task_id=(await app.service.tasks.find_by_name(app.who, wanted.task_id)).task.id)
-    page = await app.service.runs.page(app.who, wanted, after, limit)
+            wanted = wanted._replace(task_id=(await app.service.tasks.find_by_name(app.principal, wanted.task_id)).task.id)
+    page = await app.service.runs.page(app.principal, wanted, after, limit)
     return Rows(page, await app.tasks_of(page.items), app.zone, now)
 
 
@@ -155,19 +155,19 @@ def _show_table(out: Out, rows: Rows) -> None:
     runs = rows.page.items
     names = out.short_ids((run.id for run in runs), SHORT_DIGITS)
     cells = [_row(out, rows, run, names[run.id], when) for run, when in zip(runs, _planned(out, rows), strict=True)]
-    titles, fits = out.told(messages.RUN_TITLES).split("|"), _FITS
+    titles, fits = out.translate(messages.RUN_TITLES).split("|"), _FITS
     if out.on_terminal:
         # What says the same in every row says nothing.
         shown = [number for number in range(len(titles)) if number not in _left_out(runs)]
         titles, cells = [titles[each] for each in shown], [[row[each] for each in shown] for row in cells]
         fits = tuple(_FITS[each] for each in shown)
     if not out.plain and len({run.owner for run in runs}) > 1:
-        titles = [titles[0], out.told(messages.TASK_COLUMNS["owner"]), *titles[1:]]
+        titles = [titles[0], out.translate(messages.TASK_COLUMNS["owner"]), *titles[1:]]
         cells = [[row[0], run.owner, *row[1:]] for row, run in zip(cells, runs, strict=True)]
         fits = (fits[0], Fit(1, wrap=6), *fits[1:])
     out.table(titles, cells, fits)
     if out.on_terminal:
-        out.aside(Piece(out.told(messages.TIMES_IN, zone=rows.zone), "dim"))
+        out.aside(Piece(out.translate(messages.TIMES_IN, zone=rows.zone), "dim"))
 
 
 def _planned(out: Out, rows: Rows) -> list[str]:
@@ -263,8 +263,8 @@ def events(
 
 async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[SequencedEvent, ...], str, datetime]:
     """Without a number, the last ones."""
-    number = max(0, await app.service.events.last(app.who) - limit) if after is None else after
-    return await app.service.events.after(app.who, number, limit), app.zone, app.clock.now()
+    number = max(0, await app.service.events.last(app.principal) - limit) if after is None else after
+    return await app.service.events.after(app.principal, number, limit), app.zone, app.clock.now()
 
 
 def _show_events(out: Out, found: Sequence[SequencedEvent], zone: str, now: datetime) -> None:
@@ -281,8 +281,8 @@ def _show_events(out: Out, found: Sequence[SequencedEvent], zone: str, now: date
         ]
         for (cursor, _, event), at in zip(found, times, strict=True)
     ]
-    out.table(out.told(messages.EVENT_TITLES).split("|"), rows, _EVENT_FITS)
-    out.aside(Piece(out.told(messages.TIMES_IN, zone=zone), "dim"))
+    out.table(out.translate(messages.EVENT_TITLES).split("|"), rows, _EVENT_FITS)
+    out.aside(Piece(out.translate(messages.TIMES_IN, zone=zone), "dim"))
 
 
 def _short_names(out: Out, found: Sequence[SequencedEvent]) -> dict[str, str]:
@@ -292,9 +292,9 @@ def _short_names(out: Out, found: Sequence[SequencedEvent]) -> dict[str, str]:
 
 async def follow_events(app: Workplace, out: Out, after: int | None, task_id: str | None) -> None:
     """Whatever happens from here on, or from a number on; for ever."""
-    number = await app.service.events.last(app.who) if after is None else after
+    number = await app.service.events.last(app.principal) if after is None else after
     out.note(messages.WATCHING_FROM, number=number)
-    async for each in app.news(number):
+    async for each in app.follow_events(number):
         if task_id in (None, each.event.task_id):
             show_event(out, each, app.zone, app.clock.now())
 

@@ -53,7 +53,7 @@ def set_secret(
     if out.json:
         out.data(_shape(kept))
     else:
-        out.line(("✓ ", out.told(words.SECRET_SET, name=kept.name)))
+        out.line(("✓ ", out.translate(words.SECRET_SET, name=kept.name)))
 
 
 def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
@@ -69,7 +69,7 @@ def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
         rows = [
             [each.name, each.owner, f"{each.updated:%Y-%m-%d %H:%M}Z", ", ".join(each.agents) or "–"] for each in names
         ]
-        out.table([out.told(title) for title in words.SECRET_TITLES], rows)
+        out.table([out.translate(title) for title in words.SECRET_TITLES], rows)
     else:
         out.note(words.NO_SECRETS, owner_option=_owner_option(owner))
 
@@ -79,27 +79,27 @@ def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
     from ..session.workplace import at_work  # noqa: PLC0415
 
     out.confirm(words.REMOVE_SECRET, name=name)
-    at_work(out, lambda app: app.service.secrets.remove(app.who, name, owner))
+    at_work(out, lambda app: app.service.secrets.remove(app.principal, name, owner))
     if out.json:
         out.data({"removed": name})
     else:
-        out.line(("✓ ", out.told(words.SECRET_GONE, name=name)))
+        out.line(("✓ ", out.translate(words.SECRET_GONE, name=name)))
 
 
 def grant(out: Out, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Let the tasks of an agent use a secret."""
     from ..session.workplace import at_work  # noqa: PLC0415
 
-    secret = at_work(out, lambda app: app.service.secrets.grant(app.who, name, agent, owner))
-    _show_grants(out, secret, out.told(words.SECRET_GRANTED, name=name, agent=agent))
+    secret = at_work(out, lambda app: app.service.secrets.grant(app.principal, name, agent, owner))
+    _show_grants(out, secret, out.translate(words.SECRET_GRANTED, name=name, agent=agent))
 
 
 def revoke(out: Out, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
     """Take a secret back from an agent; its runs that need it fail from now on."""
     from ..session.workplace import at_work  # noqa: PLC0415
 
-    secret = at_work(out, lambda app: app.service.secrets.revoke_grant(app.who, name, agent, owner))
-    _show_grants(out, secret, out.told(words.SECRET_GRANT_REVOKED, name=name, agent=agent))
+    secret = at_work(out, lambda app: app.service.secrets.revoke_grant(app.principal, name, agent, owner))
+    _show_grants(out, secret, out.translate(words.SECRET_GRANT_REVOKED, name=name, agent=agent))
 
 
 def _show_grants(out: Out, secret: SecretName, line: str) -> None:
@@ -126,7 +126,7 @@ def rotate(out: Out) -> None:
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})
     else:
-        out.line(("✓ ", out.told(words.ROTATED, number=number, path=path)))
+        out.line(("✓ ", out.translate(words.ROTATED, number=number, path=path)))
     if isinstance(here, str):
         out.note(words.SHARE_THE_KEY, path=path)
 
@@ -146,14 +146,14 @@ def _key_of(out: Out, here: Path | str) -> Path:
 
 async def _set(app: Workplace, name: str, value: str, owner: str | None) -> SecretName:
     await app.check_key()
-    return await app.service.secrets.set(app.who, name, value, owner)
+    return await app.service.secrets.set(app.principal, name, value, owner)
 
 
 async def _names(app: Workplace, owner: str | None) -> list[SecretName]:
     found: list[SecretName] = []
     after: str | None = None
     while True:
-        page = await app.service.secrets.names(app.who, owner, after, 1_000)
+        page = await app.service.secrets.names(app.principal, owner, after, 1_000)
         found += page.items
         after = page.after
         if after is None:
@@ -186,4 +186,4 @@ def _value(out: Out, name: str, file: Path | None, owner: str | None, *, piped: 
     from getpass import getpass  # noqa: PLC0415 - only where somebody types
 
     # It asks when nothing is echoed any more; whatever is typed before that is thrown away.
-    return getpass(inert(out.told(words.VALUE_OF, name=name)), stream=sys.stderr)
+    return getpass(inert(out.translate(words.VALUE_OF, name=name)), stream=sys.stderr)

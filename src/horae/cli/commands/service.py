@@ -81,7 +81,7 @@ def uninstall(out: Out, *, user: bool = _USER, worker: bool = _WORKER, root: Pat
     if out.json:
         out.data({"removed": str(places.unit), "variables": str(places.variables)})
         return
-    out.line(("✓ ", out.told(words.REMOVED, path=places.unit)))
+    out.line(("✓ ", out.translate(words.REMOVED, path=places.unit)))
     out.note(words.DATA_STAYS, variables=places.variables)
 
 
@@ -93,7 +93,7 @@ def status(out: Out, *, user: bool = _USER, root: Path | None = _ROOT) -> None:
     if out.json:
         out.data({"unit": str(places.unit), "active": known.get("ActiveState"), "status": known.get("StatusText")})
     else:
-        out.line(out.told(words.INSTALLED, path=places.unit))
+        out.line(out.translate(words.INSTALLED, path=places.unit))
         _show(out, known)
     if known and known.get("ActiveState") != "active":
         raise typer.Exit(1)
@@ -197,19 +197,19 @@ def _tell(out: Out, chosen: Chosen, places: Places, *, same: bool) -> None:
     if out.json:
         out.data({"unit": str(places.unit), "variables": str(places.variables), "changed": not same, "next": steps})
         return
-    out.line(("✓ ", out.told(words.SAME if same else words.WROTE, path=places.unit)))
+    out.line(("✓ ", out.translate(words.SAME if same else words.WROTE, path=places.unit)))
     for number, step in enumerate(steps):
-        why = f"   ({out.told(words.LINGER)})" if "linger" in step else ""
-        out.line(("  ", (out.told(words.NEXT) if number == 0 else "").ljust(6), " ", step, why))
+        why = f"   ({out.translate(words.LINGER)})" if "linger" in step else ""
+        out.line(("  ", (out.translate(words.NEXT) if number == 0 else "").ljust(6), " ", step, why))
     if chosen.worker:
         out.note(words.THEN_WORKER)
 
 
 def _show(out: Out, known: dict[str, str]) -> None:
     if not known:
-        out.line(out.told(words.NO_MANAGER))
+        out.line(out.translate(words.NO_MANAGER))
         return
     since = known.get("StateChangeTimestamp") or "-"
-    out.line(out.told(words.STANDS, active=known.get("ActiveState"), sub=known.get("SubState"), since=since))
+    out.line(out.translate(words.STANDS, active=known.get("ActiveState"), sub=known.get("SubState"), since=since))
     if known.get("StatusText"):
-        out.line(out.told(words.SAYS, text=known["StatusText"]))
+        out.line(out.translate(words.SAYS, text=known["StatusText"]))

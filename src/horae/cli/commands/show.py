@@ -82,10 +82,10 @@ def show(
 
 
 async def _find(app: Workplace, name: str) -> Shown:
-    facts = await app.service.tasks.find_by_name(app.who, name)
-    runs = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=_RUNS)
+    facts = await app.service.tasks.find_by_name(app.principal, name)
+    runs = await app.service.runs.page(app.principal, RunFilter(task_id=facts.task.id), limit=_RUNS)
     # With its lanes: a list leaves them out.
-    return Shown(await app.service.tasks.get(app.who, facts.task.id), runs.items, app.clock.now(), app.zone)
+    return Shown(await app.service.tasks.get(app.principal, facts.task.id), runs.items, app.clock.now(), app.zone)
 
 
 def _json(out: Out, shown: Shown) -> dict[str, Any]:
@@ -106,30 +106,30 @@ def _tell(out: Out, shown: Shown) -> None:
     zone = task.schedule.zone or shown.zone
     out.line((Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
     show_schedule(out, facts, shown.now, _FIRES)
-    out.row(out.told(messages.DOES), escape_hidden(target_line(task.target)))
-    out.row(out.told(messages.LATE), policies_line(task.policies, out.language))
+    out.row(out.translate(messages.DOES), escape_hidden(target_line(task.target)))
+    out.row(out.translate(messages.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))
     state: list[str | Piece] = [
         _one(state_cell(facts, out.language, whole=True)),
-        out.told(messages.VERSION, version=task.version),
+        out.translate(messages.VERSION, version=task.version),
     ]
-    out.row(out.told(messages.STATE), state)
+    out.row(out.translate(messages.STATE), state)
     for line in _standing_lines(out, shown, zone):
         out.row("", line)
     for fix in pause_fixes(facts):
-        out.row(out.told(messages.FIX), (fix.command, "   ", Piece(fix.does.told(out.language), "dim")))
+        out.row(out.translate(messages.FIX), (fix.command, "   ", Piece(fix.does.in_language(out.language), "dim")))
     made = full_time(task.created, zone, out.language)
-    out.row(out.told(messages.OWNER), f"{task.owner} · {out.told(messages.CREATED)} {made}")
+    out.row(out.translate(messages.OWNER), f"{task.owner} · {out.translate(messages.CREATED)} {made}")
     for label, value in ((messages.KEY, task.key), (messages.LANE, task.lane)):
         if value is not None:
-            out.row(out.told(label), value)
+            out.row(out.translate(label), value)
     if task.labels:
-        out.row(out.told(messages.LABELS), "  ".join(f"{name}={value}" for name, value in task.labels))
+        out.row(out.translate(messages.LABELS), "  ".join(f"{name}={value}" for name, value in task.labels))
     waits = waiting_line(out, facts)
     if waits is not None:
-        out.row(out.told(messages.WAITS), waits)
+        out.row(out.translate(messages.WAITS), waits)
     for number, run in enumerate(shown.runs):
-        out.row(out.told(messages.RUNS) if number == 0 else "", run_line(run, zone, out))
+        out.row(out.translate(messages.RUNS) if number == 0 else "", run_line(run, zone, out))
     _show_definition(out, task)
 
 
@@ -137,7 +137,7 @@ def _show_definition(out: Out, task: Task) -> None:
     """Every field as it would run: what the rows above leave out, or put into words."""
     review = review_of(task, out.language)
     out.line()
-    out.line(Piece(out.told(messages.AS_IT_RUNS), "dim"))
+    out.line(Piece(out.translate(messages.AS_IT_RUNS), "dim"))
     for line in review_cells(review):
         out.line(line, hang=4)
 
@@ -152,7 +152,7 @@ def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
     if standing.pause is not None:
         pause = standing.pause
         until = (
-            messages.PAUSED_UNTIL.told(out.language, until=full_time(pause.until, zone, out.language))
+            messages.PAUSED_UNTIL.in_language(out.language, until=full_time(pause.until, zone, out.language))
             if pause.until
             else ""
         )
@@ -162,10 +162,10 @@ def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
             else ""
         )
         since = full_time(pause.since, zone, out.language)
-        found.append(out.told(messages.PAUSED_SINCE, since=since, until=until, note=note))
+        found.append(out.translate(messages.PAUSED_SINCE, since=since, until=until, note=note))
     if standing.skips_left:
         said = messages.SKIPS_ONE if standing.skips_left == 1 else messages.SKIPS_LEFT
-        found.append(out.told(said, number=standing.skips_left))
+        found.append(out.translate(said, number=standing.skips_left))
     if standing.last_result:
         found.append(f"→ {first_line(_last_result(standing, out.language))}")
     return found
@@ -177,7 +177,7 @@ def waiting_line(out: Out, facts: Facts) -> str | None:
     if waits is None:
         return None
     kind, _, name = waits.removeprefix("node:" if waits.startswith("node:function:") else "").partition(":")
-    return out.told(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
+    return out.translate(messages.WAITS_FOR.get(waits, messages.WAITS_FOR[kind]), name=name)
 
 
 def _last_result(standing: TaskStatus, language: Language) -> str:

@@ -58,7 +58,7 @@ async def _is_requested(app: Workplace, found: Found) -> bool:
     run = found.run
     if run.attempt == 1:
         return False
-    page = await app.service.runs.page(app.who, RunFilter(None, run.task_id, since=run.planned, until=run.planned))
+    page = await app.service.runs.page(app.principal, RunFilter(None, run.task_id, since=run.planned, until=run.planned))
     before = [each for each in page.items if each.origin is run.origin and each.attempt == run.attempt - 1]
     return any(is_requested(found.facts.task, run, each) for each in before)
 
@@ -66,23 +66,23 @@ async def _is_requested(app: Workplace, found: Found) -> bool:
 def _tell(out: Out, shown: ShownRun) -> None:
     run, task = shown.found.run, shown.found.facts.task
     out.line((sign_of(run), " ", Piece(task.name, "bold"), "  ", Piece(run.id, "dim")))
-    state = out.told(
+    state = out.translate(
         messages.ATTEMPT,
         state=state_of_run(run, out.language),
         number=run.attempt,
         origin=messages.ON_REQUEST if shown.requested else messages.ORIGINS[run.origin.value],
     )
-    out.row(out.told(messages.STATE), state)
+    out.row(out.translate(messages.STATE), state)
     if run.reason is not None:
         out.row("", describe_reason(run.reason, out.language))
-    out.row(out.told(messages.PLANNED), planned_text(run, shown.zone, out.language))
+    out.row(out.translate(messages.PLANNED), planned_text(run, shown.zone, out.language))
     _tell_times(out, run, shown.zone)
-    show_whole(out, out.told(messages.ERROR), error_text(run, out.language), "bad")
+    show_whole(out, out.translate(messages.ERROR), error_text(run, out.language), "bad")
     if run.result_json is not None:
         result = result_of(run)
-        show_whole(out, out.told(messages.RESULT), result if isinstance(result, str) else json_text(result, indent=2))
+        show_whole(out, out.translate(messages.RESULT), result if isinstance(result, str) else json_text(result, indent=2))
     if shown.said:
-        out.row(out.told(messages.SAID), Piece(_count_line(out, shown), "dim"))
+        out.row(out.translate(messages.SAID), Piece(_count_line(out, shown), "dim"))
         tail = Tail(out, shown.zone, None)
         for line in shown.said:
             tail.show(line)
@@ -93,16 +93,16 @@ def _tell_times(out: Out, run: Run, zone: str) -> None:
         return
     late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
     node = "" if run.node is None else f" · {run.node}"
-    out.row(out.told(messages.BEGAN), f"{full_time(run.started, zone, out.language)}{late}{node}")
+    out.row(out.translate(messages.BEGAN), f"{full_time(run.started, zone, out.language)}{late}{node}")
     if run.ended is not None:
         took = f"  {fine(run.ended - run.started)}"
-        out.row(out.told(messages.OVER), f"{full_time(run.ended, zone, out.language)}{took}")
+        out.row(out.translate(messages.OVER), f"{full_time(run.ended, zone, out.language)}{took}")
 
 
 def _count_line(out: Out, shown: ShownRun) -> str:
     if len(shown.said) == shown.lines:
-        return out.told(messages.ALL_LINES, number=shown.lines)
-    return out.told(messages.LAST_LINES, shown=len(shown.said), number=shown.lines, id=shown.found.run.id)
+        return out.translate(messages.ALL_LINES, number=shown.lines)
+    return out.translate(messages.LAST_LINES, shown=len(shown.said), number=shown.lines, id=shown.found.run.id)
 
 
 def show_whole(out: Out, label: str, text: str, style: Style = "") -> None:

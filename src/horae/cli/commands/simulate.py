@@ -105,8 +105,8 @@ async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, 
     found: list[Candidate] = []
     idle, after = 0, None
     while True:
-        page = await app.service.tasks.page(app.who, TaskFilter(), after, MAX_PAGE_SIZE)
-        last = await app.service.tasks.latest(app.who, page.items)
+        page = await app.service.tasks.page(app.principal, TaskFilter(), after, MAX_PAGE_SIZE)
+        last = await app.service.tasks.latest(app.principal, page.items)
         for facts in page.items:
             if facts.status.state is not TaskState.ACTIVE:
                 idle += 1
@@ -121,7 +121,7 @@ async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, 
             break
     if idle:
         out.note(words.SKIPPED_TASKS, number=idle)
-    return found, _open_lanes((lane.name, lane.limit) for lane in await app.service.lanes.all(app.who))
+    return found, _open_lanes((lane.name, lane.limit) for lane in await app.service.lanes.all(app.principal))
 
 
 def _open_lanes(lanes: Any) -> dict[str, int]:
@@ -140,15 +140,15 @@ def _show(out: Out, report: Report) -> None:
         out.line((Piece(sign, style), f" {said.message}"))
         out.line(("  ", Piece(said.hint, "dim")))
     if not report.findings:
-        out.line(("✓ ", out.told(words.NO_FINDINGS)))
+        out.line(("✓ ", out.translate(words.NO_FINDINGS)))
     facts = {"runs": report.runs, "skipped": report.skipped, "most": report.most_at_once, "zone": report.zone}
     start, until = _at(report.start, report.zone), _at(report.until, report.zone)
-    out.line(out.told(words.SIMULATED, start=start, until=until, **facts))
+    out.line(out.translate(words.SIMULATED, start=start, until=until, **facts))
     _show_busiest(out, words.BUSIEST_MINUTE, report.busiest_minute, report.zone)
     _show_busiest(out, words.BUSIEST_SECOND, report.busiest_second, report.zone)
     if report.tasks:
         out.table(
-            [out.told(each) for each in words.SIMULATED_TITLES], [_row(each) for each in report.tasks], _TASK_FITS
+            [out.translate(each) for each in words.SIMULATED_TITLES], [_row(each) for each in report.tasks], _TASK_FITS
         )
     if report.lanes:
         rows: list[list[Cell]] = [
@@ -162,7 +162,7 @@ def _show(out: Out, report: Report) -> None:
             ]
             for lane in report.lanes
         ]
-        out.table([out.told(each) for each in words.LANE_TITLES], rows, _LANE_FITS)
+        out.table([out.translate(each) for each in words.LANE_TITLES], rows, _LANE_FITS)
 
 
 def _row(task: TaskForecast) -> list[Cell]:
@@ -181,7 +181,7 @@ def _row(task: TaskForecast) -> list[Cell]:
 def _show_busiest(out: Out, said: Words, busiest: Busiest | None, zone: str) -> None:
     if busiest is not None and busiest.count > 1:
         names = [name for name, _ in busiest.tasks[:_NAMED]] + (["…"] if len(busiest.tasks) > _NAMED else [])
-        out.line(out.told(said, at=_at(busiest.at, zone), count=busiest.count, names=", ".join(names)))
+        out.line(out.translate(said, at=_at(busiest.at, zone), count=busiest.count, names=", ".join(names)))
 
 
 def _at(moment: datetime | None, zone: str) -> str:

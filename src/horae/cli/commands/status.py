@@ -66,10 +66,10 @@ def status(out: Out) -> None:
 
 
 async def _look(app: Workplace) -> _Seen:
-    found = await app.service.overview.now(app.who)
+    found = await app.service.overview.now(app.principal)
     names = {each: task.name for each, task in (await app.tasks_of(found.running)).items()}
     # A process of this machine that was killed holds its lease for a while: whether it lives is looked at, too.
-    is_up = found.alive and await app.anybody()
+    is_up = found.alive and await app.has_live_node()
     draining = [node.id for node in found.nodes if node.draining]
     idle = bool(draining) and len(draining) == len(found.nodes)
     return _Seen(found, names, app.zone, is_up, draining[0] if idle else None)
@@ -85,12 +85,12 @@ def _problems(seen: _Seen) -> list[tuple[str, int]]:
 
 def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
     if seen.is_up and not seen.draining:
-        out.line(Piece(out.told(_UP), "good"))
+        out.line(Piece(out.translate(_UP), "good"))
     for code, number in problems:
         out.line(("! ", Piece(_told(out, seen, code, number), "odd")))
     show_steps(out, seen.found.clock_steps)
-    out.row(out.told(_PLACE), place_of(out))
-    nodes = out.told(messages.NODES)
+    out.row(out.translate(_PLACE), place_of(out))
+    nodes = out.translate(messages.NODES)
     rows: list[tuple[str, Cell]] = overview_rows(out, seen.found, seen.zone, seen.names)
     for label, cell in rows:
         if label != nodes or seen.is_up:
@@ -99,10 +99,10 @@ def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
 
 def _told(out: Out, seen: _Seen, code: str, number: int) -> str:
     if code == _NO_NODE:
-        return out.told(_NOTHING_STARTS)
+        return out.translate(_NOTHING_STARTS)
     if code == _DRAINING:
-        return out.told(_DRAINED, node=seen.draining)
-    return out.told(_NEEDS, number=number, what=out.told(messages.NEEDS[code]))
+        return out.translate(_DRAINED, node=seen.draining)
+    return out.translate(_NEEDS, number=number, what=out.translate(messages.NEEDS[code]))
 
 
 def _shape(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> dict[str, Any]:

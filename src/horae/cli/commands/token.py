@@ -66,7 +66,7 @@ def make(
 
     async def work(app: Workplace) -> tuple[Token, str]:
         end = None if expires is None else parse_future_instant(expires, app.zone, app.clock.now())
-        return await app.service.tokens.make(app.who, owner=owner, name=name, scopes=scopes, expires=end, agent=agent)
+        return await app.service.tokens.make(app.principal, owner=owner, name=name, scopes=scopes, expires=end, agent=agent)
 
     if output is not None:
         _tell_written(out, _written(output, lambda: at_work(out, work, create=True)), output)
@@ -103,7 +103,7 @@ def _tell_written(out: Out, token: Token, path: Path) -> None:
     elif out.quiet:
         out.ids([token.id])
     else:
-        out.line(("✓ ", out.told(words.TOKEN_WRITTEN, id=token.id, owner=token.owner, path=path)))
+        out.line(("✓ ", out.translate(words.TOKEN_WRITTEN, id=token.id, owner=token.owner, path=path)))
 
 
 def _scopes(said: list[str] | None) -> list[Scope] | None:
@@ -118,7 +118,7 @@ def ls(out: Out, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str |
     """List tokens, never what proves them."""
 
     async def work(app: Workplace) -> Listed:
-        return Listed(await app.service.tokens.page(app.who, owner, after, limit), app.clock.now(), app.zone)
+        return Listed(await app.service.tokens.page(app.principal, owner, after, limit), app.clock.now(), app.zone)
 
     listed = at_work(out, work) if is_there(out) else None
     tokens = () if listed is None else listed.page.items
@@ -127,7 +127,7 @@ def ls(out: Out, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str |
     elif out.quiet:
         out.ids([each.id for each in tokens])
     elif listed is not None and tokens:
-        out.table(out.told(words.TOKEN_TITLES).split("|"), _table(out, listed), _FITS)
+        out.table(out.translate(words.TOKEN_TITLES).split("|"), _table(out, listed), _FITS)
         if out.on_terminal:
             out.note(TIMES_IN, zone=listed.zone)
     if not tokens:
@@ -157,7 +157,7 @@ def _row(out: Out, listed: Listed, token: Token, shown: tuple[str, ...]) -> list
         token.agent or NOTHING,
         made,
         ends,
-        Piece(out.told(words.TOKEN_STATES[state]), "good" if state == "valid" else "dim"),
+        Piece(out.translate(words.TOKEN_STATES[state]), "good" if state == "valid" else "dim"),
     ]
 
 
@@ -167,13 +167,13 @@ def revoke(
     """Let a token open nothing any more."""
     found = at_work(out, lambda app: _named(app, token))
     out.confirm(words.REVOKE_TOKEN, name=found.name)
-    gone = at_work(out, lambda app: app.service.tokens.revoke(app.who, found.id))
+    gone = at_work(out, lambda app: app.service.tokens.revoke(app.principal, found.id))
     if out.json:
         out.data(token_json(gone))
     elif out.quiet:
         out.ids([gone.id])
     else:
-        out.line(("✓ ", out.told(words.TOKEN_REVOKED, name=gone.name, id=gone.id)))
+        out.line(("✓ ", out.translate(words.TOKEN_REVOKED, name=gone.name, id=gone.id)))
         _tell_of_agent(out, gone)
 
 
@@ -182,7 +182,7 @@ def _tell_of_agent(out: Out, token: Token) -> None:
     agent = token.agent
     if agent is None:
         return
-    found = at_work(out, lambda app: app.service.agents.get(app.who, agent, token.owner))
+    found = at_work(out, lambda app: app.service.agents.get(app.principal, agent, token.owner))
     if found.revoked:
         out.note(words.AGENT_REVOKED, agent=agent)
 
@@ -190,11 +190,11 @@ def _tell_of_agent(out: Out, token: Token) -> None:
 async def _named(app: Workplace, name: str) -> Token:
     """By id, or by the name that only one valid token has."""
     if name.startswith("tok_"):
-        return await app.service.tokens.get(app.who, name)
+        return await app.service.tokens.get(app.principal, name)
     found: list[Token] = []
     after: Any = None
     while True:
-        page = await app.service.tokens.page(app.who, None, after, 1_000)
+        page = await app.service.tokens.page(app.principal, None, after, 1_000)
         found += [each for each in page.items if each.name == name and each.revoked is None]
         after = page.after
         if after is None:

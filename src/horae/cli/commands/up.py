@@ -198,5 +198,5 @@ def _tell(out: Out, death: Death, died: Words, kind: str) -> None:
         out.each({"type": kind, **death._asdict()})
         return
     how = words.BY_SIGNAL if death.code < 0 else words.BY_EXIT
-    said = out.told(how, number=abs(death.code))
-    out.line(("! ", out.told(died, pid=death.pid, how=said, pause=death.pause)), flush=True)
+    said = out.translate(how, number=abs(death.code))
+    out.line(("! ", out.translate(died, pid=death.pid, how=said, pause=death.pause)), flush=True)

@@ -61,7 +61,7 @@ def watch(
 
 
 async def _watch(app: Workplace, out: Out, task: str | None, seconds: float | None, *, live: bool) -> None:
-    task_id = None if task is None else (await app.service.tasks.find_by_name(app.who, task)).task.id
+    task_id = None if task is None else (await app.service.tasks.find_by_name(app.principal, task)).task.id
     async with asyncio.timeout(seconds):
         if live:
             await _page(app, out)
@@ -76,8 +76,8 @@ async def _page(app: Workplace, out: Out) -> None:
     over = asyncio.Event()
     with _keys(over), Live(auto_refresh=False, screen=True) as screen:
         while not over.is_set():
-            found = await app.service.overview.now(app.who)
-            failed = await app.service.runs.page(app.who, RunFilter(states=FAILURES), limit=_FAILED)
+            found = await app.service.overview.now(app.principal)
+            failed = await app.service.runs.page(app.principal, RunFilter(states=FAILURES), limit=_FAILED)
             names = {each: task.name for each, task in (await app.tasks_of((*found.running, *failed.items))).items()}
             screen.update(_drawn(page_of(out, found, failed.items, names, app.zone)), refresh=True)
             with suppress(TimeoutError):
@@ -114,19 +114,19 @@ def page_of(out: Out, found: Overview, failed: tuple[Run, ...], names: dict[str,
     head: Cell = [
         Piece("horae", "bold"),
         f"  {found.at:%Y-%m-%d %H:%M:%S}Z  ",
-        Piece(out.told(messages.WATCHING), "dim"),
+        Piece(out.translate(messages.WATCHING), "dim"),
     ]
     above = _fitting(head, 2)
     for label, cell in overview_rows(out, found, zone, names)[:_NUMBERS]:
         rest = (cell,) if isinstance(cell, str | Piece) else tuple(cell)
         above += _fitting(["  ", Piece(padded(label, _LABEL), "dim"), " ", *rest], _LABEL + 3)
-    above += _section(out.told(messages.RUNNING), _running(out, found, names))
+    above += _section(out.translate(messages.RUNNING), _running(out, found, names))
     needs = [line for cell in need_lines(out, found) for line in _fitting(cell, 2)]
-    above += _section(out.told(messages.NEEDS_YOU), needs)
-    below = _section(out.told(messages.FAILURES), _failures(out, failed, names, zone, found.at))
+    above += _section(out.translate(messages.NEEDS_YOU), needs)
+    below = _section(out.translate(messages.FAILURES), _failures(out, failed, names, zone, found.at))
     upcoming = _upcoming(out, found, zone)
     left = get_terminal_size().lines - len(above) - len(below) - 2
-    return [*above, *_section(out.told(messages.UPCOMING), upcoming[: max(_FEWEST_NEXT, left)]), *below]
+    return [*above, *_section(out.translate(messages.UPCOMING), upcoming[: max(_FEWEST_NEXT, left)]), *below]
 
 
 def _running(out: Out, found: Overview, names: dict[str, str]) -> list[str]:

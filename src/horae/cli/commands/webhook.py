@@ -67,13 +67,13 @@ def add(
 
     async def work(app: Workplace) -> tuple[Webhook, str, tuple[Advisory, ...]]:
         try:
-            made = await app.service.webhooks.create(app.who, url, types, note, owner)
+            made = await app.service.webhooks.create(app.principal, url, types, note, owner)
         except Refusal as refusal:
             raise with_key_hint(out, refusal) from None
         return *made, await app.webhook_advisories(url)
 
     webhook, secret, warnings = at_work(out, work, create=True)
-    _show_secret(out, webhook, secret, out.told(words.WEBHOOK_MADE, id=webhook.id))
+    _show_secret(out, webhook, secret, out.translate(words.WEBHOOK_MADE, id=webhook.id))
     _warn_of_nodes(out, warnings)
 
 
@@ -105,11 +105,11 @@ def rotate(out: Out, *, webhook: str = _ID) -> None:
     """Give it a new secret; for a day both sign."""
 
     async def work(app: Workplace) -> tuple[Webhook, str, str]:
-        return *await app.service.webhooks.rotate(app.who, webhook), app.zone
+        return *await app.service.webhooks.rotate(app.principal, webhook), app.zone
 
     changed, secret, zone = at_work(out, work)
     until = NOTHING if changed.former_until is None else full_time(changed.former_until, zone, out.language)
-    _show_secret(out, changed, secret, out.told(words.WEBHOOK_ROTATED, id=changed.id, until=until))
+    _show_secret(out, changed, secret, out.translate(words.WEBHOOK_ROTATED, id=changed.id, until=until))
 
 
 def _show_secret(out: Out, webhook: Webhook, secret: str, said: str) -> None:
@@ -124,7 +124,7 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List webhooks."""
 
     async def work(app: Workplace) -> tuple[Page[Webhook], str]:
-        return await app.service.webhooks.page(app.who, after, limit), app.zone
+        return await app.service.webhooks.page(app.principal, after, limit), app.zone
 
     page, zone = at_work(out, work) if is_there(out) else (Page[Webhook](()), "UTC")
     if out.json:
@@ -136,10 +136,10 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
         rows: list[list[Cell]] = [
             [names[each.id], each.url, _types(out, each), _state(out, each, zone), each.note] for each in page.items
         ]
-        titles, fits = out.told(words.WEBHOOK_TITLES).split("|"), _FITS
+        titles, fits = out.translate(words.WEBHOOK_TITLES).split("|"), _FITS
         if len({each.owner for each in page.items}) > 1:
             rows = [[row[0], each.owner, *row[1:]] for row, each in zip(rows, page.items, strict=True)]
-            titles, fits = [titles[0], out.told(words.OWNER), *titles[1:]], (fits[0], Fit(1, wrap=6), *fits[1:])
+            titles, fits = [titles[0], out.translate(words.OWNER), *titles[1:]], (fits[0], Fit(1, wrap=6), *fits[1:])
         out.table(titles, rows, fits)
         for each in page.items:
             _warn_blocked(out, each, names[each.id])
@@ -153,7 +153,7 @@ def show(out: Out, *, webhook: str = _ID) -> None:
     """Show one webhook."""
 
     async def work(app: Workplace) -> tuple[Webhook, str]:
-        return await app.service.webhooks.get(app.who, webhook), app.zone
+        return await app.service.webhooks.get(app.principal, webhook), app.zone
 
     found, zone = at_work(out, work)
     if out.json:
@@ -161,7 +161,7 @@ def show(out: Out, *, webhook: str = _ID) -> None:
     elif out.quiet:
         out.ids([found.id])
     else:
-        titles = out.told(words.WEBHOOK_TITLES).split("|")
+        titles = out.translate(words.WEBHOOK_TITLES).split("|")
         cells: list[Cell] = [found.id, found.url, _types(out, found), _state(out, found, zone), found.note or NOTHING]
         for title, cell in zip(titles, cells, strict=True):
             out.row(title, cell)
@@ -177,27 +177,27 @@ def _warn_blocked(out: Out, webhook: Webhook, name: str = "") -> None:
 
 
 def _types(out: Out, webhook: Webhook) -> str:
-    return " ".join(webhook.types) or out.told(words.EVERYTHING)
+    return " ".join(webhook.types) or out.translate(words.EVERYTHING)
 
 
 def _state(out: Out, webhook: Webhook, zone: str) -> Piece:
     if webhook.disabled is not None:
-        return Piece(out.told(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad")
+        return Piece(out.translate(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad")
     if webhook.blocked:
         state = "unsigned" if NO_KEY in webhook.blocked else "blocked"
-        return Piece(out.told(words.WEBHOOK_STATES[state]), "bad")
+        return Piece(out.translate(words.WEBHOOK_STATES[state]), "bad")
     if webhook.failing_since is not None:
         since = full_time(webhook.failing_since, zone, out.language)
-        return Piece(out.told(words.WEBHOOK_STATES["failing"], since=since), "odd")
-    return Piece(out.told(words.WEBHOOK_STATES["enabled"]), "good")
+        return Piece(out.translate(words.WEBHOOK_STATES["failing"], since=since), "odd")
+    return Piece(out.translate(words.WEBHOOK_STATES["enabled"]), "good")
 
 
 def try_it(out: Out, *, webhook: str = _ID) -> None:
     """Send a message that says that it is a test, and say what came of it."""
 
     async def work(app: Workplace) -> tuple[Delivery, tuple[Advisory, ...]]:
-        delivery = await app.service.webhooks.test(app.who, webhook)
-        found = await app.service.webhooks.get(app.who, webhook)
+        delivery = await app.service.webhooks.test(app.principal, webhook)
+        found = await app.service.webhooks.get(app.principal, webhook)
         return delivery, await app.webhook_advisories(found.url)
 
     delivery, warnings = at_work(out, work)
@@ -210,7 +210,7 @@ def redeliver(
     out: Out, *, webhook: str = _ID, delivery: str = typer.Argument(..., metavar="DELIVERY", help="Its id: dlv_….")
 ) -> None:
     """Send something once more, now."""
-    _tell_attempt(out, at_work(out, lambda app: app.service.webhooks.redeliver(app.who, webhook, delivery)))
+    _tell_attempt(out, at_work(out, lambda app: app.service.webhooks.redeliver(app.principal, webhook, delivery)))
 
 
 def _tell_attempt(out: Out, delivery: Delivery) -> None:
@@ -221,10 +221,10 @@ def _tell_attempt(out: Out, delivery: Delivery) -> None:
     elif out.quiet:
         out.ids([delivery.id])
     elif last.ok:
-        out.line((Piece("✓ ", "good"), out.told(words.ANSWERED, id=delivery.id, status=last.status)))
+        out.line((Piece("✓ ", "good"), out.translate(words.ANSWERED, id=delivery.id, status=last.status)))
     else:
         said = words.NOT_ANSWERED if last.status is None else words.ANSWERED
-        told = out.told(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
+        told = out.translate(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
         out.line((Piece("✕ ", "bad"), told))
     if not last.ok:
         raise typer.Exit(1)
@@ -234,7 +234,7 @@ def deliveries(out: Out, *, webhook: str = _ID, limit: int = LIMIT, after: str |
     """List what was sent there, newest first."""
 
     async def work(app: Workplace) -> tuple[Page[Delivery], str, datetime]:
-        return await app.service.webhooks.deliveries(app.who, webhook, after, limit), app.zone, app.clock.now()
+        return await app.service.webhooks.deliveries(app.principal, webhook, after, limit), app.zone, app.clock.now()
 
     page, zone, now = at_work(out, work)
     if out.json:
@@ -245,7 +245,7 @@ def deliveries(out: Out, *, webhook: str = _ID, limit: int = LIMIT, after: str |
         names = out.short_ids((each.id for each in page.items), _DELIVERY_DIGITS)
         times = time_cells(out, [each.created for each in page.items], zone, now)
         rows = [_row(out, each, names[each.id], at) for each, at in zip(page.items, times, strict=True)]
-        out.table(out.told(words.DELIVERY_TITLES).split("|"), rows, _DELIVERY_FITS)
+        out.table(out.translate(words.DELIVERY_TITLES).split("|"), rows, _DELIVERY_FITS)
         if out.on_terminal:
             out.note(TIMES_IN, zone=zone)
     if not page.items:
@@ -261,7 +261,7 @@ def _row(out: Out, delivery: Delivery, name: str, at: str) -> list[Cell]:
         name,
         delivery.kind,
         at,
-        out.told(words.DELIVERY_STATES[delivery.state.value]),
+        out.translate(words.DELIVERY_STATES[delivery.state.value]),
         str(len(delivery.attempts)),
         answer,
     ]
@@ -269,10 +269,10 @@ def _row(out: Out, delivery: Delivery, name: str, at: str) -> list[Cell]:
 
 def remove(out: Out, *, webhook: str = _ID) -> None:
     """Tell an address nothing any more."""
-    found = at_work(out, lambda app: app.service.webhooks.get(app.who, webhook))
+    found = at_work(out, lambda app: app.service.webhooks.get(app.principal, webhook))
     out.confirm(words.REMOVE_WEBHOOK, id=found.id)
-    at_work(out, lambda app: app.service.webhooks.remove(app.who, found.id))
+    at_work(out, lambda app: app.service.webhooks.remove(app.principal, found.id))
     if out.json:
         out.data({"removed": found.id})
     else:
-        out.line(("✓ ", out.told(words.WEBHOOK_GONE, id=found.id)))
+        out.line(("✓ ", out.translate(words.WEBHOOK_GONE, id=found.id)))

@@ -74,10 +74,10 @@ async def _explained(
 ) -> tuple[OccurrenceExplanation, str, str, bool]:
     if is_run(name):
         task_id, planned = await _occurrence(app, name)
-        found = await app.service.ledger.explain(app.who, task_id, planned, app.zone)
+        found = await app.service.ledger.explain(app.principal, task_id, planned, app.zone)
     else:
-        facts = await app.service.tasks.find_by_name(app.who, name)
-        found = await app.service.ledger.explain(app.who, facts.task.id, at, app.zone)
+        facts = await app.service.tasks.find_by_name(app.principal, name)
+        found = await app.service.ledger.explain(app.principal, facts.task.id, at, app.zone)
     task = found.facts.task
     return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
 
@@ -85,7 +85,7 @@ async def _explained(
 async def _occurrence(app: Workplace, name: str) -> tuple[str, datetime]:
     """The task and the planned instant of a run; also of one that was asked for and has not started."""
     try:
-        run = await app.service.runs.get(app.who, name)
+        run = await app.service.runs.get(app.principal, name)
     except NotFound as refusal:
         task_id, planned = refusal.facts.get("task"), refusal.facts.get("planned")
         if refusal.code == "run_waiting" and isinstance(task_id, str) and isinstance(planned, datetime):
@@ -99,27 +99,27 @@ async def _has_lines(app: Workplace, found: OccurrenceExplanation) -> bool:
     run = found.explanation.run
     if run is None or run.live or run.started is None:
         return True
-    return bool(await app.service.runs.lines(app.who, run.id, limit=1))
+    return bool(await app.service.runs.lines(app.principal, run.id, limit=1))
 
 
 def _json(out: Out, found: OccurrenceExplanation, fixes: tuple[Fix, ...]) -> dict[str, Any]:
     task = found.facts.task
     shape = why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, out.language, found.outage)
     shape["sentence"] = complete_commands(out, shape["sentence"])
-    return shape | {"fixes": [{"command": fix.command, "does": fix.does.told(out.language)} for fix in fixes]}
+    return shape | {"fixes": [{"command": fix.command, "does": fix.does.in_language(out.language)} for fix in fixes]}
 
 
 def _tell(out: Out, found: OccurrenceExplanation, fixes: tuple[Fix, ...], zone: str) -> None:
     task, told = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
-    out.line((_sign(found), " ", Piece(out.told(messages.AT, name=task.name, at=at), "bold")))
+    out.line((_sign(found), " ", Piece(out.translate(messages.AT, name=task.name, at=at), "bold")))
     out.line(f"  {_without_commands(_sentence(out, found), fixes)}")
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
     for run in told.runs:
         out.line(("  ", *run_line(run, zone, out, told.lateness_of(run))))
         show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
-    _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.told(out.language)) for fix in fixes])
+    _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.in_language(out.language)) for fix in fixes])
 
 
 def _sentence(out: Out, found: OccurrenceExplanation) -> str:
@@ -149,7 +149,7 @@ def _show_fixes(out: Out, fixes: Sequence[tuple[str, str]]) -> None:
     room = out.row_room - widest - 3
     below = out.on_terminal and any(columns(does) > room for _, does in fixes)
     for number, (typed, does) in enumerate(fixes):
-        label = out.told(messages.FIX) if number == 0 else ""
+        label = out.translate(messages.FIX) if number == 0 else ""
         if below:
             out.row(label, typed)
             out.row("", Piece(f"  {does}", "dim"))
@@ -170,7 +170,7 @@ def outage_line(out: Out, outage: Outage) -> str:
     how = messages.STOPPED_CLEANLY if outage.clean else messages.DIED
     since, until = outage.since.astimezone(UTC), outage.until.astimezone(UTC)
     same_day = since.date() == until.date()
-    return out.told(
+    return out.translate(
         messages.OUTAGE, since=_clock(since, full=not same_day), until=_clock(until, full=not same_day), how=how
     )
 

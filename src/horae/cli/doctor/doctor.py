@@ -35,7 +35,7 @@ def doctor(out: Out) -> None:
     else:
         for each in found:
             _show(out, each)
-        out.line(("  ", out.told(words.VERDICT, errors=errors, warnings=warnings)))
+        out.line(("  ", out.translate(words.VERDICT, errors=errors, warnings=warnings)))
     if errors:
         raise typer.Exit(1)
 
@@ -156,7 +156,7 @@ def _shape(out: Out, found: Check) -> dict[str, Any]:
         "check": found.code,
         "grade": found.grade,
         "message": _message(out, found),
-        "fix": None if found.fix is None else out.told(found.fix),
+        "fix": None if found.fix is None else out.translate(found.fix),
     }
 
 
@@ -165,7 +165,7 @@ def _message(out: Out, found: Check) -> str:
     facts = dict(found.facts)
     if out.language == "zh":
         facts |= {name: str(facts[name]).replace(", ", "、") for name in ("names", "present") if name in facts}
-    return out.told(found.said, **facts)
+    return out.translate(found.said, **facts)
 
 
 def _show(out: Out, found: Check) -> None:
@@ -175,7 +175,7 @@ def _show(out: Out, found: Check) -> None:
     if found.fix is None or found.grade == "ok":
         out.line(cell)
         return
-    fix = f"→ {out.told(found.fix)}"
+    fix = f"→ {out.translate(found.fix)}"
     whole = (*cell, Piece(f"   {fix}", "dim"))
     if not out.on_terminal or wide(whole) <= terminal_width():
         out.line(whole)

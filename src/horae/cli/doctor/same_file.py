@@ -48,7 +48,7 @@ async def stop_when_lost(out: Out, clock: Clock, file: SameFile, stop: Event) ->
     if out.json:
         out.each({"type": "store.lost", "at": utc(clock.now()), "path": str(file.path)})
     else:
-        out.line((Piece("✕ ", "bad"), out.told(words.STORE_LOST, path=file.path)), flush=True)
+        out.line((Piece("✕ ", "bad"), out.translate(words.STORE_LOST, path=file.path)), flush=True)
     stop.set()
 
 

@@ -23,8 +23,8 @@ class Words(_Pair):
     def __new__(cls, en: str, zh: str) -> Self:
         return super().__new__(cls, en, full_width(zh))
 
-    def told(self, language: Language, **facts: object) -> str:
-        said = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
+    def in_language(self, language: Language, **facts: object) -> str:
+        said = {name: fact.in_language(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
         return (apply_number_agreement(self.en, said) if language == "en" else self.zh).format(**said)
 
 

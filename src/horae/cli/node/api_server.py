@@ -75,12 +75,12 @@ def _bound(out: Out, door: Door) -> socket.socket | None:
     except InvalidTask:
         if door.chosen:
             raise
-        tell_none(out, out.told(words.NOT_INSTALLED))
+        tell_none(out, out.translate(words.NOT_INSTALLED))
     except OSError as error:
         if door.chosen or error.errno not in _TAKEN:
             problem = error.strerror or type(error).__name__
             raise refuse("port_taken", host=door.host, port=door.port, problem=problem) from None
-        tell_none(out, out.told(words.PORT_TAKEN, port=door.port))
+        tell_none(out, out.translate(words.PORT_TAKEN, port=door.port))
     return None
 
 
@@ -88,7 +88,7 @@ def tell_none(out: Out, because: str) -> None:
     if out.json:
         out.each({"type": "api.off", "because": because})
     else:
-        _labelled(out, words.API, out.told(words.NO_API, because=because))
+        _labelled(out, words.API, out.translate(words.NO_API, because=because))
 
 
 @asynccontextmanager
@@ -151,24 +151,24 @@ def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) 
             }
         )
         return
-    _labelled(out, words.API, out.told(words.API_AT, url=url))
+    _labelled(out, words.API, out.translate(words.API_AT, url=url))
     if text is not None and sys.stdout.isatty():
-        _labelled(out, words.TOKEN, out.told(words.FIRST_TOKEN, path=path))
+        _labelled(out, words.TOKEN, out.translate(words.FIRST_TOKEN, path=path))
         out.line(f"  {text}", flush=True)
     elif there:
-        _labelled(out, words.TOKEN, out.told(words.TOKEN_FILE, path=path))
+        _labelled(out, words.TOKEN, out.translate(words.TOKEN_FILE, path=path))
     else:
         command = f"{order.program}{flag_for(store)} token make laptop"
-        _labelled(out, words.TOKEN, out.told(words.TOKENS_THERE, command=command))
+        _labelled(out, words.TOKEN, out.translate(words.TOKENS_THERE, command=command))
     if there:
         _show_request(out, path, url)
     host = url.split("://")[1].rsplit(":", 1)[0].strip("[]")
     if host not in _LOOPBACK:
-        _labelled(out, words.API, out.told(words.NO_TLS, host=host))
+        _labelled(out, words.API, out.translate(words.NO_TLS, host=host))
 
 
 def _labelled(out: Out, label: Words, text: str) -> None:
-    out.row(out.told(label), text, width=START_LABEL, flush=True)
+    out.row(out.translate(label), text, width=START_LABEL, flush=True)
 
 
 def _show_request(out: Out, path: Path, url: str) -> None:
@@ -183,14 +183,14 @@ def _show_request(out: Out, path: Path, url: str) -> None:
         f"{url}/v1/tasks",
     ]
     if not out.on_terminal:
-        out.row(out.told(words.TRY), " ".join(parts), width=START_LABEL, flush=True)
+        out.row(out.translate(words.TRY), " ".join(parts), width=START_LABEL, flush=True)
         return
     narrow = is_narrow(terminal_width())
     indent = 2 if narrow else START_LABEL + 3
     if narrow:
-        out.line(("  ", Piece(out.told(words.TRY), "dim")), flush=True)
+        out.line(("  ", Piece(out.translate(words.TRY), "dim")), flush=True)
     for number, line in enumerate(shell_lines(parts, terminal_width(), indent)):
-        label = "" if number or narrow else f"  {padded(out.told(words.TRY), START_LABEL)} "
+        label = "" if number or narrow else f"  {padded(out.translate(words.TRY), START_LABEL)} "
         out.line((Piece(padded(label, indent), "dim"), line), flush=True, whole=True)
 
 

@@ -50,4 +50,4 @@ def _tell(out: Out, url: str) -> None:
     if out.json:
         out.each({"type": "metrics.ready", "url": url})
     else:
-        out.row(out.told(words.METRICS), url, width=START_LABEL, flush=True)
+        out.row(out.translate(words.METRICS), url, width=START_LABEL, flush=True)

@@ -201,18 +201,18 @@ async def _greet(out: Out, order: WorkOrder, start: Start, opened: datetime, dem
 
 def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
     if not is_found(app.url) and leaves_password_out(app.url):
-        labelled(out, words.STORE, out.told(words.NAME_THE_STORE))
+        labelled(out, words.STORE, out.translate(words.NAME_THE_STORE))
     horae = order.program + flag_for(app.url)
     if demos:
-        here = out.told(words.DEMO_HERE, number=demos)
-        remove = out.told(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")
+        here = out.translate(words.DEMO_HERE, number=demos)
+        remove = out.translate(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")
         labelled(out, words.DEMO, *([here] if app.url == MEMORY else [here, remove]))
     if app.url != MEMORY:  # no other process reaches what is in memory
         labelled(out, words.TRY, f'{horae} add "every 10s" --say tick', f"{horae} watch")
     if order.seconds is None:
-        labelled(out, words.ENDS, out.told(words.ON_SIGNAL))
+        labelled(out, words.ENDS, out.translate(words.ON_SIGNAL))
     else:
-        labelled(out, words.ENDS, out.told(words.ENDS_ALONE, seconds=order.seconds))
+        labelled(out, words.ENDS, out.translate(words.ENDS_ALONE, seconds=order.seconds))
     out.line(flush=True)
 
 
@@ -220,4 +220,4 @@ def _say(out: Out, said: Words, kind: str) -> None:
     if out.json:
         out.each({"type": kind})
     else:
-        out.line(("  ", out.told(said)), flush=True)
+        out.line(("  ", out.translate(said)), flush=True)

@@ -18,4 +18,4 @@ def step_facts(step: ClockStep) -> dict[str, str]:
 
 def show_steps(out: Out, steps: Iterable[ClockStep]) -> None:
     for step in sorted(steps, key=lambda each: (each.at, each.host)):
-        out.line(("! ", Piece(out.told(words.CLOCK_STEP, **step_facts(step)), "odd")))
+        out.line(("! ", Piece(out.translate(words.CLOCK_STEP, **step_facts(step)), "odd")))

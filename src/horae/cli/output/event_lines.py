@@ -107,7 +107,7 @@ class Following:
         if self._is_shown(happening, known):
             return
         symbol, style, said = _SHOWN[happening.kind]
-        text = self._out.told(said, **self._facts(happening, run))
+        text = self._out.translate(said, **self._facts(happening, run))
         if happening.kind in _FAILED and run is not None:
             text += await self._consequence(run)
             self._remember(happening)
@@ -139,11 +139,11 @@ class Following:
             return ""
         for entry in facts.entries:
             if entry.kind is EntryKind.RETRY and (entry.origin, entry.planned) == (run.origin, run.planned):
-                return self._out.told(words.TRIED_AGAIN, at=self._clock_time(entry.due.isoformat()))
+                return self._out.translate(words.TRIED_AGAIN, at=self._clock_time(entry.due.isoformat()))
         if facts.status.state is TaskState.FAILED:
             self._given_up.add(run.task_id)
             short = short_ids((run.task_id,), SHORT_TASK_DIGITS)[run.task_id]
-            return self._out.told(words.GIVEN_UP, id=short, because=self._because(facts.status.reason))
+            return self._out.translate(words.GIVEN_UP, id=short, because=self._because(facts.status.reason))
         return ""
 
     def _because(self, reason: Reason | None) -> str:
@@ -167,7 +167,7 @@ class Following:
         error = [] if run is None else error_text(run, self._out.language).strip().splitlines()[:1]
         return {
             "attempt": 1 if run is None else run.attempt,
-            "again": "" if run is None or run.attempt == 1 else self._out.told(words.ON_ATTEMPT, attempt=run.attempt),
+            "again": "" if run is None or run.attempt == 1 else self._out.translate(words.ON_ATTEMPT, attempt=run.attempt),
             "error": error[0] if error else because,
             "because": because,
             "at": self._clock_time(happening.detail),
@@ -219,7 +219,7 @@ class Following:
         if self._out.json:
             self._out.each({"type": kind, "at": utc(now), "number": number})
         else:
-            self._line(now, ("!", "odd"), "", (self._out.told(said, number=number),))
+            self._line(now, ("!", "odd"), "", (self._out.translate(said, number=number),))
 
 
 def _json(happening: Happening, name: str, run: Run | None) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Manner(NamedTuple):
             return completed
         from ..messages.messages import PASSWORD_LEFT_OUT  # noqa: PLC0415
 
-        return f"{completed} {PASSWORD_LEFT_OUT.told(self.language)}"
+        return f"{completed} {PASSWORD_LEFT_OUT.in_language(self.language)}"
 
     def word(self, english: str, chinese: str) -> str:
         return english if self.language == "en" else chinese

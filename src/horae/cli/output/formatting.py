@@ -61,7 +61,7 @@ def count_of(run: Run) -> int:
 def state_of_run(run: Run, language: Language) -> str:
     """`succeeded`, `skipped (paused)`, `3 missed`."""
     if was_missed(run):
-        return messages.MISSED.told(language, number=count_of(run))
+        return messages.MISSED.in_language(language, number=count_of(run))
     many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
     state = state_name(run.state, language)
     return f"{state}{_why(run, state, language)}{many}"
@@ -81,11 +81,11 @@ def bracketed(text: str, language: Language) -> str:
 
 def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:
     """`✓ 21h +7ms`, `✕ 7h disk full`, `△ 3 missed`."""
-    extra = [Piece(f"  △ {messages.MISSED.told(language, number=missed)}", "odd")] if missed else []
+    extra = [Piece(f"  △ {messages.MISSED.in_language(language, number=missed)}", "odd")] if missed else []
     if run is None:
         return [Piece(NOTHING, "dim"), *extra]
     if was_missed(run):
-        return [sign_of(run), f" {messages.MISSED.told(language, number=max(missed, count_of(run)))}"]
+        return [sign_of(run), f" {messages.MISSED.in_language(language, number=max(missed, count_of(run)))}"]
     age = f" {short(now - (run.ended or run.started or run.due))}"
     return [sign_of(run), age, *_remark(run, language), *extra]
 
@@ -126,7 +126,7 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
     state = state_name(standing.state, language)
     if standing.pause is not None:
         short = messages.PAUSE_CAUSES.get(standing.pause.cause.value)
-        note = first_line(pause_note(standing.pause, language)) if short is None else short.told(language)
+        note = first_line(pause_note(standing.pause, language)) if short is None else short.in_language(language)
         note = note if whole else truncate(note, _LONGEST_NOTE)
         colon = ": " if language == "en" else "："
         return Piece(f"{state}{colon}{note}" if note else state, "odd")
@@ -137,13 +137,13 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         and facts.block_reason is not None
         and facts.block_reason.value in messages.BARRED
     ):
-        return Piece(messages.BARRED[facts.block_reason.value].told(language), "bad")
+        return Piece(messages.BARRED[facts.block_reason.value].in_language(language), "bad")
     waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
     if waits is not None and waits.startswith("node:"):
         name = waits.removeprefix("node:").removeprefix("function:")
-        return Piece(messages.NO_NODE_HAS.told(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd")
+        return Piece(messages.NO_NODE_HAS.in_language(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd")
     if standing.state is TaskState.ACTIVE and standing.failures:
-        return Piece(messages.FAILING.told(language, number=standing.failures), "bad")
+        return Piece(messages.FAILING.in_language(language, number=standing.failures), "bad")
     return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")
 
 
@@ -157,7 +157,7 @@ def next_column(
     cells: list[Cell] = []
     for facts, at in zip(tasks, due, strict=True):
         if facts.live:
-            cells.append(Piece(messages.RUNNING_NOW.told(language), "odd"))
+            cells.append(Piece(messages.RUNNING_NOW.in_language(language), "odd"))
         elif at is None:
             cells.append(Piece(NOTHING, "dim"))
         else:

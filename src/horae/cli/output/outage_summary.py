@@ -106,12 +106,12 @@ def gap_sentence(out: Out, zone: str, outage: Outage, account: Account) -> str:
     same_day = first.local.date() == last.local.date()
     since = first.local.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S")
     until = last.local.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M:%S")
-    how = out.told(words.STOPPED_CLEANLY if outage.clean else words.KILLED)
-    nothing = out.told(words.NOTHING_RAN, since=since, until=until, how=how)
+    how = out.translate(words.STOPPED_CLEANLY if outage.clean else words.KILLED)
+    nothing = out.translate(words.NOTHING_RAN, since=since, until=until, how=how)
     if not account.due:
-        return f"{nothing} {out.told(words.NOTHING_DUE)}"
+        return f"{nothing} {out.translate(words.NOTHING_DUE)}"
     told = (words.MADE_UP, words.STOOD_FOR, words.SKIPPED, words.STILL_WAITING)
-    parts = [out.told(each, number=number) for each, number in zip(told, account, strict=True) if number]
+    parts = [out.translate(each, number=number) for each, number in zip(told, account, strict=True) if number]
     listed = (", " if out.language == "en" else "、").join(parts)
     said = words.ONE_DUE_MEANWHILE if account.due == 1 else words.DUE_MEANWHILE
-    return f"{nothing} {out.told(said, due=account.due, parts=listed)}"
+    return f"{nothing} {out.translate(said, due=account.due, parts=listed)}"

@@ -76,10 +76,10 @@ class Out:
 
     # --- for people ------------------------------------------------------------------------------------------------
 
-    def told(self, said: Words, /, **facts: object) -> str:
+    def translate(self, said: Words, /, **facts: object) -> str:
         """The sentence in this language; a `horae COMMAND` in it gets the program as it was called, and the store, server
         and owner of this command."""
-        facts = {name: self.told(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
+        facts = {name: self.translate(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
         template = apply_number_agreement(said.en, facts) if self.language == "en" else said.zh
         if _COMMANDS not in template:
             return template.format(**facts)
@@ -140,7 +140,7 @@ class Out:
     # --- beside the data -------------------------------------------------------------------------------------------
 
     def note(self, said: Words, /, **facts: object) -> None:
-        self.aside(self.told(said, **facts))
+        self.aside(self.translate(said, **facts))
 
     def note_password(self) -> None:
         """Once per command: how to give the password that the printed commands lack."""
@@ -173,7 +173,7 @@ class Out:
         """How far it has come; a bar on a terminal, a line for every tenth elsewhere."""
         from .progress import Bar  # noqa: PLC0415 - few commands take long
 
-        with Bar(self.told(said), total, shown=not (self.quiet or self.json)) as bar:
+        with Bar(self.translate(said), total, shown=not (self.quiet or self.json)) as bar:
             yield bar
 
     def has_colour(self, stream: TextIO) -> bool:
@@ -193,8 +193,8 @@ class Out:
         if self.yes:
             return
         if not self.asks:
-            raise refuse("needs_yes", deed=deed.told("en", **facts), deed_zh=deed.told("zh", **facts))
-        if ask(self.told(messages.YES_OR_NO, deed=self.told(deed, **facts))).lower() not in ("y", "yes", "是", "好"):
+            raise refuse("needs_yes", deed=deed.in_language("en", **facts), deed_zh=deed.in_language("zh", **facts))
+        if ask(self.translate(messages.YES_OR_NO, deed=self.translate(deed, **facts))).lower() not in ("y", "yes", "是", "好"):
             raise refuse("declined")
 
     def choose(self, question: Cell, choices: Sequence[tuple[str, str]], default: str, option: str) -> str:
@@ -209,7 +209,7 @@ class Out:
             start = f"{number}  {padded(name, widest)}  "
             self.aside((sign, start, Piece(meaning, "dim")), hang=2 + columns(start))
         names = [name for name, _ in choices]
-        answer = ask(self.told(messages.CHOICE, default=default)).lower()
+        answer = ask(self.translate(messages.CHOICE, default=default)).lower()
         if answer.isdigit() and 1 <= int(answer) <= len(names):
             return names[int(answer) - 1]
         if answer and answer not in names:

@@ -58,27 +58,27 @@ def show_schedule(out: Out, facts: Facts, now: datetime, number: int = FIRES, *,
     """What the schedule means and when it fires next, or would if the task were resumed. `made`: just now, so what is due
     at once may have run already."""
     task, standing = facts.task, facts.status
-    out.row(out.told(messages.WHEN), describe_schedule(task.schedule, out.language))
+    out.row(out.translate(messages.WHEN), describe_schedule(task.schedule, out.language))
     fires = fires_to_come(facts, now, number)
     heading = None
     if standing.pause is not None and standing.pause.until is not None:
-        heading = out.told(messages.AFTER_PAUSE)
+        heading = out.translate(messages.AFTER_PAUSE)
     elif standing.pause is not None:
         fires = fires_if_resumed(facts, now, number)
-        heading = out.told(messages.IF_RESUMED if fires else messages.NOTHING_WHILE_PAUSED)
+        heading = out.translate(messages.IF_RESUMED if fires else messages.NOTHING_WHILE_PAUSED)
     elif not fires and facts.live and not made:
-        heading = out.told(messages.RUNNING_NOW)
+        heading = out.translate(messages.RUNNING_NOW)
     elif not fires:
         waits = made or (bool(facts.entries) and standing.state in OPEN_STATES)
         at_once = task.schedule.kind in ("now", "once") and waits
-        heading = out.told(messages.AT_ONCE if at_once else messages.NOTHING_LEFT)
+        heading = out.translate(messages.AT_ONCE if at_once else messages.NOTHING_LEFT)
     now = now.replace(microsecond=0)
     shown = [_as_fine_as(task.schedule, fire) for fire in fires]
     lines = fire_lines(shown, now, out, skipped=standing.skips_left)
     for place, line in enumerate([*([] if heading is None else [heading]), *lines]):
-        out.row(out.told(messages.NEXT) if place == 0 else "", line)
+        out.row(out.translate(messages.NEXT) if place == 0 else "", line)
     if isinstance(task.schedule, Every) and task.schedule.since == "end":
-        out.row("", out.told(messages.ESTIMATE))
+        out.row("", out.translate(messages.ESTIMATE))
 
 
 def _as_fine_as(schedule: Schedule, fire: Fire) -> Fire:
@@ -101,7 +101,7 @@ def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
     values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
     lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
     values |= {
-        f"policies.{name}": in_sentence(fine(each)).told(out.language)
+        f"policies.{name}": in_sentence(fine(each)).in_language(out.language)
         for name, each in lengths.items()
         if each is not None
     }
@@ -110,19 +110,19 @@ def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
         declared = [name for name in declared if name != "policies.retry"]
     comma = ", " if out.language == "en" else "，"
     told = comma.join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
-    out.row(out.told(messages.DECLARED), out.told(messages.BY_FUNCTION, fields=told, name=shape["target"]["name"]))
+    out.row(out.translate(messages.DECLARED), out.translate(messages.BY_FUNCTION, fields=told, name=shape["target"]["name"]))
 
 
 def _field(language: Language, name: str, value: Any) -> str:
     """Of a policy with several parts, the one that says most."""
     if name == "retry":
         attempts = value["attempts"]
-        name, value = "retries", messages.FOR_EVER.told(language) if attempts is None else str(attempts - 1)
+        name, value = "retries", messages.FOR_EVER.in_language(language) if attempts is None else str(attempts - 1)
     if name == "missed":
         value = value["mode"] if language == "en" else messages.MISSED_MODES[value["mode"]].zh
     elif name in ("overlap", "guarantee"):
-        value = (messages.OVERLAPS | messages.GUARANTEES)[value].told(language)
-    label = messages.POLICY_FIELDS[name].told(language) if name in messages.POLICY_FIELDS else name
+        value = (messages.OVERLAPS | messages.GUARANTEES)[value].in_language(language)
+    label = messages.POLICY_FIELDS[name].in_language(language) if name in messages.POLICY_FIELDS else name
     return f"{label} {value if isinstance(value, str) else json_text(value)}"
 
 
@@ -134,13 +134,13 @@ def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> N
 def _retries(policies: Policies, language: Language) -> str:
     """What happens, whatever number was chosen: `at_most_once` never tries again."""
     if policies.guarantee == "at_most_once":
-        return messages.NO_RETRIES.told(language)
+        return messages.NO_RETRIES.in_language(language)
     attempts = policies.retry.attempts
-    return messages.RETRIES.told(language, number=messages.FOR_EVER if attempts is None else attempts - 1)
+    return messages.RETRIES.in_language(language, number=messages.FOR_EVER if attempts is None else attempts - 1)
 
 
 def policies_line(policies: Policies, language: Language) -> str:
-    return messages.POLICIES.told(
+    return messages.POLICIES.in_language(
         language,
         missed=missed_line(policies.missed, language),
         overlap=messages.OVERLAPS[policies.overlap],
@@ -150,7 +150,7 @@ def policies_line(policies: Policies, language: Language) -> str:
 
 
 def more_policies_line(policies: Policies, language: Language) -> str:
-    return messages.MORE_POLICIES.told(
+    return messages.MORE_POLICIES.in_language(
         language,
         give_up=messages.NEVER if policies.give_up_after is None else policies.give_up_after,
         guarantee=messages.GUARANTEES[policies.guarantee],
@@ -162,8 +162,8 @@ def more_policies_line(policies: Policies, language: Language) -> str:
 def missed_line(missed: Missed, language: Language) -> str:
     mode = messages.MISSED_MODES[missed.mode]
     if missed.within is None or missed.mode == "skip":
-        return mode.told(language)
-    return messages.WITHIN.told(language, mode=mode, length=in_sentence(fine(missed.within)))
+        return mode.in_language(language)
+    return messages.WITHIN.in_language(language, mode=mode, length=in_sentence(fine(missed.within)))
 
 
 def target_line(target: Target) -> str:

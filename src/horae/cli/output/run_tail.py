@@ -44,7 +44,7 @@ async def said_by(app: Workplace, run_id: str, *, follow: bool) -> AsyncIterator
 
 async def _lines(app: Workplace, run_id: str, number: int) -> tuple[NumberedLine, ...]:
     try:
-        return await app.service.runs.lines(app.who, run_id, number, _PAGE)
+        return await app.service.runs.lines(app.principal, run_id, number, _PAGE)
     except NotFound:
         return ()
 
@@ -52,7 +52,7 @@ async def _lines(app: Workplace, run_id: str, number: int) -> tuple[NumberedLine
 async def _is_over(app: Workplace, run_id: str) -> bool:
     """Before its claim a run is an entry of the agenda, and has no row yet."""
     try:
-        return not (await app.service.runs.get(app.who, run_id)).live
+        return not (await app.service.runs.get(app.principal, run_id)).live
     except NotFound:
         return False
 
@@ -62,7 +62,7 @@ async def started(app: Workplace, run_id: str, task_id: str) -> Run:
     wait = _FIRST_LOOK
     while True:
         try:
-            return await app.service.runs.get(app.who, run_id)
+            return await app.service.runs.get(app.principal, run_id)
         except NotFound:
             if await app.facts(task_id) is None:
                 raise refuse("no_such_task", id=task_id) from None

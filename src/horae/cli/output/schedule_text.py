@@ -47,7 +47,7 @@ class Answer:
 
 
 def show_fires(answer: Answer, out: Out) -> None:
-    out.row(out.told(_MEANS), describe_schedule(answer.schedule, answer.language))
+    out.row(out.translate(_MEANS), describe_schedule(answer.schedule, answer.language))
     _show_next(answer, out)
     for warning in answer.warnings:
         if warning.code not in _ONLY_EXPLAINED:
@@ -55,11 +55,11 @@ def show_fires(answer: Answer, out: Out) -> None:
 
 
 def show_explanation(answer: Answer, out: Out) -> None:
-    out.row(out.told(_MEANS), describe_schedule(answer.schedule, answer.language))
+    out.row(out.translate(_MEANS), describe_schedule(answer.schedule, answer.language))
     out.row("JSON", json.dumps(answer.canonical, ensure_ascii=False))
     _show_next(answer, out)
     for number, warning in enumerate(answer.warnings):
-        out.row(out.told(_NOTE) if number == 0 else "", warning.in_language(answer.language))
+        out.row(out.translate(_NOTE) if number == 0 else "", warning.in_language(answer.language))
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def warnings_json(warnings: list[ScheduleWarning], language: Language) -> list[d
 def _show_next(answer: Answer, out: Out) -> None:
     lines = fire_lines(answer.fires, answer.after, out)
     if not lines:
-        lines = [out.told(_AT_ONCE if answer.schedule.kind == "now" else _NOTHING)]
+        lines = [out.translate(_AT_ONCE if answer.schedule.kind == "now" else _NOTHING)]
     for number, line in enumerate(lines):
-        out.row(out.told(_NEXT) if number == 0 else "", line)
+        out.row(out.translate(_NEXT) if number == 0 else "", line)
 
 
 def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int = 0, indent: int = 0) -> list[str]:
@@ -105,7 +105,7 @@ def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int =
     )
     rows = [_fire_cells(fire, now, out.language, finest) for fire in fires]
     for row in rows[:skipped]:
-        row[1] = out.told(_SKIPPED)
+        row[1] = out.translate(_SKIPPED)
     kept = len(_FIRE_CELLS)
     while (
         kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room - indent for row in rows)

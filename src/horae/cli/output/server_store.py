@@ -17,8 +17,8 @@ NOTEWORTHY: Final = timedelta(seconds=1)
 
 
 def server_line(out: Out, server: ServerStatus) -> str:
-    said = out.told(where(server))
-    return said if abs(server.clock_offset) < NOTEWORTHY else f"{said}; {out.told(off_by(server.clock_offset))}"
+    said = out.translate(where(server))
+    return said if abs(server.clock_offset) < NOTEWORTHY else f"{said}; {out.translate(off_by(server.clock_offset))}"
 
 
 def where(server: ServerStatus) -> Words:
@@ -34,7 +34,7 @@ def off_by(offset: timedelta) -> Words:
 
 def filled(said: Words, **facts: object) -> Words:
     """Complete: it may be told again, or be a fact in another sentence, whatever a name in it looks like."""
-    return plain_words(Words(said.told("en", **facts), said.told("zh", **facts)))
+    return plain_words(Words(said.in_language("en", **facts), said.in_language("zh", **facts)))
 
 
 def server_json(server: ServerStatus) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _mechanism(settings: EngineSettings) -> dict[str, Any]:
 
 def show_start(out: Out, start: Start) -> None:
     ready = words.READY if start.number == 0 else words.AGAIN
-    out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.told(ready, seconds=f'{start.seconds:.1f}')}"))
+    out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.translate(ready, seconds=f'{start.seconds:.1f}')}"))
     labelled(out, words.DATA, _data(out, start))
     labelled(out, words.TASKS, _tasks(out, start.tasks))
     labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
@@ -100,22 +100,22 @@ def show_start(out: Out, start: Start) -> None:
 def labelled(out: Out, label: Words, *texts: str) -> None:
     """Each text begins a line of its own; the label stands before the first."""
     for number, text in enumerate(texts):
-        out.row("" if number else out.told(label), text, width=START_LABEL, flush=True)
+        out.row("" if number else out.translate(label), text, width=START_LABEL, flush=True)
 
 
 def _data(out: Out, start: Start) -> str:
     if start.server is not None:
         return server_line(out, start.server)
     path = sqlite_path(start.app.url)
-    return out.told(words.IN_MEMORY) if path is None else out.told(words.SQLITE, path=Path(path).resolve())
+    return out.translate(words.IN_MEMORY) if path is None else out.translate(words.SQLITE, path=Path(path).resolve())
 
 
 def _tasks(out: Out, tasks: Mapping[TaskState, int]) -> str:
     total = sum(tasks.values())
     if not total:
-        return out.told(words.NO_TASKS)
-    states = [out.told(words.STATES[state], number=number) for state, number in tasks.items() if number]
-    return out.told(words.COUNTED, total=total, states=_listed(states, out.language))
+        return out.translate(words.NO_TASKS)
+    states = [out.translate(words.STATES[state], number=number) for state, number in tasks.items() if number]
+    return out.translate(words.COUNTED, total=total, states=_listed(states, out.language))
 
 
 def _scheduler(out: Out, start: Start) -> list[str]:
@@ -123,15 +123,15 @@ def _scheduler(out: Out, start: Start) -> list[str]:
     settings = start.app.settings
     ceiling = settings.poll_interval or settings.terms.poll_ceiling
     said = "HORAE_WAKE=poll" if settings.poll_interval is None else "--poll"
-    polling = out.told(words.POLLING, seconds=f"{ceiling.total_seconds():g}", said=said)
-    how = out.told(words.PRECISE) if settings.precise else polling
-    queued = out.told(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
+    polling = out.translate(words.POLLING, seconds=f"{ceiling.total_seconds():g}", said=said)
+    how = out.translate(words.PRECISE) if settings.precise else polling
+    queued = out.translate(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
     if start.upcoming is None or start.due is None:
-        return [how, queued, out.told(words.NOTHING_NEXT)]
+        return [how, queued, out.translate(words.NOTHING_NEXT)]
     (fire,) = make_fires(start.zone, [start.due])
     at = fire.local.isoformat(" ", "seconds")
     ahead = fire.relative(start.at, out.language)
-    return [how, queued, out.told(words.NEXT, at=at, ahead=ahead, name=start.upcoming.task.name)]
+    return [how, queued, out.translate(words.NEXT, at=at, ahead=ahead, name=start.upcoming.task.name)]
 
 
 def _listed(parts: list[str], language: Language) -> str:

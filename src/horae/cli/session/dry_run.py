@@ -31,5 +31,5 @@ class Planned(NamedTuple):
 async def planned(app: Workplace, wish: TaskRequest, *, paused: str | None = None) -> Planned:
     """Everything that would refuse it refuses it now."""
     resolved = await app.resolve(wish)
-    before, after = await app.service.tasks.preview_declaration(app.who, resolved.request, paused=paused)
-    return Planned(resolved.request, before, after, app.advised(resolved).warnings)
+    before, after = await app.service.tasks.preview_declaration(app.principal, resolved.request, paused=paused)
+    return Planned(resolved.request, before, after, app.with_advisories(resolved).warnings)

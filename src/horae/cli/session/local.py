@@ -58,7 +58,7 @@ _BETWEEN_LOOKS: Final = 0.2
 class Desk:
     """An open store, who is asking, and in which zone; every write rings for the engines of other processes."""
 
-    who: Final[Principal] = LOCAL._replace(actor=LOCAL_OWNER, via="cli")
+    principal: Final[Principal] = LOCAL._replace(actor=LOCAL_OWNER, via="cli")
 
     def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
         self.store = store
@@ -74,16 +74,16 @@ class Desk:
             self.zone,
             secrets,
             check=partial(_checked, settings),
-            on_write=self.told,
+            on_write=self.notify,
             member_quotas=read_default_quotas(settings),
             networks=read_networks(settings.value("outgoing_networks")),
             approval_policy=ApprovalPolicy(frozenset(settings.value("agent_functions") or ())),
         )
 
-    def told(self, _due: datetime | None) -> None:
+    def notify(self, _due: datetime | None) -> None:
         self._ring.notify()
 
-    async def anybody(self) -> bool:
+    async def has_live_node(self) -> bool:
         """Whether somebody is there to run what is due; who has died without a word does not count."""
         from ...engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
@@ -99,7 +99,7 @@ class Desk:
         return Readiness(running, (await self.service.functions.load(fresh=True)).missing(target))
 
     async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
-        resolved = await self.service.resolve(self.who, wish)
+        resolved = await self.service.resolve(self.principal, wish)
         if wish.target.kind != _HTTP:
             return resolved
         found = await self.network_advisories(json.loads(wish.target.spec).get("url"))
@@ -107,7 +107,7 @@ class Desk:
 
     async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warn where this process may call the address, but the nodes that are running may not."""
-        if not await self.anybody():
+        if not await self.has_live_node():
             return ()
         try:
             check_url(url, await read_node_networks(self.store))
@@ -121,17 +121,17 @@ class Desk:
     async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warn where the running nodes may not call the address of a webhook, or cannot sign for it."""
         found = await self.network_advisories(url)
-        if await is_signer_without_key(self.store) and await self.anybody():
+        if await is_signer_without_key(self.store) and await self.has_live_node():
             return *found, build_advisory("nodes_without_key")
         return found
 
-    def advised(self, resolved: ResolvedRequest) -> ResolvedRequest:
+    def with_advisories(self, resolved: ResolvedRequest) -> ResolvedRequest:
         return resolved
 
     async def review(self, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
-        return await self.service.review(self.who, done, edits)
+        return await self.service.review(self.principal, done, edits)
 
-    async def tried(self, wish: TaskRequest) -> Facts:
+    async def preview(self, wish: TaskRequest) -> Facts:
         """The task that such a wish would make; nothing is written."""
         seen: list[Facts] = []
 
@@ -139,17 +139,17 @@ class Desk:
             seen[:] = made
             return ()
 
-        await self.service.dry_run.tasks.create(self.who, wish, attach_records=keep)
+        await self.service.dry_run.tasks.create(self.principal, wish, attach_records=keep)
         return seen[0]
 
     async def owner(self) -> str:
-        return self.who.owner
+        return self.principal.owner
 
     def digest(self, task: Task) -> str:
         return digest_of(task)
 
     async def facts(self, task_id: str) -> Facts | None:
-        return await self.store.facts(task_id, self.who.owner_filter)
+        return await self.store.facts(task_id, self.principal.owner_filter)
 
     async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
         """The tasks of these runs, each asked for once."""
@@ -166,7 +166,7 @@ class Desk:
             if after is None:
                 return found
 
-    async def keep_group(self, folder: str, owner: str, body: str) -> None:
+    async def save_group(self, folder: str, owner: str, body: str) -> None:
         known = await self.store.get_record(GROUP, folder)
         if known is None or known.body != body:
             version = None if known is None else known.version
@@ -178,14 +178,14 @@ class Desk:
         from ...runtime.encryption_key import missing_key_refusal  # noqa: PLC0415 - few commands seal anything
 
         missing = missing_key_refusal(self._url, self._key_file)
-        if missing is not None and (await self.service.secrets.names(self.who, limit=1)).items:
+        if missing is not None and (await self.service.secrets.names(self.principal, limit=1)).items:
             raise missing
 
-    async def news(self, number: int) -> AsyncIterator[SequencedEvent]:
+    async def follow_events(self, number: int) -> AsyncIterator[SequencedEvent]:
         """Every event after this number, as it happens; for ever."""
         async with self.service.listeners.announce(ListenerKind("terminal")):
             while True:
-                found = await self.service.events.after(self.who, number, MAX_PAGE_SIZE)
+                found = await self.service.events.after(self.principal, number, MAX_PAGE_SIZE)
                 for each in found:
                     number = each.cursor
                     yield each
@@ -209,7 +209,7 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
         await store.open()
         desk = Desk(url, store, await merge_policy(store, settings))
         # Moments are read and shown in the zone of the person; the zone of this process is for those who have none.
-        desk.zone = await own_zone(desk.service, desk.who) or desk.zone
+        desk.zone = await own_zone(desk.service, desk.principal) or desk.zone
         try:
             return await work(desk)
         except NotFound as refusal:

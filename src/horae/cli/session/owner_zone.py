@@ -15,7 +15,7 @@ async def owner_zone(app: Workplace, owner: str | None = None) -> AssumedZone | 
     own = await app.owner()
     name = own if owner is None else owner
     try:
-        zone = (await app.service.accounts.get(app.who, name)).zone
+        zone = (await app.service.accounts.get(app.principal, name)).zone
     except Refusal:
         return None
     return None if zone is None else zone_of_owner(name, zone, own=name == own)

@@ -32,7 +32,7 @@ _SOMEBODY: Final = Principal("")
 
 
 class ServerDesk:
-    who: Final[Principal] = _SOMEBODY
+    principal: Final[Principal] = _SOMEBODY
 
     def __init__(self, connection: Connection, clock: Clock, zone: str) -> None:
         self.clock = clock
@@ -55,13 +55,13 @@ class ServerDesk:
     async def webhook_advisories(self, _url: object) -> tuple[Advisory, ...]:
         return ()
 
-    async def anybody(self) -> bool:
+    async def has_live_node(self) -> bool:
         return await self.service.has_engine()
 
     async def readiness(self, target: Target) -> Readiness:
         """A server says what a function lacks with the warnings of its answer."""
         del target
-        return Readiness(RunningNodes(live=("",) if await self.anybody() else ()))
+        return Readiness(RunningNodes(live=("",) if await self.has_live_node() else ()))
 
     async def resolve(self, wish: TaskRequest) -> ResolvedRequest:
         """Only the zone: a schedule is read here, and the server applies the rest."""
@@ -69,7 +69,7 @@ class ServerDesk:
         zone = None if name is None else await self.service.functions.zone(name)
         return ResolvedRequest(wish) if zone is None else ResolvedRequest(wish._replace(zone=zone), ("zone",))
 
-    def advised(self, resolved: ResolvedRequest) -> ResolvedRequest:
+    def with_advisories(self, resolved: ResolvedRequest) -> ResolvedRequest:
         seen = self.service.tasks.receipt
         return resolved._replace(declared=(*resolved.declared, *seen.declared), warnings=seen.warnings)
 
@@ -77,15 +77,15 @@ class ServerDesk:
         del done, edits
         return self.service.tasks.receipt.warnings
 
-    async def tried(self, wish: TaskRequest) -> Facts:
-        return await self.service.tasks.tried(self.who, wish)
+    async def preview(self, wish: TaskRequest) -> Facts:
+        return await self.service.tasks.tried(self.principal, wish)
 
     def digest(self, task: Task) -> str:
         return self.service.tasks.digest(task.id)
 
     async def facts(self, task_id: str) -> Facts | None:
         try:
-            return await self.service.tasks.get(self.who, task_id)
+            return await self.service.tasks.get(self.principal, task_id)
         except NotFound:
             return None
 
@@ -102,15 +102,15 @@ class ServerDesk:
         """They are the operator's business, and stay where the store is."""
         return []
 
-    async def keep_group(self, folder: str, owner: str, body: str) -> None:
+    async def save_group(self, folder: str, owner: str, body: str) -> None:
         del folder, owner, body
         raise refuse("not_over_http", what="the groups of another scheduler", what_zh="其他调度器的群组")
 
     async def check_key(self) -> None:
         """The server has its own."""
 
-    def news(self, number: int) -> AsyncIterator[SequencedEvent]:
-        return self.service.events.follow(self.who, number)
+    def follow_events(self, number: int) -> AsyncIterator[SequencedEvent]:
+        return self.service.events.follow(self.principal, number)
 
 
 def at_server(server: Server, language: Language, work: Callable[[ServerDesk], Awaitable[T]]) -> T:

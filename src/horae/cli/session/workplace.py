@@ -36,7 +36,7 @@ class Workplace(Protocol):
     def service(self) -> Services: ...
 
     @property
-    def who(self) -> Principal: ...
+    def principal(self) -> Principal: ...
 
     @property
     def zone(self) -> str: ...
@@ -47,7 +47,7 @@ class Workplace(Protocol):
     async def owner(self) -> str:
         """Whose tasks are made here, where nobody else is named."""
 
-    async def anybody(self) -> bool:
+    async def has_live_node(self) -> bool:
         """Whether somebody is there to run what is due."""
 
     async def readiness(self, target: Target) -> Readiness:
@@ -62,13 +62,13 @@ class Workplace(Protocol):
     async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warnings about a webhook that the running nodes cannot deliver; a server checks that itself."""
 
-    def advised(self, resolved: ResolvedRequest) -> ResolvedRequest:
+    def with_advisories(self, resolved: ResolvedRequest) -> ResolvedRequest:
         """The same with the warnings of the task that was just made or changed."""
 
     async def review(self, done: EditResult, edits: Edits) -> tuple[Advisory, ...]:
         """Warnings about a task that was just edited."""
 
-    async def tried(self, wish: TaskRequest) -> Facts:
+    async def preview(self, wish: TaskRequest) -> Facts:
         """The task that such a wish would make; nothing is written."""
 
     def digest(self, task: Task) -> str:
@@ -83,13 +83,13 @@ class Workplace(Protocol):
     async def groups(self) -> list[Any]:
         """The groups of another scheduler, as they were taken over."""
 
-    async def keep_group(self, folder: str, owner: str, body: str) -> None:
+    async def save_group(self, folder: str, owner: str, body: str) -> None:
         """As it is now, in the place of what was known of it."""
 
     async def check_key(self) -> None:
         """Refuses where a secret would be sealed with a second key."""
 
-    def news(self, number: int) -> AsyncIterator[SequencedEvent]:
+    def follow_events(self, number: int) -> AsyncIterator[SequencedEvent]:
         """Every event after this number, as it happens; for ever."""
 
 

@@ -76,14 +76,14 @@ async def _write(app: Workplace, found: Differences) -> list[tuple[Difference, R
     from ...errors import Refusal  # noqa: PLC0415
 
     for lane in found.lanes:
-        await app.service.lanes.limit(app.who, lane.name, lane.after)
+        await app.service.lanes.limit(app.principal, lane.name, lane.after)
     refused: list[tuple[Difference, Refusal]] = []
     for each in found.tasks:
         if each.turn in ("new", "changed") and each.wish is not None:
-            await app.service.tasks.declare(app.who, each.wish)
+            await app.service.tasks.declare(app.principal, each.wish)
         elif each.turn == "gone":
             try:
-                await app.service.tasks.delete(app.who, each.task.id)
+                await app.service.tasks.delete(app.principal, each.task.id)
             except Refusal as error:
                 refused.append((each, error))
     return refused
@@ -98,7 +98,7 @@ def _tell_end(out: Out, refused: list[tuple[Difference, Refusal]] | None, *, dry
         elif refused is None:
             out.note(words.NOTHING_TO_DO)
         elif not refused:
-            out.line(("✓ ", out.told(words.APPLIED)))
+            out.line(("✓ ", out.translate(words.APPLIED)))
     if refused:
         raise typer.Exit(5)
 
@@ -111,14 +111,14 @@ def _show(out: Out, found: Differences, *, full: bool) -> None:
         out.warn(zone.warning().in_language(out.language))
     for lane in found.lanes:
         before = "-" if lane.before is None else lane.before
-        out.line(("~ ", out.told(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
+        out.line(("~ ", out.translate(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
     for each in found.tasks:
         if each.turn != "same" or full:
             _show_one(out, each, full=full)
             for warning in each.warnings:
                 out.note(words.ABOUT, source=each.task.name, note=warning.in_language(out.language))
     counts = {turn: found.count(turn) for turn in ("new", "changed", "same", "gone")}
-    out.line(out.told(words.APPLY_SUMMARY, **counts))
+    out.line(out.translate(words.APPLY_SUMMARY, **counts))
 
 
 def _show_one(out: Out, each: Difference, *, full: bool) -> None:
@@ -132,7 +132,7 @@ def _show_one(out: Out, each: Difference, *, full: bool) -> None:
         if not full:
             parts += [name for name in each.fields if name != "when"]
         if each.removed or each.added:
-            parts.append(out.told(words.FIRES_CHANGE, removed=each.removed, added=each.added))
+            parts.append(out.translate(words.FIRES_CHANGE, removed=each.removed, added=each.added))
         rest = "  " + "  ".join(parts)
     out.line((Piece(sign, style), f" {each.task.name}{rest}"))
 

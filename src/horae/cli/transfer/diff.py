@@ -79,7 +79,7 @@ async def differences(
         found += [
             Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in kept
         ]
-    known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.who)}
+    known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.principal)}
     lanes = [LaneChange(name, known.get(name), limit) for name, limit in file.lanes.items() if known.get(name) != limit]
     return Differences(tuple(found), tuple(lanes), tuple(zones.values()))
 
@@ -90,7 +90,7 @@ async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, st
     after: str | None = None
     owner = file.owner or await app.owner()
     while True:
-        page = await app.service.tasks.page(app.who, TaskFilter(owner, labels=labels), after, MAX_PAGE_SIZE)
+        page = await app.service.tasks.page(app.principal, TaskFilter(owner, labels=labels), after, MAX_PAGE_SIZE)
         found += [each for each in page.items if labels or (each.task.key or "").startswith(APPLIED)]
         after = page.after
         if after is None:

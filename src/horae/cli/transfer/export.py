@@ -20,13 +20,13 @@ VERSION: Final = 1
 async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
     """A header, then one object for each thing. Secrets are named in tasks, and never held by them."""
     yield {"horae": "export", "version": VERSION, "at": utc(app.clock.now()), "by": __version__, "zone": app.zone}
-    for lane in await app.service.lanes.all(app.who):
+    for lane in await app.service.lanes.all(app.principal):
         yield {"lane": {name: value for name, value in lane_json(lane).items() if name != "taken"}}
     for group in await app.groups():
         yield {"group": group}
     after: str | None = None
     while True:
-        page = await app.service.tasks.page(app.who, TaskFilter(), after, MAX_PAGE_SIZE)
+        page = await app.service.tasks.page(app.principal, TaskFilter(), after, MAX_PAGE_SIZE)
         for facts in page.items:
             yield {"task": task_json(facts)}
             if runs:
@@ -40,7 +40,7 @@ async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any
 async def _runs(app: Workplace, task_id: str, name: str, zone: str | None) -> AsyncIterator[dict[str, Any]]:
     after: str | None = None
     while True:
-        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, MAX_PAGE_SIZE)
+        page = await app.service.runs.page(app.principal, RunFilter(task_id=task_id), after, MAX_PAGE_SIZE)
         for run in page.items:
             if not run.live:
                 yield run_json(run, name, zone)

@@ -56,7 +56,7 @@ def export(
     if out.json:
         out.data({"path": str(there), "tasks": tasks, "runs": rows})
     else:
-        out.line(("✓ ", out.told(words.EXPORTED, tasks=tasks, runs=rows, path=there)))
+        out.line(("✓ ", out.translate(words.EXPORTED, tasks=tasks, runs=rows, path=there)))
 
 
 async def _write_lines(app: Workplace, stream: Any, *, runs: bool) -> tuple[int, int]:
@@ -121,7 +121,7 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
 
 
 def _pause_note(out: Out, found: ImportedTask) -> str:
-    return out.told(words.GAVE_UP_THERE if found.gave_up else words.PAUSED_THERE)
+    return out.translate(words.GAVE_UP_THERE if found.gave_up else words.PAUSED_THERE)
 
 
 def _nobody(_done: int) -> None:
@@ -167,17 +167,17 @@ def _show(out: Out, incoming: Incoming, plan: Plan, taken: Taken, *, dry_run: bo
     if out.json:
         out.data(_shape(out, incoming, plan, taken, counts, dry_run=dry_run))
         return
-    out.line(out.told(words.IMPORT_SUMMARY, **counts, unclear=len(plan.unclear)))
+    out.line(out.translate(words.IMPORT_SUMMARY, **counts, unclear=len(plan.unclear)))
     for each in plan.unclear:
         because = _said(out, each.note)
-        out.line(("  ", out.told(words.NOT_TAKEN_OVER, source=each.source, text=each.text, because=because)))
+        out.line(("  ", out.translate(words.NOT_TAKEN_OVER, source=each.source, text=each.text, because=because)))
     if incoming.runs:
         said = words.RUNS_TAKEN_BEFORE if taken.there else words.RUNS_TAKEN
-        out.line(("  ", out.told(said, taken=taken.runs, left=taken.left, there=taken.there)))
+        out.line(("  ", out.translate(said, taken=taken.runs, left=taken.left, there=taken.there)))
     if incoming.harvest.groups:
-        out.line(("  ", out.told(words.GROUPS_TAKEN, number=len(incoming.harvest.groups))))
+        out.line(("  ", out.translate(words.GROUPS_TAKEN, number=len(incoming.harvest.groups))))
     if incoming.over:
-        out.line(("  ", out.told(words.OVER, number=incoming.over)))
+        out.line(("  ", out.translate(words.OVER, number=incoming.over)))
     for source, note in _notes(out, incoming, plan):
         out.note(words.ABOUT, source=source, note=note)
     if dry_run:

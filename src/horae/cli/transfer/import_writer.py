@@ -129,21 +129,21 @@ async def take_over(
     new: set[str] = set()
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
-            task = await app.service.tasks.create(app.who, each.request, paused=note_of(each))
+            task = await app.service.tasks.create(app.principal, each.request, paused=note_of(each))
         elif step.turn == "same":
             task = step.after
         else:
-            task = await app.service.tasks.declare(app.who, each.request, paused=note_of(each) if each.paused else None)
+            task = await app.service.tasks.declare(app.principal, each.request, paused=note_of(each) if each.paused else None)
         stored.append(task)
         if step.turn == "new":
             new.add(task.id)
         if each.request.key is not None:
             tasks[each.request.owner, each.request.key] = tasks[None, each.request.key] = task
         progress(number)
-    lanes = {lane.name for lane in await app.service.lanes.all(app.who)}
+    lanes = {lane.name for lane in await app.service.lanes.all(app.principal)}
     for name, limit in incoming.lanes:
         if name not in lanes:
-            await app.service.lanes.limit(app.who, name, limit)
+            await app.service.lanes.limit(app.principal, name, limit)
     for group in incoming.harvest.groups:
         await _keep_group(app, group, lanes)
     history = await _history(app, incoming.runs, tasks, new)
@@ -155,9 +155,9 @@ async def _keep_group(app: Workplace, group: AgentGroup, lanes: set[str]) -> Non
     """A lane that somebody has given another limit keeps it."""
     owner = f"group:{group.folder}"
     body = json.dumps(group.to_json(), ensure_ascii=False)
-    await app.keep_group(group.folder, owner, body)
+    await app.save_group(group.folder, owner, body)
     if owner not in lanes:
-        await app.service.lanes.limit(app.who, owner, 1)
+        await app.service.lanes.limit(app.principal, owner, 1)
 
 
 async def would_take(app: Workplace, incoming: Incoming, plan: Plan) -> Taken:
@@ -203,7 +203,7 @@ async def _known(app: Workplace, task_id: str) -> set[str]:
     found: set[str] = set()
     after: str | None = None
     while True:
-        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, MAX_PAGE_SIZE)
+        page = await app.service.runs.page(app.principal, RunFilter(task_id=task_id), after, MAX_PAGE_SIZE)
         found.update(run.id for run in page.items)
         after = page.after
         if after is None:
@@ -222,7 +222,7 @@ def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -
 async def _keep(app: Workplace, history: _History) -> None:
     for task_id, rows in history.rows.items():
         for start in range(0, len(rows), _AT_ONCE):
-            await app.service.tasks.import_history(app.who, task_id, rows[start : start + _AT_ONCE])
+            await app.service.tasks.import_history(app.principal, task_id, rows[start : start + _AT_ONCE])
 
 
 def _row(task: Task, old: OldRun) -> Run:

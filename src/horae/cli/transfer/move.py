@@ -181,7 +181,7 @@ def _tell(out: Out, told: _Told, keys: _Keys) -> None:
     if out.json:
         out.data(_shape(told, keys))
         return
-    titles = [out.told(each) for each in (words.PART, words.NUMBER, words.DIGEST)]
+    titles = [out.translate(each) for each in (words.PART, words.NUMBER, words.DIGEST)]
     digests = {part: "" if told.dry_run else carried.hex_digest for part, carried in told.parts.items()}
     out.table(titles, [[part.value, f"{told.parts[part].item_count}", digests[part]] for part in told.parts])
     names = {"source": told.source, "target": told.target}
@@ -191,7 +191,7 @@ def _tell(out: Out, told: _Told, keys: _Keys) -> None:
         return
     before = told.begun is not None and told.begun.done
     if not out.plain:
-        out.line(("✓ ", out.told(words.MOVED_BEFORE if before else words.MOVED, **names)))
+        out.line(("✓ ", out.translate(words.MOVED_BEFORE if before else words.MOVED, **names)))
     if keys.path is not None:
         out.note(words.NAME_THE_KEY if keys.wanted is None else words.TAKE_THE_KEY, **keys._asdict())
     elif keys.wanted is not None:
